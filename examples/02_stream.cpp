@@ -12,7 +12,7 @@ awaitable<void> watch() {
   co_await with(sandbox(), [](auto& env) -> awaitable<void> {
     process running = co_await env.start("for step in 1 2 3 4; do sleep 0.1; echo step $step; done");
     int steps = 0;
-    while (chunk piece = co_await running.read()) {
+    while (output_chunk piece = co_await running.read()) {
       // A piece may hold half a line, or several lines.
       for (const char c : as_text(piece.data()))
         if (c == '\n') std::cout << ++steps * 25 << " %" << std::endl;

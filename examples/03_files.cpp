@@ -17,9 +17,9 @@ awaitable<void> sort_measurements() {
 
   co_await with(place, [](auto& env) -> awaitable<void> {
     command_result sorted = co_await env.run_command("sort -r -o newest_first.csv mauna_loa_co2.csv");
-    if (!sorted.ok()) throw error(errc::io_error, "sort: " + sorted.err_text());
+    if (!sorted.ok()) throw error(exec_errc::io_error, "sort: " + sorted.err_text());
 
-    transfer saved = co_await download(env, files("newest_first.csv"), "examples-output");
+    transfer_result saved = co_await download(env, files("newest_first.csv"), "examples-output");
     saved.throw_if_failed("download");
     for (const transferred_file& file : saved.files())
       std::cout << file.destination() << ": " << file.size() << " bytes\n";

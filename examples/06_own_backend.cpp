@@ -20,8 +20,8 @@ awaitable<void> use(std::string folder) {
     co_await write_text(env, "poem.txt", "one line\nand another\n");
     command_result counted = co_await env.run_command("wc -l poem.txt");
     std::cout << format_result(counted) << "\n";
-    std::vector<entry> names = co_await list(env, ".");
-    for (const entry& name : names) std::cout << name.path() << ", " << name.size() << " bytes\n";
+    std::vector<directory_entry> names = co_await list_directory(env, ".");
+    for (const directory_entry& name : names) std::cout << name.path() << ", " << name.size() << " bytes\n";
     command_result refused = co_await env.run_command("wc -l *");
     std::cout << format_result(refused) << "\n";
   });

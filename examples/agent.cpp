@@ -82,7 +82,7 @@ settings parse(const std::vector<std::string>& words) {
   for (std::size_t i = 0; i < words.size(); ++i) {
     const std::string& word = words[i];
     const auto value = [&] {
-      if (++i == words.size()) throw error(errc::invalid_argument, word + " needs a value; see --help");
+      if (++i == words.size()) throw error(exec_errc::invalid_argument, word + " needs a value; see --help");
       return words[i];
     };
     if (word == "--help" || word == "-h") {
@@ -101,9 +101,9 @@ settings parse(const std::vector<std::string>& words) {
       const std::string number = value();
       const auto [end, problem] = std::from_chars(number.data(), number.data() + number.size(), made.max_turns);
       if (problem != std::errc() || end != number.data() + number.size())
-        throw error(errc::invalid_argument, "--max-turns takes a number, not \"" + one_line(number) + "\"");
+        throw error(exec_errc::invalid_argument, "--max-turns takes a number, not \"" + one_line(number) + "\"");
     } else if (word.starts_with("--")) {
-      throw error(errc::invalid_argument, "there is no option \"" + one_line(word) + "\"; see --help");
+      throw error(exec_errc::invalid_argument, "there is no option \"" + one_line(word) + "\"; see --help");
     } else {
       made.task += (made.task.empty() ? "" : " ") + word;
     }

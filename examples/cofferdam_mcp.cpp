@@ -12,7 +12,7 @@
 #include <cofferdam/code/python.hpp>
 #include <cofferdam/code/reject_patterns.hpp>
 #include <cofferdam/core/any_provider.hpp>
-#include <cofferdam/core/borrowed_environment.hpp>
+#include <cofferdam/core/environment_ref.hpp>
 #include <cofferdam/core/printable_text.hpp>
 #include <cofferdam/core/provider_name.hpp>
 #include <cofferdam/core/with.hpp>
@@ -383,8 +383,8 @@ mcp::server_options make_options(const settings& wanted) {
   if (offline && has_commands) options.about_environment("There is no internet access.");
   if (wanted.timeout) {
     const std::chrono::seconds usual(*wanted.timeout);
-    options.command_time(usual).python_time(usual);
-    if (usual > options.longest_time()) options.longest_time(usual);
+    options.command_timeout(usual).python_timeout(usual);
+    if (usual > options.max_timeout()) options.max_timeout(usual);
   }
   options.has_files(!wanted.workspace.empty());
   options.input_folder(wanted.input).output_folder(wanted.output);
@@ -453,9 +453,9 @@ std::string without_end(std::string text) {
 awaitable<void> look_into(any_environment& there) {
   const command_result nothing = co_await there.run_command(shell("true"));
   if (!nothing.ok()) throw std::runtime_error("a command that does nothing failed: " + nothing.reason());
-  for (std::size_t i = 0; i < protections::count; ++i) {
-    const auto which = static_cast<protection>(i);
-    std::cout << "    " << to_string(which) << ": " << nothing.walls().of(which) << "\n";
+  for (std::size_t i = 0; i < isolation_report::count; ++i) {
+    const auto which = static_cast<isolation_kind>(i);
+    std::cout << "    " << to_string(which) << ": " << nothing.isolation().of(which) << "\n";
   }
   const command_result python = co_await there.run_command(shell("python3 --version 2>&1"));
   std::cout << "    run_python: " << (python.ok() ? "" : "no: ") << one_line(without_end(python.out().text()), 60)
@@ -526,7 +526,7 @@ listener listen(const asio::any_io_executor& executor, const std::string& where,
 }
 
 /// From a signal to the program's end.
-constexpr std::chrono::seconds longest_end{9};
+constexpr std::chrono::seconds max_end{9};
 
 /// Ends the program; what was open sees the ends of its streams.
 [[noreturn]] void give_up(const char* why) {
@@ -538,7 +538,7 @@ bool is_cancellation(const std::exception_ptr& failure) {
   try {
     std::rethrow_exception(failure);
   } catch (const error& reason) {
-    return reason.code() == errc::cancelled;
+    return reason.code() == exec_errc::cancelled;
   } catch (const std::system_error& reason) {
     return reason.code() == asio::error::operation_aborted;
   } catch (...) {
@@ -591,7 +591,7 @@ int main(int count, char** arguments) {
     signals.async_wait([&](const std::error_code& cancelled, int) {
       if (cancelled) return;
       stopped = true;
-      last_moment.expires_after(longest_end);
+      last_moment.expires_after(max_end);
       last_moment.async_wait([](const std::error_code& in_time) {
         if (!in_time) give_up("what was open has not ended in time");
       });

@@ -20,7 +20,7 @@ class folder_environment {
       : children_(std::move(executor)), files_(cofferdam::directory::open(folder), folder, {}), folder_(folder) {}
 
   cofferdam::awaitable<cofferdam::command_result> run_command(cofferdam::command c) {
-    if (closed_) throw cofferdam::error(cofferdam::errc::environment_closed, "this folder is closed");
+    if (closed_) throw cofferdam::error(cofferdam::exec_errc::environment_closed, "this folder is closed");
     if (auto refusal = cofferdam::refuse_invalid(c)) co_return *refusal;
     cofferdam::spawn_request request = cofferdam::request_for(c, "/bin/sh", {"HOME=" + folder_, "TMPDIR=/tmp", path()});
     const auto directory = files().root().open_directory_fd(files().beneath(c.working_directory()));
@@ -41,7 +41,7 @@ class folder_environment {
 
  private:
   cofferdam::workspace_files& files() {
-    if (closed_) throw cofferdam::error(cofferdam::errc::environment_closed, "this folder is closed");
+    if (closed_) throw cofferdam::error(cofferdam::exec_errc::environment_closed, "this folder is closed");
     return files_;
   }
   static std::string path() { return "PATH=" + std::string(cofferdam::default_path); }

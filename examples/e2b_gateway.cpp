@@ -111,12 +111,12 @@ int main(int count, char** words) try {
   ::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
   for (const std::string& word : arguments)
     if (word.starts_with("-") && word != "--allow-host-paths")
-      throw error(errc::invalid_argument, "there is no option \"" + one_line(word) + "\"; see --help");
+      throw error(exec_errc::invalid_argument, "there is no option \"" + one_line(word) + "\"; see --help");
   const provider_name name = provider_name::parse(arguments.front(), {"docker:IMAGE", "local"});
   const bool allows_host_paths = arguments.size() == 2 && arguments[1] == "--allow-host-paths";
-  if (name.kind() == "local" && !allows_host_paths) throw error(errc::invalid_argument, host_paths);
+  if (name.kind() == "local" && !allows_host_paths) throw error(exec_errc::invalid_argument, host_paths);
   if (arguments.size() > 1 && !allows_host_paths)
-    throw error(errc::invalid_argument, "\"" + one_line(arguments[1]) + "\" is one word too many; see --help");
+    throw error(exec_errc::invalid_argument, "\"" + one_line(arguments[1]) + "\" is one word too many; see --help");
   const char* const wanted = std::getenv("PORT");
   const auto port = static_cast<std::uint16_t>(wanted == nullptr ? 3000 : std::stoi(wanted));
 
@@ -125,7 +125,7 @@ int main(int count, char** words) try {
   e2b_gateway::options options;
   options.api_key(key).port(e2b_gateway::code_interpreter::usual_port, e2b_gateway::code_interpreter());
   http_server_settings server = options.server();
-  options.server(server.stop_time(std::chrono::seconds(1)));
+  options.server(server.stop_timeout(std::chrono::seconds(1)));
   const auto gateway = gateway_over(context.get_executor(), name, std::move(options));
   listener where = tcp_listener(context.get_executor(), "127.0.0.1", port);
   const std::string url = "http://127.0.0.1:" + std::to_string(where.port());

@@ -38,11 +38,12 @@ awaitable<void> analyse(std::string data, std::string destination) {
   co_await with(provider, [&](auto& env) -> awaitable<void> {
     co_await write_text(env, "analyse.py", what_the_model_wrote);
 
-    command_result result = co_await stream_output(
-        env, shell("python3 analyse.py"), [](const chunk& piece) { std::cout << as_text(piece.data()) << std::flush; });
+    command_result result = co_await stream_output(env, shell("python3 analyse.py"), [](const output_chunk& piece) {
+      std::cout << as_text(piece.data()) << std::flush;
+    });
     if (!result.ok()) std::cout << format_result(result) << "\n";
 
-    transfer saved = co_await download(env, files("report.md"), destination);
+    transfer_result saved = co_await download(env, files("report.md"), destination);
     saved.throw_if_failed("download");
     for (const transferred_file& file : saved.files())
       std::cout << "\nsaved " << file.destination() << " (" << file.size() << " bytes)\n";

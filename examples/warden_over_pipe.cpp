@@ -69,7 +69,7 @@ pipe_stream connect(const asio::any_io_executor& executor, const std::string& li
   const unique_fd errors(::fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3));
   request.error = errors.get();
   spawned started = spawn(request);
-  if (!started.ok()) throw error(errc::provider_failed, "sh: " + started.cause().message(), started.cause());
+  if (!started.ok()) throw error(exec_errc::provider_failed, "sh: " + started.cause().message(), started.cause());
   return {executor, std::move(up.read_end), std::move(down.write_end)};
 }
 

@@ -157,13 +157,13 @@ awaitable<void> files_both_ways(peer& python, int rounds, bool on_disk) {
     const nanoseconds theirs_up =
         timed([&] { shell_out("docker cp " + folder + "/large " + name + ":/large >/dev/null 2>&1"); });
     auto begin = std::chrono::steady_clock::now();
-    transfer in = co_await upload(env, files(folder + "/large"));
+    transfer_result in = co_await upload(env, files(folder + "/large"));
     const nanoseconds ours_up = since(begin);
     if (!in.ok()) throw std::runtime_error("the upload failed");
     const nanoseconds theirs_down =
         timed([&] { shell_out("docker cp " + name + ":/large " + folder + "/theirs >/dev/null 2>&1"); });
     begin = std::chrono::steady_clock::now();
-    transfer out = co_await download(env, files("large"), folder + "/ours");
+    transfer_result out = co_await download(env, files("large"), folder + "/ours");
     const nanoseconds ours_down = since(begin);
     if (!out.ok()) throw std::runtime_error("the download failed");
     if (std::filesystem::file_size(folder + "/ours/large") != std::uintmax_t{200} << 20)

@@ -157,14 +157,14 @@ awaitable<void> run_once(e2b::environment& env, std::string word, const bytes& c
       throw std::runtime_error("output is missing");
   } else if (word == "stream") {
     std::size_t seen = 0;
-    const auto arrived = [&seen](const chunk& piece) { seen += piece.data().size(); };
+    const auto arrived = [&seen](const output_chunk& piece) { seen += piece.data().size(); };
     command line = shell("head -c " + std::to_string(size) + " /dev/zero | tr '\\0' x");
     command_result result = co_await stream_output(env, std::move(line), arrived);
     if (!result.ok() || seen != size) throw std::runtime_error("output is missing");
   } else if (word == "upload") {
     co_await env.write_file("ours", content);
   } else if (word == "file") {
-    const transfer moved = co_await upload(env, files(std::getenv("COFFERDAM_E2B_FILE")));
+    const transfer_result moved = co_await upload(env, files(std::getenv("COFFERDAM_E2B_FILE")));
     if (!moved.ok()) throw moved.failed().front().reason();
   } else {
     bytes back = co_await env.read_file("ours", size);

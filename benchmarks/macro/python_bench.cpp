@@ -13,7 +13,7 @@
 #include <cofferdam/code/pyodide.hpp>
 #include <cofferdam/code/python.hpp>
 #include <cofferdam/code/reject_patterns.hpp>
-#include <cofferdam/core/borrowed_environment.hpp>
+#include <cofferdam/core/environment_ref.hpp>
 
 #include "../support/peer.hpp"
 #include "../support/table.hpp"

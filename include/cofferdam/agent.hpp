@@ -7,8 +7,8 @@
 #include <cofferdam/llm/agent.hpp>
 #include <cofferdam/llm/agent_event.hpp>
 #include <cofferdam/llm/agent_result.hpp>
+#include <cofferdam/llm/agent_session.hpp>
 #include <cofferdam/llm/chat_completions_client.hpp>
 #include <cofferdam/llm/chat_model.hpp>
 #include <cofferdam/llm/llm_review.hpp>
-#include <cofferdam/llm/session.hpp>
 #include <cofferdam/tools.hpp>

@@ -5,9 +5,9 @@
 // The headers of programs that need commands, files, layers and recipes, without a backend.
 
 #include <cofferdam/core/any_provider.hpp>
-#include <cofferdam/core/borrowed_environment.hpp>
 #include <cofferdam/core/command.hpp>
 #include <cofferdam/core/command_result.hpp>
+#include <cofferdam/core/environment_ref.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/file_operations.hpp>
 #include <cofferdam/core/format_result.hpp>

@@ -12,24 +12,24 @@
 #pragma GCC diagnostic ignored "-Wsubobject-linkage"
 #endif
 
+#include <cofferdam/backends/e2b/detail/impl/folder_watch.ipp>
+#include <cofferdam/backends/e2b/detail/impl/process_follower.ipp>
+#include <cofferdam/backends/e2b/detail/impl/sandbox_list.ipp>
 #include <cofferdam/backends/e2b/impl/code_interpreter.ipp>
-#include <cofferdam/backends/e2b/impl/folder_watch.ipp>
-#include <cofferdam/backends/e2b/impl/process_follower.ipp>
-#include <cofferdam/backends/e2b/impl/sandbox_list.ipp>
 #include <cofferdam/backends/impl/docker.ipp>
 #include <cofferdam/backends/impl/e2b.ipp>
 #include <cofferdam/backends/impl/local.ipp>
 #include <cofferdam/code/impl/guard.ipp>
 #include <cofferdam/code/impl/pyodide.ipp>
 #include <cofferdam/code/impl/python.ipp>
-#include <cofferdam/core/impl/async_event.ipp>
-#include <cofferdam/core/impl/home_strand.ipp>
 #include <cofferdam/core/impl/process.ipp>
 #include <cofferdam/core/impl/run.ipp>
-#include <cofferdam/core/impl/shielded.ipp>
-#include <cofferdam/core/impl/with_cleanup.ipp>
+#include <cofferdam/detail/core/impl/async_event.ipp>
+#include <cofferdam/detail/core/impl/home_strand.ipp>
+#include <cofferdam/detail/core/impl/shielded.ipp>
+#include <cofferdam/detail/core/impl/with_cleanup.ipp>
 #include <cofferdam/impl/make_provider.ipp>
-#include <cofferdam/llm/impl/session.ipp>
+#include <cofferdam/llm/impl/agent_session.ipp>
 #include <cofferdam/net/impl/byte_stream.ipp>
 #include <cofferdam/net/impl/connect_client.ipp>
 #include <cofferdam/net/impl/http_call.ipp>

@@ -158,7 +158,7 @@ inline constexpr bool destroys_temporaries_twice = false;
 }  // namespace detail
 }  // namespace cofferdam::inline COFFERDAM_ABI
 
-// ---- cofferdam/core/worded_category.hpp ----
+// ---- cofferdam/detail/core/worded_category.hpp ----
 
 
 #include <string>
@@ -197,7 +197,7 @@ namespace cofferdam::inline COFFERDAM_ABI {
 class command_result;
 
 /// The reason of a failed operation. The outcome of a command is never an `errc`: it is a `command_result`.
-enum class errc {
+enum class exec_errc {
   invalid_argument = 1,  ///< the call is wrong; the sentence has the bad value and the valid ones
   cancelled,             ///< the awaiting coroutine was cancelled; the sentence has the state of its command
   environment_closed,    ///< the environment was closed before, or while, this ran
@@ -224,25 +224,25 @@ class errc_words {
  public:
   static constexpr const char* name = "cofferdam";
   static constexpr std::string_view message(int value) {
-    switch (static_cast<errc>(value)) {
-      case errc::invalid_argument: return "invalid argument";
-      case errc::cancelled: return "cancelled";
-      case errc::environment_closed: return "the environment is closed";
-      case errc::provider_lost: return "the provider was lost";
-      case errc::provider_failed: return "the environment could not be opened";
-      case errc::unsupported: return "not supported by this backend";
-      case errc::not_found: return "no such file or directory";
-      case errc::not_a_file: return "not a regular file";
-      case errc::not_a_directory: return "not a directory";
-      case errc::already_exists: return "already exists";
-      case errc::not_empty: return "directory not empty";
-      case errc::outside_workspace: return "the path leads out of the workspace";
-      case errc::permission_denied: return "permission denied";
-      case errc::too_large: return "too large";
-      case errc::collision: return "two files have one destination";
-      case errc::io_error: return "input or output failed";
-      case errc::deadlock: return "it would wait for itself";
-      case errc::unavailable: return "not available for now";
+    switch (static_cast<exec_errc>(value)) {
+      case exec_errc::invalid_argument: return "invalid argument";
+      case exec_errc::cancelled: return "cancelled";
+      case exec_errc::environment_closed: return "the environment is closed";
+      case exec_errc::provider_lost: return "the provider was lost";
+      case exec_errc::provider_failed: return "the environment could not be opened";
+      case exec_errc::unsupported: return "not supported by this backend";
+      case exec_errc::not_found: return "no such file or directory";
+      case exec_errc::not_a_file: return "not a regular file";
+      case exec_errc::not_a_directory: return "not a directory";
+      case exec_errc::already_exists: return "already exists";
+      case exec_errc::not_empty: return "directory not empty";
+      case exec_errc::outside_workspace: return "the path leads out of the workspace";
+      case exec_errc::permission_denied: return "permission denied";
+      case exec_errc::too_large: return "too large";
+      case exec_errc::collision: return "two files have one destination";
+      case exec_errc::io_error: return "input or output failed";
+      case exec_errc::deadlock: return "it would wait for itself";
+      case exec_errc::unavailable: return "not available for now";
     }
     return "unknown cofferdam error";
   }
@@ -254,12 +254,12 @@ class errc_words {
 inline const std::error_category& error_category() noexcept { return detail::category_of<detail::errc_words>(); }
 
 /// Makes `errc` usable wherever an error code is; found by argument-dependent lookup.
-inline std::error_code make_error_code(errc value) noexcept { return {static_cast<int>(value), error_category()}; }
+inline std::error_code make_error_code(exec_errc value) noexcept { return {static_cast<int>(value), error_category()}; }
 
 }  // namespace cofferdam::inline COFFERDAM_ABI
 
 template <>
-struct std::is_error_code_enum<cofferdam::errc> : std::true_type {};
+struct std::is_error_code_enum<cofferdam::exec_errc> : std::true_type {};
 
 namespace cofferdam::inline COFFERDAM_ABI {
 
@@ -269,7 +269,7 @@ namespace cofferdam::inline COFFERDAM_ABI {
 /// the peer, if there was one. Copying does not throw.
 class error : public std::system_error {
  public:
-  error(errc code, std::string sentence, std::error_code cause = {})
+  error(exec_errc code, std::string sentence, std::error_code cause = {})
       : std::system_error(make_error_code(code)),
         state_(std::make_shared<const state>(state{std::move(sentence), cause, nullptr})) {}
 
@@ -413,7 +413,7 @@ class command {
   /// \throws error{errc::invalid_argument} if `limit` is zero or less.
   command& timeout(std::chrono::milliseconds limit) & {
     if (limit <= std::chrono::milliseconds::zero())
-      throw error(errc::invalid_argument, "command: the timeout must be longer than zero (no_timeout says: none)");
+      throw error(exec_errc::invalid_argument, "command: the timeout must be longer than zero (no_timeout says: none)");
     timeout_ = limit;
     return *this;
   }
@@ -438,13 +438,13 @@ class command {
   ///     NUL; error{errc::too_large} if the setting has 128 KiB or more, which Linux cannot pass to a program.
   command& variable(std::string name, std::string value) & {
     if (name.empty() || name.find_first_of(std::string_view("=\0\n\r", 4)) != std::string::npos)
-      throw error(errc::invalid_argument,
+      throw error(exec_errc::invalid_argument,
                   "command: a variable's name must not be empty and must not hold '=', NUL or a line break");
     if (value.find('\0') != std::string::npos)
-      throw error(errc::invalid_argument, "command: a variable's value holds a NUL byte");
-    if (name.size() + value.size() + 2 > longest_string)
-      throw error(errc::too_large, "command: a variable of " + std::to_string(name.size() + value.size() + 1) +
-                                       " bytes; Linux takes at most 131071 of name and value together");
+      throw error(exec_errc::invalid_argument, "command: a variable's value holds a NUL byte");
+    if (name.size() + value.size() + 2 > max_string)
+      throw error(exec_errc::too_large, "command: a variable of " + std::to_string(name.size() + value.size() + 1) +
+                                            " bytes; Linux takes at most 131071 of name and value together");
     for (variable_setting& setting : variables_) {
       if (setting.name() == name) {
         setting = variable_setting(std::move(name), std::move(value));
@@ -486,7 +486,7 @@ class command {
   /// \throws error{errc::invalid_argument} if the size is zero.
   command& terminal(std::uint16_t rows, std::uint16_t columns) & {
     if (rows == 0 || columns == 0)
-      throw error(errc::invalid_argument, "command: a terminal has at least one row and one column");
+      throw error(exec_errc::invalid_argument, "command: a terminal has at least one row and one column");
     terminal_ = terminal_size(rows, columns);
     return *this;
   }
@@ -523,7 +523,7 @@ class command {
   }
 
   /// The maximum size of a single argument or variable in Linux (MAX_ARG_STRLEN, execve(2)), including its NUL.
-  static constexpr std::size_t longest_string = 128 * 1024;
+  static constexpr std::size_t max_string = 128 * 1024;
   /// The default number of bytes that a result keeps of each stream.
   static constexpr std::size_t default_kept_output = 1024 * 1024;
 
@@ -581,29 +581,6 @@ command argv(Words&&... words) {
 }
 
 }  // namespace cofferdam::inline COFFERDAM_ABI
-
-// ---- cofferdam/core/large_block.hpp ----
-
-
-#include <cstddef>
-#include <cstdint>
-
-#include <sys/mman.h>
-
-namespace cofferdam::inline COFFERDAM_ABI::detail {
-
-/// Advises the system that a new, unwritten block will be filled from its start. The system can then use a few large
-/// pages instead of thousands of small ones, each of which costs a page fault. Has no effect on a small block.
-inline void fill_soon(const void* begin, std::size_t size) noexcept {
-  constexpr std::size_t worth_it = std::size_t{8} << 20U;
-  constexpr std::uintptr_t page = 4096;
-  if (size < worth_it) return;
-  const auto first = (reinterpret_cast<std::uintptr_t>(begin) + page - 1) & ~(page - 1);
-  const auto last = (reinterpret_cast<std::uintptr_t>(begin) + size) & ~(page - 1);
-  ::madvise(reinterpret_cast<void*>(first), last - first, MADV_HUGEPAGE);
-}
-
-}  // namespace cofferdam::inline COFFERDAM_ABI::detail
 
 // ---- cofferdam/core/utf8.hpp ----
 
@@ -766,7 +743,30 @@ inline std::string_view without_cut_start(std::string_view raw) noexcept {
 
 }  // namespace cofferdam::inline COFFERDAM_ABI
 
-// ---- cofferdam/core/captured.hpp ----
+// ---- cofferdam/detail/core/large_block.hpp ----
+
+
+#include <cstddef>
+#include <cstdint>
+
+#include <sys/mman.h>
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+/// Advises the system that a new, unwritten block will be filled from its start. The system can then use a few large
+/// pages instead of thousands of small ones, each of which costs a page fault. Has no effect on a small block.
+inline void fill_soon(const void* begin, std::size_t size) noexcept {
+  constexpr std::size_t worth_it = std::size_t{8} << 20U;
+  constexpr std::uintptr_t page = 4096;
+  if (size < worth_it) return;
+  const auto first = (reinterpret_cast<std::uintptr_t>(begin) + page - 1) & ~(page - 1);
+  const auto last = (reinterpret_cast<std::uintptr_t>(begin) + size) & ~(page - 1);
+  ::madvise(reinterpret_cast<void*>(first), last - first, MADV_HUGEPAGE);
+}
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
+
+// ---- cofferdam/core/captured_output.hpp ----
 
 
 #include <algorithm>
@@ -778,15 +778,15 @@ inline std::string_view without_cut_start(std::string_view raw) noexcept {
 namespace cofferdam::inline COFFERDAM_ABI {
 
 /// The kept part of one output stream: its start, its end, and its exact length.
-class captured {
+class captured_output {
  public:
-  captured() = default;
+  captured_output() = default;
 
   /// \param head   the first bytes of the stream.
   /// \param tail   the last bytes; does not overlap `head`. If no byte is missing between them, the tail is appended to
   ///               the head.
   /// \param total  bytes in the stream. A value below `head.size() + tail.size()` is raised to that sum.
-  captured(bytes head, bytes tail, std::uint64_t total)
+  captured_output(bytes head, bytes tail, std::uint64_t total)
       : head_(std::move(head)),
         tail_(std::move(tail)),
         total_(std::max<std::uint64_t>(total, head_.size() + tail_.size())) {
@@ -868,7 +868,7 @@ class captured {
 
 }  // namespace cofferdam::inline COFFERDAM_ABI
 
-// ---- cofferdam/core/protections.hpp ----
+// ---- cofferdam/core/isolation_report.hpp ----
 
 
 #include <array>
@@ -880,7 +880,7 @@ class captured {
 namespace cofferdam::inline COFFERDAM_ABI {
 
 /// The kinds of isolation.
-enum class protection {
+enum class isolation_kind {
   process_tree,   ///< the processes that are certain to end with the command
   host_death,     ///< the processes that end if the host program is killed
   files,          ///< the host files that the guest can reach
@@ -893,34 +893,34 @@ enum class protection {
 };
 
 /// Returns the name of a kind of isolation, as reports show it.
-inline std::string_view to_string(protection which) noexcept {
+inline std::string_view to_string(isolation_kind which) noexcept {
   switch (which) {
-    case protection::process_tree: return "process_tree";
-    case protection::host_death: return "host_death";
-    case protection::files: return "files";
-    case protection::network: return "network";
-    case protection::signals: return "signals";
-    case protection::system_calls: return "system_calls";
-    case protection::memory: return "memory";
-    case protection::process_count: return "process_count";
-    case protection::secrets: return "secrets";
+    case isolation_kind::process_tree: return "process_tree";
+    case isolation_kind::host_death: return "host_death";
+    case isolation_kind::files: return "files";
+    case isolation_kind::network: return "network";
+    case isolation_kind::signals: return "signals";
+    case isolation_kind::system_calls: return "system_calls";
+    case isolation_kind::memory: return "memory";
+    case isolation_kind::process_count: return "process_count";
+    case isolation_kind::secrets: return "secrets";
   }
   return "unknown";
 }
 
 /// The isolation of a command. "none" means none: a backend sets only what it enforces itself.
-class protections {
+class isolation_report {
  public:
   static constexpr std::size_t count = 9;
 
   /// Returns the isolation of one kind: "none", or a few words of the backend.
-  std::string_view of(protection which) const noexcept {
+  std::string_view of(isolation_kind which) const noexcept {
     const std::string& words = states_[static_cast<std::size_t>(which)];
     return words.empty() ? std::string_view("none") : std::string_view(words);
   }
 
   /// Sets the isolation of one kind.
-  protections& set(protection which, std::string words) {
+  isolation_report& set(isolation_kind which, std::string words) {
     states_[static_cast<std::size_t>(which)] = std::move(words);
     return *this;
   }
@@ -977,7 +977,7 @@ inline std::string_view to_string(error_kind kind) noexcept {
 }
 
 /// The outcome of a command, or the reason why it was not run. A value type. The setters are for backends and layers.
-/// Accessors of a temporary result return values, not references: `captured out = make().out();`.
+/// Accessors of a temporary result return values, not references: `captured_output out = make().out();`.
 ///
 /// `exit 137`, death by signal 9, a memory limit and a time limit are four different results: the first has
 /// `exit_code() == 137`, the second `term_signal() == 9`, the other two differ in `kind()`.
@@ -1053,9 +1053,9 @@ class command_result {
   }
 
   /// Returns standard output.
-  const captured& out() const& noexcept { return out_; }
-  captured out() && { return std::move(out_); }
-  command_result& out(captured stream) {
+  const captured_output& out() const& noexcept { return out_; }
+  captured_output out() && { return std::move(out_); }
+  command_result& out(captured_output stream) {
     out_ = std::move(stream);
     return *this;
   }
@@ -1064,9 +1064,9 @@ class command_result {
   std::string out_text() const { return out_.text(); }
 
   /// Returns standard error.
-  const captured& err() const& noexcept { return err_; }
-  captured err() && { return std::move(err_); }
-  command_result& err(captured stream) {
+  const captured_output& err() const& noexcept { return err_; }
+  captured_output err() && { return std::move(err_); }
+  command_result& err(captured_output stream) {
     err_ = std::move(stream);
     return *this;
   }
@@ -1103,12 +1103,12 @@ class command_result {
   }
 
   /// Returns the isolation of the command; all "none" if the command did not run.
-  const protections& walls() const& noexcept {
-    static const protections nothing;
+  const isolation_report& isolation() const& noexcept {
+    static const isolation_report nothing;
     return walls_ ? *walls_ : nothing;
   }
-  protections walls() && { return walls_ ? *walls_ : protections(); }
-  command_result& walls(std::shared_ptr<const protections> standing) {
+  isolation_report isolation() && { return walls_ ? *walls_ : isolation_report(); }
+  command_result& isolation(std::shared_ptr<const isolation_report> standing) {
     walls_ = std::move(standing);
     return *this;
   }
@@ -1121,12 +1121,12 @@ class command_result {
   std::string reason_;
   std::string advice_;
   std::error_code cause_;
-  captured out_;
-  captured err_;
+  captured_output out_;
+  captured_output err_;
   std::chrono::nanoseconds duration_{};
   std::optional<std::chrono::microseconds> cpu_time_;
   std::optional<std::uint64_t> peak_memory_;
-  std::shared_ptr<const protections> walls_;
+  std::shared_ptr<const isolation_report> walls_;
 };
 
 }  // namespace cofferdam::inline COFFERDAM_ABI
@@ -1264,24 +1264,7 @@ constexpr void explain_provider() noexcept {
 
 }  // namespace cofferdam::inline COFFERDAM_ABI
 
-// ---- cofferdam/core/ends_everything.hpp ----
-
-
-namespace cofferdam::inline COFFERDAM_ABI::detail {
-
-/// Returns true if the environment is gone, so that every later operation on it would fail too.
-inline bool is_environment_gone(const error& failure) noexcept {
-  return failure.code() == errc::provider_lost || failure.code() == errc::environment_closed;
-}
-
-/// Returns true if a failure ends the whole work, and not only one step (one file, one tool call).
-inline bool ends_everything(const error& failure) noexcept {
-  return failure.code() == errc::cancelled || is_environment_gone(failure);
-}
-
-}  // namespace cofferdam::inline COFFERDAM_ABI::detail
-
-// ---- cofferdam/core/entry.hpp ----
+// ---- cofferdam/core/directory_entry.hpp ----
 
 
 #include <cstdint>
@@ -1294,10 +1277,10 @@ namespace cofferdam::inline COFFERDAM_ABI {
 enum class file_type { regular, directory, symlink, other };
 
 /// A file, directory or other entry in the workspace.
-class entry {
+class directory_entry {
  public:
-  entry() = default;
-  entry(std::string path, file_type type, std::uint64_t size, unsigned mode)
+  directory_entry() = default;
+  directory_entry(std::string path, file_type type, std::uint64_t size, unsigned mode)
       : path_(std::move(path)), type_(type), size_(size), mode_(mode) {}
 
   /// Returns the path: relative to the workspace for `stat`, to the listed directory for `list`. Any bytes but NUL.
@@ -1703,7 +1686,8 @@ inline std::size_t apply_escape(std::string_view text, line_screen& screen) {
 /// * Escaped, as `\x1b`, `\u009b`, `\U000e0041`: all other sequences (titles, clipboard writes, DCS, ...), all other
 ///   control characters, DEL, 8-bit controls, bidirectional controls, U+2028, U+2029 and invisible tag characters.
 ///
-/// The result is a display, not an encoding: a guest can print a backslash too. `captured` has the bytes themselves.
+/// The result is a display, not an encoding: a guest can print a backslash too. `captured_output` has the bytes
+/// themselves.
 /// \param utf8  a text; broken sequences become U+FFFD.
 /// \return      valid UTF-8, at most four times as long as `utf8`.
 /// \par Cost    linear in time; besides the result at most one line, of four bytes a code point.
@@ -1799,9 +1783,9 @@ inline std::string one_line(std::string_view text, std::size_t most = 200) {
 namespace cofferdam::inline COFFERDAM_ABI {
 
 /// The longest path Linux takes in one call, without its NUL (PATH_MAX, limits.h).
-inline constexpr std::size_t longest_path = 4095;
+inline constexpr std::size_t max_path = 4095;
 /// The longest single name in a path (NAME_MAX, limits.h).
-inline constexpr std::size_t longest_name = 255;
+inline constexpr std::size_t max_name = 255;
 
 namespace detail {
 
@@ -1847,17 +1831,17 @@ inline std::string joined_path(std::string_view above, std::string_view below) {
 /// \par Source   path_resolution(7).
 inline std::string workspace_path_or_root(std::string_view path, std::string_view root = {}) {
   if (path.empty())
-    throw error(errc::invalid_argument, "the path is empty: name a file, or '.' for the workspace itself");
+    throw error(exec_errc::invalid_argument, "the path is empty: name a file, or '.' for the workspace itself");
   if (path.find('\0') != std::string_view::npos)
-    throw error(errc::invalid_argument,
+    throw error(exec_errc::invalid_argument,
                 "path " + detail::shown_path(path) + " holds a NUL byte, which no file name can");
   std::vector<std::string_view> parts = detail::path_components(path);
   for (const std::string_view part : parts) {
     if (part == "..")
-      throw error(errc::outside_workspace,
+      throw error(exec_errc::outside_workspace,
                   "path " + detail::shown_path(path) + " has a '..' component: name the file without it");
-    if (part.size() > longest_name)
-      throw error(errc::invalid_argument,
+    if (part.size() > max_name)
+      throw error(exec_errc::invalid_argument,
                   "path " + detail::shown_path(path) + " has a name of more than 255 bytes, the longest Linux allows");
   }
   if (path.front() == '/') {
@@ -1865,7 +1849,7 @@ inline std::string workspace_path_or_root(std::string_view path, std::string_vie
     const bool beneath = !root.empty() && root.front() == '/' && parts.size() >= above.size() &&
                          std::equal(above.begin(), above.end(), parts.begin());
     if (!beneath)
-      throw error(errc::outside_workspace,
+      throw error(exec_errc::outside_workspace,
                   "path " + detail::shown_path(path) + " is absolute: paths are relative to the workspace");
     parts.erase(parts.begin(), parts.begin() + static_cast<std::ptrdiff_t>(above.size()));
   }
@@ -1876,8 +1860,8 @@ inline std::string workspace_path_or_root(std::string_view path, std::string_vie
     if (!clean.empty()) clean += '/';
     clean += part;
   }
-  if (clean.size() > longest_path)
-    throw error(errc::invalid_argument,
+  if (clean.size() > max_path)
+    throw error(exec_errc::invalid_argument,
                 "path " + detail::shown_path(path) + " is longer than 4095 bytes, the longest Linux allows");
   return clean;
 }
@@ -1887,7 +1871,7 @@ inline std::string workspace_path_or_root(std::string_view path, std::string_vie
 inline std::string workspace_path(std::string_view path, std::string_view root = {}) {
   std::string clean = workspace_path_or_root(path, root);
   if (clean == ".")
-    throw error(errc::invalid_argument,
+    throw error(exec_errc::invalid_argument,
                 "path " + detail::shown_path(path) + " is the workspace itself: name something in it");
   return clean;
 }
@@ -1918,7 +1902,8 @@ class list_options {
   /// \param levels  1: the entries of the directory itself; 2: also the entries of its directories; and so on. Deeper
   ///                entries are left out. 0 is error{errc::invalid_argument}. Default: no limit.
   list_options& depth(std::size_t levels) {
-    if (levels == 0) throw error(errc::invalid_argument, "list: a depth of 0 lists nothing; 1 is the directory itself");
+    if (levels == 0)
+      throw error(exec_errc::invalid_argument, "list: a depth of 0 lists nothing; 1 is the directory itself");
     depth_ = levels;
     return *this;
   }
@@ -1976,8 +1961,8 @@ class listing_room {
   }
 
   error too_many(const std::string& what) const {
-    return error(errc::too_large, "list " + shown_path(path_) + ": more than the " + what +
-                                      " that were allowed; name a smaller part of the tree, or list it less deep");
+    return error(exec_errc::too_large, "list " + shown_path(path_) + ": more than the " + what +
+                                           " that were allowed; name a smaller part of the tree, or list it less deep");
   }
 
  private:
@@ -1991,7 +1976,7 @@ class listing_room {
 
 }  // namespace cofferdam::inline COFFERDAM_ABI
 
-// ---- cofferdam/core/transfer.hpp ----
+// ---- cofferdam/core/transfer_result.hpp ----
 
 
 #include <cstdint>
@@ -2038,7 +2023,7 @@ class failed_file {
 
 /// The result of a transfer: one entry for each file. A failure of one file does not stop the others; it is only
 /// reported here.
-class [[nodiscard]] transfer {
+class [[nodiscard]] transfer_result {
  public:
   /// Returns true if no file failed.
   bool ok() const noexcept { return failed_.empty(); }
@@ -2054,7 +2039,7 @@ class [[nodiscard]] transfer {
     const error& first = failed_.front().reason();
     std::string sentence = std::string(doing) + ": " + first.what();
     if (failed_.size() > 1) sentence += " (and " + std::to_string(failed_.size() - 1) + " more of the files failed)";
-    throw error(static_cast<errc>(first.code().value()), std::move(sentence), first.cause());
+    throw error(static_cast<exec_errc>(first.code().value()), std::move(sentence), first.cause());
   }
 
   void add(transferred_file file) { files_.push_back(std::move(file)); }
@@ -2098,12 +2083,12 @@ class file_system {
     implementation(const implementation&) = delete;
     implementation& operator=(const implementation&) = delete;
     virtual ~implementation() = default;
-    virtual awaitable<entry> stat(std::string path) = 0;
-    virtual awaitable<std::vector<entry>> list(std::string path, list_options options) = 0;
+    virtual awaitable<directory_entry> stat(std::string path) = 0;
+    virtual awaitable<std::vector<directory_entry>> list(std::string path, list_options options) = 0;
     virtual awaitable<void> make_directory(std::string path) = 0;
     virtual awaitable<void> remove(std::string path) = 0;
     virtual awaitable<void> rename(std::string from, std::string to) = 0;
-    virtual awaitable<transfer> put_files(file_source& source) = 0;
+    virtual awaitable<transfer_result> put_files(file_source& source) = 0;
     virtual awaitable<std::unique_ptr<file_source>> get_files(std::vector<file_request> requests) = 0;
   };
 
@@ -2113,14 +2098,14 @@ class file_system {
 
   /// Returns the entry at `path`. Does not follow a symbolic link at the end.
   /// \throws error{errc::not_found}.
-  awaitable<entry> stat(std::string path) const { return get().stat(std::move(path)); }
+  awaitable<directory_entry> stat(std::string path) const { return get().stat(std::move(path)); }
 
   /// Returns everything beneath the directory `path`, to the depth in the options, as paths relative to it, in byte
   /// order. Lists symbolic links, and does not enter them.
   /// \param path  "." lists the whole workspace.
   /// \throws error{errc::not_found}, error{errc::not_a_directory}; error{errc::too_large} instead of an incomplete
   ///     list, as soon as the limit is reached.
-  awaitable<std::vector<entry>> list(std::string path, list_options options = list_options()) const {
+  awaitable<std::vector<directory_entry>> list(std::string path, list_options options = list_options()) const {
     return get().list(std::move(path), options);
   }
 
@@ -2140,7 +2125,7 @@ class file_system {
   /// folders that are made if they are missing. Reports each failure and goes on.
   /// \param source  kept by the caller until the awaitable completes.
   /// \throws error{errc::cancelled}, error{errc::environment_closed}, error{errc::provider_lost}.
-  awaitable<transfer> put_files(file_source& source) const { return get().put_files(source); }
+  awaitable<transfer_result> put_files(file_source& source) const { return get().put_files(source); }
 
   /// Returns a source of regular files, in the order of the requests: streamed if the environment can.
   /// \par Lifetime  the source must not outlive the environment.
@@ -2151,7 +2136,7 @@ class file_system {
  private:
   implementation& get() const {
     if (!files_)
-      throw error(errc::environment_closed, "files: there is no environment (default-constructed or moved from)");
+      throw error(exec_errc::environment_closed, "files: there is no environment (default-constructed or moved from)");
     return *files_;
   }
 
@@ -2176,10 +2161,10 @@ concept file_environment = code_exec_environment<E> && requires(E& e) {
 template <class Derived, class Base = file_system::implementation>
 class file_system_adaptor : public Base {
  public:
-  awaitable<entry> stat(std::string path) override {
+  awaitable<directory_entry> stat(std::string path) override {
     return derived().call([path = std::move(path)](auto& files) { return files.stat(path); });
   }
-  awaitable<std::vector<entry>> list(std::string path, list_options options) override {
+  awaitable<std::vector<directory_entry>> list(std::string path, list_options options) override {
     return derived().call([path = std::move(path), options](auto& files) { return files.list(path, options); });
   }
   awaitable<void> make_directory(std::string path) override {
@@ -2191,7 +2176,7 @@ class file_system_adaptor : public Base {
   awaitable<void> rename(std::string from, std::string to) override {
     return derived().call([from = std::move(from), to = std::move(to)](auto& files) { return files.rename(from, to); });
   }
-  awaitable<transfer> put_files(file_source& source) override {
+  awaitable<transfer_result> put_files(file_source& source) override {
     return derived().call([&source](auto& files) { return files.put_files(source); });
   }
   awaitable<std::unique_ptr<file_source>> get_files(std::vector<file_request> requests) override {
@@ -2235,7 +2220,24 @@ auto on_made(Make make, Operation operation) -> std::invoke_result_t<Operation&,
 
 }  // namespace cofferdam::inline COFFERDAM_ABI
 
-// ---- cofferdam/core/file_transfer.hpp ----
+// ---- cofferdam/detail/core/ends_everything.hpp ----
+
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+/// Returns true if the environment is gone, so that every later operation on it would fail too.
+inline bool is_environment_gone(const error& failure) noexcept {
+  return failure.code() == exec_errc::provider_lost || failure.code() == exec_errc::environment_closed;
+}
+
+/// Returns true if a failure ends the whole work, and not only one step (one file, one tool call).
+inline bool ends_everything(const error& failure) noexcept {
+  return failure.code() == exec_errc::cancelled || is_environment_gone(failure);
+}
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
+
+// ---- cofferdam/detail/core/file_transfer.hpp ----
 
 
 #include <cstddef>
@@ -2250,8 +2252,8 @@ inline constexpr std::size_t file_piece = 256 * 1024;
 /// Moves the files of a source one after another: reports each failure and goes on.
 /// \param put  `awaitable<transferred_file>(const file_header&)`: writes one file, whose content the source now yields.
 template <class Put>
-awaitable<transfer> put_each(file_source& source, Put put) {
-  transfer report;
+awaitable<transfer_result> put_each(file_source& source, Put put) {
+  transfer_result report;
   for (;;) {
     const std::optional<file_header> header = co_await source.next();
     if (!header) co_return report;
@@ -2271,7 +2273,7 @@ awaitable<transfer> put_each(file_source& source, Put put) {
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail
 
-// ---- cofferdam/core/command_files.hpp ----
+// ---- cofferdam/detail/core/command_files.hpp ----
 
 
 #include <algorithm>
@@ -2306,7 +2308,7 @@ template <class E>
 inline constexpr bool is_layer = std::derived_from<E, layer_tag>;
 
 /// The maximum output of a listing by commands, in bytes: enough for some 200,000 names.
-inline constexpr std::size_t longest_listing = 16 * 1024 * 1024;
+inline constexpr std::size_t max_listing = 16 * 1024 * 1024;
 
 inline std::string below_workspace(std::string_view path) {
   const std::string inside = workspace_path_or_root(path);
@@ -2320,12 +2322,12 @@ inline std::string below_workspace(std::string_view path) {
   const std::string said = one_line(result.err().text());
   const std::string sentence =
       std::string(doing) + " '" + one_line(path) + "': " + (said.empty() ? result.reason() : said);
-  if (said.find("No such file") != std::string::npos) throw error(errc::not_found, sentence);
+  if (said.find("No such file") != std::string::npos) throw error(exec_errc::not_found, sentence);
   if (said.find("Permission denied") != std::string::npos || said.find("not permitted") != std::string::npos)
-    throw error(errc::permission_denied, sentence);
-  if (said.find("Not a directory") != std::string::npos) throw error(errc::not_a_directory, sentence);
-  if (said.find("File exists") != std::string::npos) throw error(errc::already_exists, sentence);
-  throw error(errc::io_error, sentence, result.cause());
+    throw error(exec_errc::permission_denied, sentence);
+  if (said.find("Not a directory") != std::string::npos) throw error(exec_errc::not_a_directory, sentence);
+  if (said.find("File exists") != std::string::npos) throw error(exec_errc::already_exists, sentence);
+  throw error(exec_errc::io_error, sentence, result.cause());
 }
 
 inline constexpr std::string_view describe_script =
@@ -2339,10 +2341,11 @@ inline constexpr std::string_view list_script =
     "exec find -H \"$1\" -mindepth 1 ${3:+-maxdepth \"$3\"} -exec sh -c \"$2\" sh {} +";
 
 /// Reads the records that `describe_script` writes: "type size mode path\0".
-inline std::vector<entry> parse_descriptions(std::string_view text, std::size_t prefix_length, listing_room room) {
-  std::vector<entry> entries;
+inline std::vector<directory_entry> parse_descriptions(std::string_view text, std::size_t prefix_length,
+                                                       listing_room room) {
+  std::vector<directory_entry> entries;
   const auto broken = [&] {
-    return error(errc::io_error, "list " + shown_path(room.path()) + ": the environment's answer cannot be read");
+    return error(exec_errc::io_error, "list " + shown_path(room.path()) + ": the environment's answer cannot be read");
   };
   while (!text.empty()) {
     const std::size_t end = text.find('\0');
@@ -2369,27 +2372,27 @@ inline std::vector<entry> parse_descriptions(std::string_view text, std::size_t 
     room.take_path(shown);
     entries.emplace_back(std::move(shown), type, type == file_type::regular ? size : 0, mode & 0777U);
   }
-  std::sort(entries.begin(), entries.end(), [](const entry& a, const entry& b) { return a.path() < b.path(); });
+  std::sort(entries.begin(), entries.end(),
+            [](const directory_entry& a, const directory_entry& b) { return a.path() < b.path(); });
   return entries;
 }
 
-inline command file_command(std::vector<std::string> words) {
-  return argv(std::move(words)).keep_output(longest_listing);
-}
+inline command file_command(std::vector<std::string> words) { return argv(std::move(words)).keep_output(max_listing); }
 
 template <class E>
-awaitable<entry> stat_by_command(E& environment, std::string path) {
+awaitable<directory_entry> stat_by_command(E& environment, std::string path) {
   std::vector<std::string> words{"sh", "-c", std::string(describe_script), "sh", below_workspace(path)};
   command_result result = co_await environment.run_command(file_command(std::move(words)));
   if (!result.ok()) throw_file_failure(result, "stat", path);
-  std::vector<entry> found = parse_descriptions(as_text(result.out().head()), 2, listing_room(list_options(), path));
+  std::vector<directory_entry> found =
+      parse_descriptions(as_text(result.out().head()), 2, listing_room(list_options(), path));
   if (found.size() != 1)
-    throw error(errc::io_error, "stat '" + one_line(path) + "': the environment's answer cannot be read");
+    throw error(exec_errc::io_error, "stat '" + one_line(path) + "': the environment's answer cannot be read");
   co_return std::move(found.front());
 }
 
 template <class E>
-awaitable<std::vector<entry>> list_by_command(E& environment, std::string path, list_options options) {
+awaitable<std::vector<directory_entry>> list_by_command(E& environment, std::string path, list_options options) {
   const std::string start = below_workspace(path);
   const std::size_t prefix = start == "./" ? 2 : start.size() + 1;
   std::vector<std::string> words{"sh", "-c", std::string(list_script), "sh", start, std::string(describe_script)};
@@ -2397,7 +2400,8 @@ awaitable<std::vector<entry>> list_by_command(E& environment, std::string path, 
   command_result result = co_await environment.run_command(file_command(std::move(words)));
   if (!result.ok()) throw_file_failure(result, "list", path);
   if (result.out().cut() != 0)
-    throw error(errc::too_large, "list '" + one_line(path) + "': more names than fit in 16 MiB; list a subdirectory");
+    throw error(exec_errc::too_large,
+                "list '" + one_line(path) + "': more names than fit in 16 MiB; list a subdirectory");
   co_return parse_descriptions(as_text(result.out().head()), prefix, listing_room(options, path));
 }
 
@@ -2426,7 +2430,7 @@ awaitable<void> make_directory_by_command(E& environment, std::string path) {
 // Files can be moved one by one, even if no other operation needs commands.
 
 template <class E>
-awaitable<entry> own_stat(E& environment, std::string path) {
+awaitable<directory_entry> own_stat(E& environment, std::string path) {
   if constexpr (requires { environment.stat(path); }) {
     return environment.stat(std::move(path));
   } else {
@@ -2445,7 +2449,7 @@ awaitable<void> own_make_directory(E& environment, std::string path) {
 
 /// The maximum size of a file, in bytes, in an environment that reads and writes only whole files: the file passes
 /// through memory.
-inline constexpr std::size_t largest_whole_file = std::size_t{256} * 1024 * 1024;
+inline constexpr std::size_t max_whole_file = std::size_t{256} * 1024 * 1024;
 
 /// Sets a mode with an x bit by a command, because an environment has no operation for it.
 template <class E>
@@ -2457,7 +2461,7 @@ awaitable<void> make_executable(E& environment, std::string path, unsigned mode)
   if (result.ok()) co_return;
   std::string why = one_line(result.err().text());
   if (why.empty()) why = result.reason();
-  throw error(errc::permission_denied,
+  throw error(exec_errc::permission_denied,
               "put " + shown_path(path) + ": the file is there, but could not be made executable: " + why);
 }
 
@@ -2472,10 +2476,10 @@ awaitable<transferred_file> put_whole(E& environment, file_source& source, const
   for (;;) {
     const bytes piece = co_await source.read(file_piece);
     if (piece.empty()) break;
-    if (piece.size() > largest_whole_file - content.size())
-      throw error(errc::too_large, "put " + shown_path(header.source()) + ": longer than " +
-                                       std::to_string(largest_whole_file) +
-                                       " bytes, the most for an environment that takes files only whole");
+    if (piece.size() > max_whole_file - content.size())
+      throw error(exec_errc::too_large, "put " + shown_path(header.source()) + ": longer than " +
+                                            std::to_string(max_whole_file) +
+                                            " bytes, the most for an environment that takes files only whole");
     content.insert(content.end(), piece.begin(), piece.end());
   }
   const bytes_view view(content);
@@ -2486,7 +2490,7 @@ awaitable<transferred_file> put_whole(E& environment, file_source& source, const
 }
 
 template <class E>
-awaitable<transfer> put_one_by_one(E& environment, file_source& source) {
+awaitable<transfer_result> put_one_by_one(E& environment, file_source& source) {
   return put_each(
       source, [&environment, &source](const file_header& header) { return put_whole(environment, source, header); });
 }
@@ -2505,8 +2509,8 @@ class whole_file_source final : public file_source {
     const file_request& wanted = requests_[at_++];
     std::optional<file_header> header;
     try {
-      const entry found = co_await own_stat(environment_, wanted.path());
-      content_ = co_await environment_.read_file(wanted.path(), largest_whole_file);
+      const directory_entry found = co_await own_stat(environment_, wanted.path());
+      content_ = co_await environment_.read_file(wanted.path(), max_whole_file);
       // The permission bits of a link do not describe the file that it points to.
       const unsigned mode = found.type() == file_type::symlink ? 0644U : found.mode();
       header.emplace(wanted.path(), wanted.destination(), file_type::regular, content_.size(), mode);
@@ -2539,8 +2543,10 @@ class command_files {
   /// \param root  the path of the workspace as the guest sees it; paths beneath it are accepted too. Empty: none.
   explicit command_files(E& environment, std::string root = {}) : environment_(environment), root_(std::move(root)) {}
 
-  awaitable<entry> stat(std::string path) { return stat_by_command(environment_, workspace_path_or_root(path, root_)); }
-  awaitable<std::vector<entry>> list(std::string path, list_options options) {
+  awaitable<directory_entry> stat(std::string path) {
+    return stat_by_command(environment_, workspace_path_or_root(path, root_));
+  }
+  awaitable<std::vector<directory_entry>> list(std::string path, list_options options) {
     return list_by_command(environment_, workspace_path_or_root(path, root_), options);
   }
   awaitable<void> make_directory(std::string path) {
@@ -2553,7 +2559,7 @@ class command_files {
                                    below_workspace(workspace_path(to, root_))};
     return change_by_command(environment_, std::move(words), "rename", std::move(clean));
   }
-  awaitable<transfer> put_files(file_source& source) { return put_one_by_one(environment_, source); }
+  awaitable<transfer_result> put_files(file_source& source) { return put_one_by_one(environment_, source); }
   awaitable<std::unique_ptr<file_source>> get_files(std::vector<file_request> requests) {
     return whole_files(environment_, std::move(requests));
   }
@@ -2573,8 +2579,8 @@ class command_files {
 template <class Derived>
 class operations_by_command {
  public:
-  awaitable<entry> stat(std::string path) { return by_command().stat(std::move(path)); }
-  awaitable<std::vector<entry>> list(std::string path, list_options options) {
+  awaitable<directory_entry> stat(std::string path) { return by_command().stat(std::move(path)); }
+  awaitable<std::vector<directory_entry>> list(std::string path, list_options options) {
     return by_command().list(std::move(path), options);
   }
   awaitable<void> make_directory(std::string path) { return by_command().make_directory(std::move(path)); }
@@ -2582,7 +2588,7 @@ class operations_by_command {
   awaitable<void> rename(std::string from, std::string to) {
     return by_command().rename(std::move(from), std::move(to));
   }
-  awaitable<transfer> put_files(file_source& source) { return by_command().put_files(source); }
+  awaitable<transfer_result> put_files(file_source& source) { return by_command().put_files(source); }
 
  private:
   command_files<Derived> by_command() {
@@ -2606,7 +2612,7 @@ class command_file_system final : public file_system_adaptor<command_file_system
   template <class Operation>
   auto call(Operation operation) {
     if (environment_ == nullptr)
-      throw error(errc::environment_closed, "files: the environment is closed; open another one");
+      throw error(exec_errc::environment_closed, "files: the environment is closed; open another one");
     command_files<E> files(*environment_);
     return operation(files);
   }
@@ -2618,11 +2624,11 @@ class command_file_system final : public file_system_adaptor<command_file_system
 /// An environment with file operations as members. The library does not call such members.
 template <class E>
 concept has_file_members = requires(E& e, std::string path, list_options options) {
-  { e.list(std::move(path), options) } -> awaitable_of<std::vector<entry>>;
+  { e.list(std::move(path), options) } -> awaitable_of<std::vector<directory_entry>>;
 } || requires(E& e, std::string path) {
-  { e.stat(std::move(path)) } -> awaitable_of<entry>;
+  { e.stat(std::move(path)) } -> awaitable_of<directory_entry>;
 } || requires(E& e, file_source& source) {
-  { e.put_files(source) } -> awaitable_of<transfer>;
+  { e.put_files(source) } -> awaitable_of<transfer_result>;
 };
 
 /// An environment with only the four members, plus `files()` built from commands. Otherwise it behaves as that
@@ -2727,7 +2733,7 @@ auto with_files_of(E& environment, Operation operation) {
 /// \param path  relative to the workspace, without `..`. The caller keeps `environment` until the awaitable completes.
 /// \throws error{errc::not_found} if there is none; error{errc::outside_workspace}, error{errc::invalid_argument}.
 template <code_exec_environment E>
-awaitable<entry> stat(E& environment, std::string path) {
+awaitable<directory_entry> stat(E& environment, std::string path) {
   return detail::with_files_of(environment, [path = std::move(path)](auto& files) { return files.stat(path); });
 }
 
@@ -2737,7 +2743,7 @@ awaitable<bool> exists(E& environment, std::string path) {
   try {
     co_await stat(environment, std::move(path));
   } catch (const error& failure) {
-    if (failure.code() == errc::not_found || failure.code() == errc::not_a_directory) co_return false;
+    if (failure.code() == exec_errc::not_found || failure.code() == exec_errc::not_a_directory) co_return false;
     throw;
   }
   co_return true;
@@ -2747,10 +2753,10 @@ awaitable<bool> exists(E& environment, std::string path) {
 template <code_exec_environment E>
 awaitable<bool> is_directory(E& environment, std::string path) {
   try {
-    entry found = co_await stat(environment, std::move(path));
+    directory_entry found = co_await stat(environment, std::move(path));
     co_return found.is_directory();
   } catch (const error& failure) {
-    if (failure.code() != errc::not_found && failure.code() != errc::not_a_directory) throw;
+    if (failure.code() != exec_errc::not_found && failure.code() != exec_errc::not_a_directory) throw;
   }
   co_return false;
 }
@@ -2760,7 +2766,8 @@ awaitable<bool> is_directory(E& environment, std::string path) {
 /// \param path  "." lists the whole workspace.
 /// \throws error{errc::not_found}, error{errc::not_a_directory}; error{errc::too_large} instead of an incomplete list.
 template <code_exec_environment E>
-awaitable<std::vector<entry>> list(E& environment, std::string path, list_options options = list_options()) {
+awaitable<std::vector<directory_entry>> list_directory(E& environment, std::string path,
+                                                       list_options options = list_options()) {
   return detail::with_files_of(environment,
                                [path = std::move(path), options](auto& files) { return files.list(path, options); });
 }
@@ -2791,7 +2798,7 @@ awaitable<void> rename(E& environment, std::string from, std::string to) {
 /// \param environment, source  kept by the caller until the awaitable completes.
 /// \throws error{errc::cancelled}, error{errc::environment_closed}, error{errc::provider_lost}.
 template <code_exec_environment E>
-awaitable<transfer> put_files(E& environment, file_source& source) {
+awaitable<transfer_result> put_files(E& environment, file_source& source) {
   return detail::with_files_of(environment, [&source](auto& files) { return files.put_files(source); });
 }
 
@@ -2841,11 +2848,11 @@ namespace cofferdam::inline COFFERDAM_ABI {
 enum class output_stream { out, err };
 
 /// A piece of a command's output, as it arrived: it may end inside a character or a line.
-class chunk {
+class output_chunk {
  public:
   /// The end of the output.
-  chunk() = default;
-  chunk(output_stream stream, bytes data) : stream_(stream), data_(std::move(data)) {}
+  output_chunk() = default;
+  output_chunk(output_stream stream, bytes data) : stream_(stream), data_(std::move(data)) {}
 
   output_stream stream() const noexcept { return stream_; }
   const bytes& data() const& noexcept { return data_; }
@@ -2878,7 +2885,7 @@ class process {
     implementation(const implementation&) = delete;
     implementation& operator=(const implementation&) = delete;
     virtual ~implementation() = default;
-    virtual awaitable<chunk> read() = 0;
+    virtual awaitable<output_chunk> read() = 0;
     virtual awaitable<void> write_input(bytes_view data) = 0;
     virtual awaitable<void> close_input() = 0;
     virtual awaitable<void> signal(int number) = 0;
@@ -2886,7 +2893,7 @@ class process {
     virtual awaitable<command_result> wait() = 0;
     /// Returns the result, and may move it. Only `signal` is called after this.
     virtual awaitable<command_result> take_result() { return wait(); }
-    virtual std::shared_ptr<const protections> walls() const { return nullptr; }
+    virtual std::shared_ptr<const isolation_report> isolation() const { return nullptr; }
   };
 
   /// Holds no process: every operation throws `error{errc::invalid_argument}`.
@@ -2899,7 +2906,7 @@ class process {
 
   /// Returns the next piece of output of either stream, at most 64 KiB; an empty chunk at the end.
   /// \par Cancellation  terminal: ends the wait only, loses no byte; throws `error{errc::cancelled}`.
-  awaitable<chunk> read() { return get().read(); }
+  awaitable<output_chunk> read() { return get().read(); }
 
   /// Writes all of `data` to the command's standard input; needs `command::open_input()`.
   /// \param data  kept by the caller until the awaitable completes.
@@ -2933,11 +2940,12 @@ class process {
 
   /// Returns the isolation of the command, as `command_result` will have it; null if it is unknown while the command
   /// runs.
-  std::shared_ptr<const protections> walls() const { return get().walls(); }
+  std::shared_ptr<const isolation_report> isolation() const { return get().isolation(); }
 
  private:
   implementation& get() const {
-    if (!running_) throw error(errc::invalid_argument, "process: there is none (default-constructed or moved from)");
+    if (!running_)
+      throw error(exec_errc::invalid_argument, "process: there is none (default-constructed or moved from)");
     return *running_;
   }
 
@@ -3087,7 +3095,7 @@ class any_environment {
       if constexpr (streaming_environment<E>) {
         return environment_.start(std::move(c));
       } else {
-        throw error(errc::unsupported, "start: this backend can only run commands to their end; use run_command");
+        throw error(exec_errc::unsupported, "start: this backend can only run commands to their end; use run_command");
       }
     }
     awaitable<bytes> read_file(std::string path, std::size_t most) override {
@@ -3107,21 +3115,21 @@ class any_environment {
       if constexpr (suspendable_environment<E>) {
         return environment_.pause();
       } else {
-        throw error(errc::unsupported, "pause: this backend cannot stand still");
+        throw error(exec_errc::unsupported, "pause: this backend cannot stand still");
       }
     }
     awaitable<void> resume() override {
       if constexpr (suspendable_environment<E>) {
         return environment_.resume();
       } else {
-        throw error(errc::unsupported, "resume: this backend cannot stand still");
+        throw error(exec_errc::unsupported, "resume: this backend cannot stand still");
       }
     }
     awaitable<std::string> snapshot() override {
       if constexpr (suspendable_environment<E>) {
         return environment_.snapshot();
       } else {
-        throw error(errc::unsupported, "snapshot: this backend cannot stand still");
+        throw error(exec_errc::unsupported, "snapshot: this backend cannot stand still");
       }
     }
     awaitable<void> close() override { return environment_.close(); }
@@ -3132,7 +3140,7 @@ class any_environment {
 
   interface& get() const {
     if (!inside_)
-      throw error(errc::environment_closed, "any_environment: there is none (default-constructed or moved from)");
+      throw error(exec_errc::environment_closed, "any_environment: there is none (default-constructed or moved from)");
     return *inside_;
   }
 
@@ -3188,7 +3196,7 @@ class any_provider {
 
 }  // namespace cofferdam::inline COFFERDAM_ABI
 
-// ---- cofferdam/core/callable_argument.hpp ----
+// ---- cofferdam/detail/core/callable_argument.hpp ----
 
 
 #include <concepts>
@@ -3314,19 +3322,19 @@ namespace cofferdam::inline COFFERDAM_ABI {
 
 /// Makes an error with this cause and the `errc` that belongs to it above.
 inline error chat_failure(chat_errc why, std::string sentence) {
-  errc code = errc::io_error;
+  exec_errc code = exec_errc::io_error;
   switch (why) {
     case chat_errc::context_overflow:
     case chat_errc::output_limit:
-    case chat_errc::request_too_large: code = errc::too_large; break;
+    case chat_errc::request_too_large: code = exec_errc::too_large; break;
     case chat_errc::not_authenticated:
     case chat_errc::not_permitted:
-    case chat_errc::no_quota: code = errc::permission_denied; break;
-    case chat_errc::no_such_model: code = errc::not_found; break;
-    case chat_errc::rejected: code = errc::invalid_argument; break;
+    case chat_errc::no_quota: code = exec_errc::permission_denied; break;
+    case chat_errc::no_such_model: code = exec_errc::not_found; break;
+    case chat_errc::rejected: code = exec_errc::invalid_argument; break;
     case chat_errc::rate_limited:
     case chat_errc::service_failed:
-    case chat_errc::filtered: code = errc::provider_failed; break;
+    case chat_errc::filtered: code = exec_errc::provider_failed; break;
     case chat_errc::bad_answer:
     case chat_errc::cut_off:
     case chat_errc::timed_out: break;
@@ -3594,11 +3602,11 @@ class chat_request {
 
   /// Limits the tokens of the answer. Default: the limit of the client or of the service.
   chat_request& max_output_tokens(std::uint64_t most) & {
-    most_output_ = most;
+    max_output_ = most;
     return *this;
   }
   [[nodiscard]] chat_request max_output_tokens(std::uint64_t most) && { return std::move(max_output_tokens(most)); }
-  std::optional<std::uint64_t> max_output_tokens() const noexcept { return most_output_; }
+  std::optional<std::uint64_t> max_output_tokens() const noexcept { return max_output_; }
 
   chat_request& temperature(double value) & {
     temperature_ = value;
@@ -3635,7 +3643,7 @@ class chat_request {
   std::vector<chat_message> messages_;
   std::shared_ptr<const std::vector<chat_tool>> tools_;
   chat_tool_choice choice_ = chat_tool_choice::automatic;
-  std::optional<std::uint64_t> most_output_;
+  std::optional<std::uint64_t> max_output_;
   std::optional<double> temperature_;
   std::string schema_name_;
   std::optional<boost::json::object> schema_;
@@ -3720,7 +3728,7 @@ class any_chat_model {
 
   static awaitable<chat_reply> keep(std::shared_ptr<interface> inside, chat_request request) {
     if (!inside)
-      throw error(errc::invalid_argument, "any_chat_model: there is none (default-constructed or moved from)");
+      throw error(exec_errc::invalid_argument, "any_chat_model: there is none (default-constructed or moved from)");
     chat_reply reply = co_await inside->chat(std::move(request));
     co_return reply;
   }
@@ -3839,7 +3847,7 @@ class result_fields {
     add(name, format_options::default_limit, printable_text(text), {}, text.size(), false);
   }
 
-  void add(std::string_view name, const captured& stream) {
+  void add(std::string_view name, const captured_output& stream) {
     add(name, limit_, printable_text(stream.head_text()), printable_text(stream.tail_text()), stream.total(),
         stream.cut() != 0);
   }
@@ -3924,7 +3932,7 @@ inline std::string format_result(const command_result& result, format_options op
 
 }  // namespace cofferdam::inline COFFERDAM_ABI
 
-// ---- cofferdam/core/rethrow_cancellation.hpp ----
+// ---- cofferdam/detail/core/rethrow_cancellation.hpp ----
 
 
 #include <asio/error.hpp>
@@ -3937,13 +3945,13 @@ namespace cofferdam::inline COFFERDAM_ABI::detail {
 /// Converts a cancellation that Asio detected first to the error that the rest of the library throws.
 /// \param sentence  for error{errc::cancelled}.
 [[noreturn]] inline void rethrow_cancellation(const std::system_error& failure, const std::string& sentence) {
-  if (failure.code() == asio::error::operation_aborted) throw error(errc::cancelled, sentence, failure.code());
+  if (failure.code() == asio::error::operation_aborted) throw error(exec_errc::cancelled, sentence, failure.code());
   throw failure;
 }
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail
 
-// ---- cofferdam/core/with_cleanup.hpp ----
+// ---- cofferdam/detail/core/with_cleanup.hpp ----
 
 
 #include <exception>
@@ -4014,7 +4022,7 @@ inline awaitable<void> kill_and_wait(process& running) {
   }
 }
 
-template <streaming_environment E, std::invocable<const chunk&> OnOutput>
+template <streaming_environment E, std::invocable<const output_chunk&> OnOutput>
 awaitable<command_result> stream_to(E& environment, command c, OnOutput on_output) {
   std::optional<process> running;
   bool is_of_listener = false;
@@ -4023,7 +4031,7 @@ awaitable<command_result> stream_to(E& environment, command c, OnOutput on_outpu
     process started = co_await environment.start(std::move(c));
     running.emplace(std::move(started));
     for (;;) {
-      chunk piece = co_await running->read();
+      output_chunk piece = co_await running->read();
       if (piece.end()) break;
       is_of_listener = true;
       on_output(std::as_const(piece));
@@ -4040,8 +4048,8 @@ awaitable<command_result> stream_to(E& environment, command c, OnOutput on_outpu
     co_await with_cleanup_after_failure(reads, kills);
   } catch (const error& reason) {
     // A cancelled read() leaves the command running. The command has been ended since then.
-    if (!running || is_of_listener || reason.code() != errc::cancelled) throw;
-    throw error(errc::cancelled, cancelled, reason.cause());
+    if (!running || is_of_listener || reason.code() != exec_errc::cancelled) throw;
+    throw error(exec_errc::cancelled, cancelled, reason.cause());
   } catch (const std::system_error& reason) {
     if (!running) throw;
     rethrow_cancellation(reason, cancelled);
@@ -4061,7 +4069,7 @@ awaitable<command_result> stream_to(E& environment, command c, OnOutput on_outpu
 /// \return             what `run_command` would return.
 /// \par Cancellation   terminal: the command is ended, then `error{errc::cancelled}`.
 template <streaming_environment E, class OnOutput>
-  requires std::invocable<std::decay_t<OnOutput>&, const chunk&>
+  requires std::invocable<std::decay_t<OnOutput>&, const output_chunk&>
 awaitable<command_result> stream_output(E& environment, command c, OnOutput&& on_output) {
   detail::require_safe_callable<OnOutput>();
   return detail::stream_to(environment, std::move(c), std::decay_t<OnOutput>(std::forward<OnOutput>(on_output)));
@@ -4249,7 +4257,7 @@ class any_tool {
   };
 
   interface& get() const {
-    if (!inside_) throw error(errc::invalid_argument, "any_tool: there is none (moved from)");
+    if (!inside_) throw error(exec_errc::invalid_argument, "any_tool: there is none (moved from)");
     return *inside_;
   }
 
@@ -4349,7 +4357,7 @@ class code_exec {
     try {
       if constexpr (streaming_environment<E>) {
         if (listener && can_start(*environment)) {
-          const auto tell = [&listener](const chunk& piece) { listener(piece.stream(), piece.data()); };
+          const auto tell = [&listener](const output_chunk& piece) { listener(piece.stream(), piece.data()); };
           command_result watched = co_await stream_output(*environment, std::move(*wanted), tell);
           co_return tool_result(format_result(watched), watched.ok());
         }
@@ -4833,13 +4841,13 @@ class finish : public described_tool<finish<E>> {
       const std::string name = "\"" + one_line(path) + "\" ";
       std::string complaint;
       try {
-        const entry found = co_await stat(*environment, path);
+        const directory_entry found = co_await stat(*environment, path);
         if (found.is_directory()) complaint = name + "is a directory: list the files in it";
         if (found.type() == file_type::symlink) complaint = name + "is a symbolic link: name the file itself";
         if (found.type() == file_type::other) complaint = name + "is no regular file";
       } catch (const error& failure) {
         if (cofferdam::detail::ends_everything(failure)) throw;
-        complaint = failure.code() == errc::not_found ? name + "does not exist" : std::string(failure.what());
+        complaint = failure.code() == exec_errc::not_found ? name + "does not exist" : std::string(failure.what());
       }
       if (!complaint.empty()) complaints += "\n- " + complaint;
     }
@@ -4863,7 +4871,7 @@ class finish : public described_tool<finish<E>> {
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::tools
 
-// ---- cofferdam/core/base64_blocks.hpp ----
+// ---- cofferdam/detail/core/base64_blocks.hpp ----
 
 
 #include <cstddef>
@@ -5082,9 +5090,9 @@ class glob {
   /// \param  pattern  not empty, no NUL, at most 4095 bytes.
   /// \throws          error{errc::invalid_argument}.
   explicit glob(std::string pattern) : pattern_(std::move(pattern)) {
-    if (pattern_.empty() || pattern_.find('\0') != std::string::npos || pattern_.size() > longest_path)
-      throw error(errc::invalid_argument, "the pattern " + detail::shown_path(pattern_) +
-                                              " is empty, holds a NUL byte or is longer than 4095 bytes");
+    if (pattern_.empty() || pattern_.find('\0') != std::string::npos || pattern_.size() > max_path)
+      throw error(exec_errc::invalid_argument, "the pattern " + detail::shown_path(pattern_) +
+                                                   " is empty, holds a NUL byte or is longer than 4095 bytes");
     std::vector<std::string_view> segments = detail::path_components(pattern_);
     std::size_t plain = 0;
     while (plain < segments.size() && !is_pattern(segments[plain])) ++plain;
@@ -5362,22 +5370,22 @@ class list_files : public described_tool<list_files<E>> {
  private:
   static awaitable<tool_result> look(E* environment, checked_arguments arguments) {
     const std::string path = arguments.text("path");
-    list_options options = list_options().entries(most_walked);
+    list_options options = list_options().entries(max_walked);
     if (!is_deep(arguments)) options.depth(1);
-    const std::vector<entry> all = co_await list(*environment, path, options);
+    const std::vector<directory_entry> all = co_await list_directory(*environment, path, options);
     co_return show(path, all, arguments);
   }
 
   /// The maximum number of entries that a page may walk over. Each page walks the tree again, so a larger tree should
   /// be listed in parts.
-  static constexpr std::size_t most_walked = 200'000;
+  static constexpr std::size_t max_walked = 200'000;
 
   static bool is_deep(const checked_arguments& arguments) {
     return arguments.boolean("recursive") ||
            (arguments.has("pattern") && arguments.text("pattern").find('/') != std::string::npos);
   }
 
-  static std::string_view kind(const entry& one) {
+  static std::string_view kind(const directory_entry& one) {
     switch (one.type()) {
       case file_type::regular: return "file";
       case file_type::directory: return "dir";
@@ -5400,7 +5408,8 @@ class list_files : public described_tool<list_files<E>> {
   }
   static constexpr std::string_view not_plain = "=";
 
-  static tool_result show(const std::string& path, const std::vector<entry>& all, const checked_arguments& arguments) {
+  static tool_result show(const std::string& path, const std::vector<directory_entry>& all,
+                          const checked_arguments& arguments) {
     std::optional<glob> pattern;
     if (arguments.has("pattern")) pattern.emplace(arguments.text("pattern"));
     const std::string prefix = pattern && !pattern->prefix().empty() ? pattern->prefix() + "/" : std::string();
@@ -5411,7 +5420,7 @@ class list_files : public described_tool<list_files<E>> {
     std::string next;
     std::string more;
     std::size_t count = 0;
-    for (const entry& each : all) {
+    for (const directory_entry& each : all) {
       const std::string& name = each.path();
       if (!cursor.empty() && name <= cursor) continue;
       if (pattern && !(name.starts_with(prefix) && pattern->matches(std::string_view(name).substr(prefix.size()))))
@@ -5501,8 +5510,8 @@ class read_file : public described_tool<read_file<E>> {
   }
 
  private:
-  static constexpr std::size_t most_text = 64 * 1024;
-  static constexpr std::size_t longest_line = 4 * 1024;
+  static constexpr std::size_t max_text = 64 * 1024;
+  static constexpr std::size_t max_line = 4 * 1024;
 
   static awaitable<tool_result> look(E* environment, std::size_t largest, checked_arguments arguments) {
     const std::string path = arguments.text("path");
@@ -5510,7 +5519,7 @@ class read_file : public described_tool<read_file<E>> {
     try {
       content = co_await environment->read_file(path, largest);
     } catch (const error& failure) {
-      if (failure.code() != errc::too_large) throw;
+      if (failure.code() != exec_errc::too_large) throw;
       co_return tool_result("Error: \"" + one_line(path) + "\" has more than the " + std::to_string(largest) +
                                 " bytes that are read; take the part you need out of it with a command (head, tail, "
                                 "grep, sed -n) first.",
@@ -5542,11 +5551,11 @@ class read_file : public described_tool<read_file<E>> {
     std::string text;
     std::size_t shown = 0;
     bool cut = false;
-    for (std::size_t at = first; at < lines.size() && shown < count && text.size() < most_text; ++at, ++shown) {
+    for (std::size_t at = first; at < lines.size() && shown < count && text.size() < max_text; ++at, ++shown) {
       const std::string_view line = lines[at];
-      append_repaired_utf8(text, line.size() > longest_line ? without_cut_end(line.substr(0, longest_line)) : line);
-      if (line.size() > longest_line) {
-        text += " [... " + std::to_string(line.size() - longest_line) + " more bytes in this line]";
+      append_repaired_utf8(text, line.size() > max_line ? without_cut_end(line.substr(0, max_line)) : line);
+      if (line.size() > max_line) {
+        text += " [... " + std::to_string(line.size() - max_line) + " more bytes in this line]";
         cut = true;
       }
       text += '\n';
@@ -5761,12 +5770,12 @@ class view_image : public described_tool<view_image<E>> {
         environment_(&environment) {}
 
   /// Sets the maximum size of the file in bytes. Default: 5 MiB.
-  view_image& most_bytes(std::size_t count) {
+  view_image& max_bytes(std::size_t count) {
     limits_.bytes = count;
     return *this;
   }
   /// Sets the maximum number of pixels, width times height. Default: 16 million.
-  view_image& most_pixels(std::uint64_t count) {
+  view_image& max_pixels(std::uint64_t count) {
     limits_.pixels = count;
     return *this;
   }
@@ -5793,7 +5802,7 @@ class view_image : public described_tool<view_image<E>> {
 
   static awaitable<tool_result> show(E* environment, limits most, std::string path) {
     const std::string name = "\"" + one_line(path) + "\"";
-    const entry found = co_await stat(*environment, path);
+    const directory_entry found = co_await stat(*environment, path);
     if (found.is_directory()) co_return refusal(name + " is a directory.");
     if (found.type() == file_type::other) co_return refusal(name + " is no regular file.");
     if (found.size() > most.bytes)
@@ -5852,7 +5861,7 @@ class view_image : public described_tool<view_image<E>> {
 
   static awaitable<tool_result> show_smaller(E* environment, limits most, std::string path) {
     const std::string name = "\"" + one_line(path) + "\"";
-    const entry found = co_await stat(*environment, path);
+    const directory_entry found = co_await stat(*environment, path);
     if (!found.is_regular()) co_return refusal(name + " is no regular file.");
     std::string inside = path;
     if (!inside.starts_with('/')) inside.insert(0, "./");
@@ -6022,7 +6031,7 @@ class agent {
   }
   /// Sets the maximum number of turns in one run. Default 30; at least 1.
   agent& max_turns(std::size_t count) {
-    if (count == 0) throw error(errc::invalid_argument, "agent: max_turns has to be at least 1");
+    if (count == 0) throw error(exec_errc::invalid_argument, "agent: max_turns has to be at least 1");
     max_turns_ = count;
     return *this;
   }
@@ -6237,7 +6246,7 @@ class agent_result {
   /// The arguments of the call that ended the work; otherwise empty.
   boost::json::object arguments;
   /// The files in the output directory, and the failed ones; see `session::save_unfinished`.
-  transfer saved;
+  transfer_result saved;
   std::size_t turns = 0;
   chat_usage usage;
   /// The time spent waiting for the model.
@@ -6249,7 +6258,340 @@ class agent_result {
 
 }  // namespace cofferdam::inline COFFERDAM_ABI
 
-// ---- cofferdam/net/port_number.hpp ----
+// ---- cofferdam/core/environment_ref.hpp ----
+
+
+#include <concepts>
+#include <cstddef>
+#include <string>
+#include <utility>
+
+namespace cofferdam::inline COFFERDAM_ABI {
+
+/// A non-owning reference to an open environment. It forwards all operations, but `close()` does nothing, so commands
+/// in the environment continue. Made by `environment_ref`. Not a coroutine: adds no frame and no allocation.
+/// \par Lifetime  the environment must outlive this object and must not be moved.
+template <code_exec_environment E>
+class referenced_environment {
+ public:
+  /// Refers to no environment: operations throw `error{errc::environment_closed}`.
+  referenced_environment() = default;
+  explicit referenced_environment(E& environment) noexcept : environment_(&environment) {}
+
+  awaitable<command_result> run_command(command c) { return get().run_command(std::move(c)); }
+  awaitable<process> start(command c)
+    requires streaming_environment<E>
+  {
+    return get().start(std::move(c));
+  }
+  awaitable<bytes> read_file(std::string path, std::size_t most) { return get().read_file(std::move(path), most); }
+  awaitable<void> write_file(std::string path, bytes_view content) {
+    return get().write_file(std::move(path), content);
+  }
+  /// Takes temporary bytes, which the awaitable owns. So the awaitable may be kept and awaited later.
+  template <std::same_as<bytes> Bytes>
+  awaitable<void> write_file(std::string path, Bytes&& content) {
+    return cofferdam::write_bytes(*this, std::move(path), std::move(content));
+  }
+  file_system files()
+    requires file_environment<E>
+  {
+    return get().files();
+  }
+  awaitable<void> close() {
+    get();
+    return nothing();
+  }
+
+  bool can_start() const noexcept
+    requires streaming_environment<E>
+  {
+    return environment_ != nullptr && cofferdam::can_start(*environment_);
+  }
+
+ private:
+  static awaitable<void> nothing() { co_return; }
+
+  E& get() const {
+    if (environment_ == nullptr)
+      throw error(exec_errc::environment_closed, "borrowed: there is no environment (default-constructed)");
+    return *environment_;
+  }
+
+  E* environment_ = nullptr;
+};
+
+namespace detail {
+
+/// An operation that the layer has lost is also lost in a reference to it.
+template <class E>
+inline constexpr bool is_layer<referenced_environment<E>> = is_layer<E>;
+
+}  // namespace detail
+
+/// A recipe that refers to an open environment instead of opening one. For recipes that close their environment:
+/// `environment_ref(environment) | python()` opens a runner, and closing the runner leaves the environment open.
+/// \par Lifetime  the environment must outlive everything that is opened with this recipe.
+template <code_exec_environment E>
+class environment_ref {
+ public:
+  explicit environment_ref(E& environment) noexcept : environment_(&environment) {}
+
+  awaitable<referenced_environment<E>> open() const { return lend(environment_); }
+
+ private:
+  static awaitable<referenced_environment<E>> lend(E* environment) {
+    co_return referenced_environment<E>(*environment);
+  }
+
+  E* environment_;
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI
+
+// ---- cofferdam/files/file_set.hpp ----
+
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline COFFERDAM_ABI {
+
+/// The way in which a text names files.
+enum class file_naming {
+  automatic,  ///< a file of exactly this name if it exists; else, if the text has `*`, `?` or `[`, a pattern
+  exact,      ///< a file of exactly this name
+  pattern,    ///< a pattern of `glob`
+};
+
+/// One part of a `file_set`.
+class file_item {
+ public:
+  file_item(std::string text, file_naming naming) : text_(std::move(text)), naming_(naming) {}
+  const std::string& text() const noexcept { return text_; }
+  file_naming naming() const noexcept { return naming_; }
+
+ private:
+  std::string text_;
+  file_naming naming_;
+};
+
+/// A selection of files to transfer, and their destination: `files("data.csv", "input dir/",
+/// "logs/**/*.txt").into("inputs")`.
+///
+/// A value, made by `files()`. On the host a path may be absolute or start at the current directory, and may have `..`;
+/// in a workspace it is relative to that.
+///
+/// | named | arrives as |
+/// |---|---|
+/// | a file `a/b.csv` | `b.csv` |
+/// | a directory `a/dir`, `a/dir/` | `dir/…`; with `into(x)` its contents as `x/…` |
+/// | a pattern `a/**/b*` | each match under its path below `a`, the folder before the first part that is a pattern |
+///
+/// If `into()` is given, all of this arrives beneath it. A matching directory comes with all its contents, except for a
+/// pattern that ends in `**`, which matches the contents one by one. `download` is different: it keeps the whole path
+/// in the workspace.
+///
+/// A link that is named directly is followed and keeps its own name. Links found in a directory or by a pattern are not
+/// followed, and are reported as `errc::not_a_file`, unless `follow_symlinks()` was called. Empty directories and
+/// permission bits (0777) are kept. A file that is named twice is transferred once.
+class file_set {
+ public:
+  /// The default maximum of all sizes together: 16 GiB.
+  static constexpr std::uint64_t default_bytes = std::uint64_t{16} * 1024 * 1024 * 1024;
+  /// The default maximum number of files and directories.
+  static constexpr std::size_t default_files = 1'000'000;
+
+  /// An empty set.
+  file_set() = default;
+
+  /// Adds the files that a plain text names.
+  file_set& add(std::string text) {
+    items_.emplace_back(std::move(text), file_naming::automatic);
+    return *this;
+  }
+
+  /// Adds exactly this file or directory, even if its name has pattern characters.
+  file_set& exactly(std::string path) {
+    items_.emplace_back(std::move(path), file_naming::exact);
+    return *this;
+  }
+
+  /// Adds all files that match a pattern of `glob`.
+  file_set& matching(std::string pattern) {
+    items_.emplace_back(std::move(pattern), file_naming::pattern);
+    return *this;
+  }
+
+  /// Sets the destination directory on the receiving side; it is made if it is missing. "." is the root.
+  /// \param  directory  relative, without `..`.
+  /// \throws            error{errc::outside_workspace, invalid_argument}.
+  file_set& into(std::string directory) {
+    into_ = workspace_path_or_root(directory);
+    return *this;
+  }
+
+  /// Also follows symbolic links that are found in directories and by patterns. On the host they may lead anywhere. In
+  /// a workspace only links to files are followed; links to directories are still reported.
+  file_set& follow_symlinks() {
+    follows_symlinks_ = true;
+    return *this;
+  }
+
+  /// Limits the total size in bytes. A larger set throws `error{errc::too_large}` before anything is written. A file
+  /// that grows past the limit during the transfer fails.
+  file_set& at_most(std::uint64_t most) {
+    max_bytes_ = most;
+    return *this;
+  }
+
+  /// Limits the number of files and directories, failed ones included. A larger set throws `error{errc::too_large}`
+  /// before anything is written.
+  file_set& at_most_files(std::size_t count) {
+    max_files_ = count;
+    return *this;
+  }
+
+  const std::vector<file_item>& items() const noexcept { return items_; }
+  const std::optional<std::string>& into() const noexcept { return into_; }
+  bool follows_symlinks() const noexcept { return follows_symlinks_; }
+  std::uint64_t max_bytes() const noexcept { return max_bytes_; }
+  std::size_t max_files() const noexcept { return max_files_; }
+
+ private:
+  std::vector<file_item> items_;
+  std::optional<std::string> into_;
+  bool follows_symlinks_ = false;
+  std::uint64_t max_bytes_ = default_bytes;
+  std::size_t max_files_ = default_files;
+};
+
+/// Makes a set of files, directories and patterns: `files("report.md", "plots/*.png")`. `file_set` documents the names.
+/// \param items  `/`-separated, any bytes but NUL; also a `std::filesystem::path`.
+template <std::convertible_to<std::string>... Items>
+  requires(sizeof...(Items) > 0)
+file_set files(Items&&... items) {
+  file_set set;
+  (set.add(std::forward<Items>(items)), ...);
+  return set;
+}
+
+/// Makes a set from a list.
+inline file_set files(std::vector<std::string> items) {
+  file_set set;
+  for (std::string& item : items) set.add(std::move(item));
+  return set;
+}
+
+}  // namespace cofferdam::inline COFFERDAM_ABI
+
+// ---- cofferdam/llm/agent_session.hpp ----
+
+
+#include <boost/json/object.hpp>
+#include <boost/json/value.hpp>
+
+#include <concepts>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline COFFERDAM_ABI {
+
+namespace detail {
+class session_state;
+}  // namespace detail
+
+/// An agent at work in one environment: the conversation, input and output files, and all other state of the work.
+///
+///     co_await with(docker::from_image("python:3.12"), [&](auto& env) -> awaitable<void> {
+///       session work(helper, env);
+///       work.input_files(files("data.csv")).output_dir("out").on_event(show);
+///       agent_result result = co_await work.run("Plot the data.");
+///     });
+///
+/// Each turn sends the conversation to the model, executes its tool calls (calls that end the work come last), and adds
+/// the answers to the conversation. The failure of a tool, a call of an unknown tool and arguments that are not JSON
+/// are answers too. Files that the model names at the end are copied to the output directory.
+/// \par Lifetime  the environment outlives it. Neither copied nor moved. The agent is copied.
+/// \par Threads   the model's executor, a strand on pools; the environment may have another. One `run` at a time.
+/// \par Source    Stirrup's agent session and loop, without their defects.
+class agent_session {
+ public:
+  template <code_exec_environment E>
+  agent_session(agent who, E& environment)
+      : agent_session(make_state(std::move(who), any_environment(referenced_environment<E>(environment)))) {}
+  agent_session(const agent_session&) = delete;
+  agent_session& operator=(const agent_session&) = delete;
+
+  /// Sets the files that are copied in before the first run. The model gets their paths in the workspace.
+  agent_session& input_files(file_set set);
+  /// Sets the directory of the host for finished files; it is made if it is missing. Without it no file is copied out,
+  /// and a model that finishes with files causes a warning (`set_warning_handler`).
+  agent_session& output_dir(std::filesystem::path directory);
+  /// Copies the workspace to `unfinished/` in the output directory when a run ends and the work is not finished: the
+  /// turns or tokens have run out, or the model made no progress. The input files are copied, too; names at the top of
+  /// the workspace that begin with a dot are not. A run that throws copies nothing.
+  /// \param max_bytes  of all files together. A larger workspace is not copied, and the result reports this.
+  agent_session& save_unfinished(std::uint64_t max_bytes = std::uint64_t{1} << 30U);
+  /// Sets a listener for events, called as they happen. g++ before 13 refuses a temporary lambda that captures by
+  /// value: name it first.
+  agent_session& on_event(detail::callable_argument<void(const agent_event& what)> listener);
+  /// Adds a tool for this session: `work.tool(tools::run_python(runner))`.
+  template <tools::tool T>
+  agent_session& tool(T one) {
+    if constexpr (std::same_as<T, tools::any_tool>) {
+      add_tool(std::move(one));
+    } else {
+      add_tool(tools::any_tool(std::move(one)));
+    }
+    return *this;
+  }
+
+  /// Lets the model work on a task until the task is done or a limit is reached. A later call continues the
+  /// conversation.
+  /// \param task  for the model; may be empty in a conversation that is resumed.
+  /// \throws      error{errc::invalid_argument} if a run is under way, if two tools have the same name, or without a
+  ///              task; error{errc::io_error} if an input file could not be copied in; the exceptions of the model, if
+  ///              the conversation cannot be shortened enough or an answer is cut off twice;
+  ///              error{errc::provider_lost}, error{errc::environment_closed}. The history is whole then and can be
+  ///              saved.
+  /// \par Cancellation  terminal: ends the request or the tool that is under way; error{errc::cancelled}. The history
+  ///                    is whole, and another `run` goes on.
+  awaitable<agent_result> run(std::string task);
+
+  /// Returns the conversation. During a run only a listener may read it.
+  const std::vector<chat_message>& history() const noexcept;
+  /// Returns the tokens that all runs have used.
+  const chat_usage& usage() const noexcept;
+
+  /// Returns the conversation as JSON, with its images, for `resume`. Files of the environment are not included.
+  boost::json::object save() const;
+  /// Continues a conversation that `save` returned. Call it before the first run.
+  /// \throws error{errc::invalid_argument} for other JSON.
+  agent_session& resume(const boost::json::value& saved);
+
+ private:
+  explicit agent_session(std::shared_ptr<detail::session_state> state) noexcept : state_(std::move(state)) {}
+
+  static std::shared_ptr<detail::session_state> make_state(agent who, any_environment environment);
+  void add_tool(tools::any_tool one);
+
+  std::shared_ptr<detail::session_state> state_;
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI
+
+
+// ---- cofferdam/detail/net/port_number.hpp ----
 
 
 #include <cstdint>
@@ -6461,7 +6803,7 @@ class byte_stream {
 }  // namespace cofferdam::inline COFFERDAM_ABI
 
 
-// ---- cofferdam/core/without_sigpipe.hpp ----
+// ---- cofferdam/detail/core/without_sigpipe.hpp ----
 
 
 #include <cerrno>
@@ -6517,10 +6859,10 @@ namespace cofferdam::inline COFFERDAM_ABI::detail {
 /// \param closed  true if this side has closed the stream: an aborted operation is then not a cancellation.
 inline error stream_error(const std::string& peer, const char* doing, std::error_code cause, bool closed) {
   if (closed)
-    return error(errc::io_error, peer + ": closed by this side while " + doing, asio::error::operation_aborted);
+    return error(exec_errc::io_error, peer + ": closed by this side while " + doing, asio::error::operation_aborted);
   if (cause == asio::error::operation_aborted)
-    return error(errc::cancelled, peer + ": cancelled while " + doing, cause);
-  return error(errc::io_error, peer + ": lost while " + doing + ": " + cause.message(), cause);
+    return error(exec_errc::cancelled, peer + ": cancelled while " + doing, cause);
+  return error(exec_errc::io_error, peer + ": lost while " + doing + ": " + cause.message(), cause);
 }
 
 /// Returns true if a descriptor has nothing to read, and is not at its end.
@@ -6679,7 +7021,7 @@ class connector {
   /// \param connect  copied into every copy of this object; runs in the coroutine of the caller.
   connector(std::string name, std::string host, function connect)
       : name_(std::move(name)), host_(std::move(host)), connect_(std::move(connect)) {
-    if (!connect_) throw error(errc::invalid_argument, "connector: the function that connects is empty");
+    if (!connect_) throw error(exec_errc::invalid_argument, "connector: the function that connects is empty");
   }
 
   const std::string& name() const noexcept { return name_; }
@@ -6688,9 +7030,9 @@ class connector {
   /// Connects.
   /// \param limit  the time limit for a usable stream; more than zero.
   awaitable<byte_stream> connect(asio::any_io_executor executor, std::chrono::milliseconds limit) const {
-    if (!connect_) throw error(errc::invalid_argument, "connector: there is none (default-constructed)");
+    if (!connect_) throw error(exec_errc::invalid_argument, "connector: there is none (default-constructed)");
     if (limit <= std::chrono::milliseconds::zero())
-      throw error(errc::invalid_argument, "connect: the limit must be longer than zero");
+      throw error(exec_errc::invalid_argument, "connect: the limit must be longer than zero");
     // the maximum that can be added to a clock's time
     constexpr std::chrono::milliseconds longest = std::chrono::hours(24 * 365);
     return connect_(std::move(executor), std::min(limit, longest));
@@ -6851,7 +7193,8 @@ class endpoint {
   ///     password.
   static endpoint parse(std::string_view url, std::string_view setting) {
     const auto wrong = [&](const char* why) {
-      return error(errc::invalid_argument, "e2b: " + std::string(setting) + " is no base URL that can be used: " + why);
+      return error(exec_errc::invalid_argument,
+                   "e2b: " + std::string(setting) + " is no base URL that can be used: " + why);
     };
     const auto parsed = boost::urls::parse_uri(boost::core::string_view(url.data(), url.size()));
     if (!parsed) throw wrong("write it as https://HOST[:PORT][/PATH]");
@@ -6918,7 +7261,7 @@ inline void check_sandbox_id(std::string_view id) {
   const bool fine = !id.empty() && id.size() <= 100 && std::all_of(id.begin(), id.end(), [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
   });
-  if (!fine) throw error(errc::invalid_argument, "e2b: \"" + one_line(id, 100) + "\" is no id of a sandbox");
+  if (!fine) throw error(exec_errc::invalid_argument, "e2b: \"" + one_line(id, 100) + "\" is no id of a sandbox");
 }
 
 /// Returns the address of a port of a sandbox.
@@ -6943,7 +7286,7 @@ inline endpoint sandbox_endpoint(std::string_view pattern, std::uint16_t port, c
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::e2b
 
-// ---- cofferdam/core/undumped_text.hpp ----
+// ---- cofferdam/core/secret_string.hpp ----
 
 
 #include <algorithm>
@@ -6971,14 +7314,14 @@ namespace detail {
 
 /// Allocates pages from the system and hands out parts of them. The program has one pool, which is never destroyed,
 /// because parts of it may still be in use.
-class undumped_pool {
+class secret_pool {
  public:
-  static undumped_pool& instance() {
-    static auto* const one = new undumped_pool;
+  static secret_pool& instance() {
+    static auto* const one = new secret_pool;
     return *one;
   }
-  undumped_pool(const undumped_pool&) = delete;
-  undumped_pool& operator=(const undumped_pool&) = delete;
+  secret_pool(const secret_pool&) = delete;
+  secret_pool& operator=(const secret_pool&) = delete;
 
   void* take(std::size_t size) {
     const std::size_t which = class_of(size);
@@ -7008,7 +7351,7 @@ class undumped_pool {
   static constexpr std::size_t classes = 8;  // up to 8 KiB
   static constexpr std::size_t chunk = std::size_t{64} * 1024;
 
-  undumped_pool() = default;
+  secret_pool() = default;
 
   static std::size_t class_of(std::size_t size) noexcept {
     const std::size_t units = (std::max<std::size_t>(size, 1) + smallest - 1) / smallest;
@@ -7057,98 +7400,68 @@ inline void keep_out_of_core_dumps(std::string_view text) noexcept {
 /// \par Threads  any.
 /// \par Cost  up to 8 KiB a lock and a list; beyond that a few system calls.
 template <class T>
-class undumped_allocator {
+class secret_allocator {
  public:
   using value_type = T;
-  undumped_allocator() noexcept = default;
+  secret_allocator() noexcept = default;
   template <class U>
-  undumped_allocator(const undumped_allocator<U>&) noexcept {}
+  secret_allocator(const secret_allocator<U>&) noexcept {}
 
   T* allocate(std::size_t count) {
     if (count > static_cast<std::size_t>(-1) / 2 / sizeof(T)) throw std::bad_array_new_length();
-    return static_cast<T*>(detail::undumped_pool::instance().take(count * sizeof(T)));
+    return static_cast<T*>(detail::secret_pool::instance().take(count * sizeof(T)));
   }
   void deallocate(T* memory, std::size_t count) noexcept {
-    detail::undumped_pool::instance().give(memory, count * sizeof(T));
+    detail::secret_pool::instance().give(memory, count * sizeof(T));
   }
   template <class U>
-  bool operator==(const undumped_allocator<U>&) const noexcept {
+  bool operator==(const secret_allocator<U>&) const noexcept {
     return true;
   }
 };
 
 /// A buffer for data that contains a secret. Not a `basic_string`, which keeps a short text inside the object.
-using undumped_bytes = std::vector<char, undumped_allocator<char>>;
+using secret_bytes = std::vector<char, secret_allocator<char>>;
 
-/// A text that core dumps leave out. Copies share it.
+/// A key, a token or another secret text. It cannot be printed or compared by accident; only `reveal()` returns the
+/// text. Core dumps leave its memory out. That does not hold for the text from which the caller made it. Copies share
+/// the text.
 /// \par Threads  const members from any.
-class undumped_text {
+class secret_string {
  public:
-  undumped_text() = default;
-  /// Copies the text and wipes the argument: `undumped_text(std::move(key))`.
-  explicit undumped_text(std::string text)
-      : text_(text.empty() ? nullptr : std::make_shared<const undumped_bytes>(text.begin(), text.end())) {
+  secret_string() = default;
+  /// Copies the text and wipes the argument: `secret_string(std::move(key))`.
+  explicit secret_string(std::string text)
+      : text_(text.empty() ? nullptr : std::make_shared<const secret_bytes>(text.begin(), text.end())) {
     detail::wipe(text);
   }
 
   bool empty() const noexcept { return !text_; }
   std::size_t size() const noexcept { return text_ ? text_->size() : 0; }
-  /// Returns a view that is valid as long as this object or a copy lives.
-  std::string_view view() const noexcept {
+  /// Returns a view of the text, valid while this object or a copy exists. Do not show it, and keep no copy.
+  std::string_view reveal() const noexcept {
     return text_ ? std::string_view(text_->data(), text_->size()) : std::string_view();
   }
 
  private:
-  std::shared_ptr<const undumped_bytes> text_;
+  std::shared_ptr<const secret_bytes> text_;
 };
 
-}  // namespace cofferdam::inline COFFERDAM_ABI
-
-// ---- cofferdam/backends/e2b/secret.hpp ----
-
-
-#include <cstddef>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
-
-namespace cofferdam::inline COFFERDAM_ABI::e2b {
-
-/// A key or a token. It cannot be printed or compared by accident. Only `reveal()` returns its text.
-///
-/// This library keeps it, and requests that contain it, out of core dumps. It cannot do that for the text from which
-/// the caller made it, nor for the tokens of a sandbox in the responses of the service. Copies share the text.
-class secret {
- public:
-  secret() = default;
-  /// \param value  is wiped if it was moved in.
-  explicit secret(std::string value) : value_(std::move(value)) {}
-  bool empty() const noexcept { return value_.empty(); }
-  /// Returns the text. Do not show it, and keep no copy.
-  std::string_view reveal() const noexcept { return value_.view(); }
-  /// Returns the text for a field of a request: `http_request::secret_field`.
-  const undumped_text& text() const noexcept { return value_; }
-
- private:
-  undumped_text value_;
-};
-
-/// Removes secrets from a peer's messages, before any other use: a service may quote the key that it refuses.
+/// Removes secrets from the messages of a peer, before any other use: a service may quote the key that it refuses.
 class redactor {
  public:
   /// Adds a secret. Secrets of fewer than 4 bytes are ignored; no service issues such short ones.
-  void hide(const secret& one) {
-    if (one.reveal().size() >= 4) hidden_.push_back(one);
+  void hide(const secret_string& secret) {
+    if (secret.size() >= 4) hidden_.push_back(secret);
   }
 
   /// Returns the text, with `[redacted]` in place of each secret.
   std::string clean(std::string_view text) const {
     std::string safe(text);
-    for (const secret& one : hidden_) {
+    for (const secret_string& secret : hidden_) {
       constexpr std::string_view mark = "[redacted]";
-      for (std::size_t at = safe.find(one.reveal()); at != std::string::npos; at = safe.find(one.reveal(), at)) {
-        safe.replace(at, one.reveal().size(), mark);
+      for (std::size_t at = safe.find(secret.reveal()); at != std::string::npos; at = safe.find(secret.reveal(), at)) {
+        safe.replace(at, secret.size(), mark);
         at += mark.size();
       }
     }
@@ -7156,10 +7469,197 @@ class redactor {
   }
 
  private:
-  std::vector<secret> hidden_;
+  std::vector<secret_string> hidden_;
 };
 
-}  // namespace cofferdam::inline COFFERDAM_ABI::e2b
+}  // namespace cofferdam::inline COFFERDAM_ABI
+
+// ---- cofferdam/detail/net/json_object_view.hpp ----
+
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <boost/json/string.hpp>
+#include <boost/json/value.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <vector>
+
+// Reads foreign JSON by its keys. A member that is missing or has the wrong type gives no value or an empty text. The
+// same holds for every member of a missing object.
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+/// Converts to the string view type of Boost.JSON.
+inline boost::json::string_view json_view(std::string_view text) noexcept { return {text.data(), text.size()}; }
+inline boost::json::string json_text(std::string_view text) { return boost::json::string(json_view(text)); }
+inline std::string_view view_of(const boost::json::string& text) noexcept { return {text.data(), text.size()}; }
+
+/// A view of a foreign object, or of none.
+class json_object_view {
+ public:
+  json_object_view(const boost::json::object& object) noexcept : object_(&object) {}
+  json_object_view(const boost::json::object* object) noexcept : object_(object) {}
+
+  const boost::json::value* find(std::string_view key) const noexcept {
+    return object_ == nullptr ? nullptr : object_->if_contains(json_view(key));
+  }
+
+ private:
+  const boost::json::object* object_;
+};
+
+/// Returns the value at a key, of any kind; null if there is none.
+inline const boost::json::value* member(json_object_view object, std::string_view key) noexcept {
+  return object.find(key);
+}
+
+inline const boost::json::object* object_at(json_object_view object, std::string_view key) noexcept {
+  const boost::json::value* const found = object.find(key);
+  return found == nullptr ? nullptr : found->if_object();
+}
+
+inline const boost::json::array* array_at(json_object_view object, std::string_view key) noexcept {
+  const boost::json::value* const found = object.find(key);
+  return found == nullptr ? nullptr : found->if_array();
+}
+
+/// Returns the text of a member, as a view into the object; no value if there is none.
+inline std::optional<std::string_view> if_text_at(json_object_view object, std::string_view key) noexcept {
+  const boost::json::value* const found = object.find(key);
+  if (found == nullptr || !found->is_string()) return std::nullopt;
+  return view_of(found->get_string());
+}
+
+/// Returns the text of a member, as a view into the object; empty if there is none.
+inline std::string_view text_at(json_object_view object, std::string_view key) noexcept {
+  return if_text_at(object, key).value_or(std::string_view());
+}
+
+inline bool is_true_at(json_object_view object, std::string_view key) noexcept {
+  const boost::json::value* const found = object.find(key);
+  return found != nullptr && found->is_bool() && found->get_bool();
+}
+
+/// Returns a 64-bit integer, however it was written.
+inline std::optional<std::int64_t> number_at(json_object_view object, std::string_view key) {
+  const boost::json::value* const found = object.find(key);
+  if (found == nullptr || !found->is_number()) return std::nullopt;
+  std::error_code failure;
+  const auto number = found->to_number<std::int64_t>(failure);
+  if (failure) return std::nullopt;
+  return number;
+}
+
+/// Returns a non-negative integer, however it was written.
+inline std::optional<std::uint64_t> count_at(json_object_view object, std::string_view key) {
+  const boost::json::value* const found = object.find(key);
+  if (found == nullptr || !found->is_number()) return std::nullopt;
+  std::error_code failure;
+  const auto number = found->to_number<std::uint64_t>(failure);
+  if (failure) return std::nullopt;
+  return number;
+}
+
+/// Returns the texts of an array; other elements are left out.
+inline std::vector<std::string> texts_at(json_object_view object, std::string_view key) {
+  std::vector<std::string> texts;
+  if (const boost::json::array* const all = array_at(object, key))
+    for (const boost::json::value& each : *all)
+      if (const boost::json::string* const text = each.if_string()) texts.emplace_back(view_of(*text));
+  return texts;
+}
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
+
+// ---- cofferdam/detail/core/hexadecimal.hpp ----
+
+
+#include <span>
+#include <string>
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+/// Returns two lower-case hexadecimal digits for each byte.
+inline std::string hexadecimal(std::span<const unsigned char> content) {
+  std::string text;
+  text.reserve(2 * content.size());
+  for (const unsigned char one : content) {
+    text += "0123456789abcdef"[one >> 4U];
+    text += "0123456789abcdef"[one & 15U];
+  }
+  return text;
+}
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
+
+// ---- cofferdam/detail/os/random_text.hpp ----
+
+
+#include <array>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <system_error>
+
+#include <sys/random.h>
+#include <sys/types.h>
+
+// Unpredictable text: all random bits come from the kernel, getrandom(2).
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+/// \throws error{errc::io_error}
+inline void fill_random(std::span<unsigned char> room) {
+  while (!room.empty()) {
+    const ssize_t got = ::getrandom(room.data(), room.size(), 0);
+    if (got > 0)
+      room = room.subspan(static_cast<std::size_t>(got));
+    else if (errno != EINTR)
+      throw error(exec_errc::io_error, "the system has no random numbers",
+                  std::error_code(errno, std::system_category()));
+  }
+}
+
+inline std::uint64_t random_number() {
+  std::array<unsigned char, 8> raw{};
+  fill_random(raw);
+  std::uint64_t all = 0;
+  for (const unsigned char each : raw) all = all << 8U | each;
+  return all;
+}
+
+/// Returns `count` characters of `alphabet`, which has at most 256 characters, all equally likely.
+inline std::string random_characters(std::size_t count, std::string_view alphabet) {
+  std::string text;
+  const std::size_t fair = 256 / alphabet.size() * alphabet.size();
+  while (text.size() < count) {
+    std::array<unsigned char, 64> raw{};
+    fill_random(raw);
+    for (const unsigned char one : raw)
+      if (one < fair && text.size() < count) text += alphabet[one % alphabet.size()];
+  }
+  return text;
+}
+
+/// Returns `count` hexadecimal digits of four random bits each. The default of 16 is enough if a duplicate would be
+/// only a nuisance.
+inline std::string random_digits(std::size_t count = 16) { return random_characters(count, "0123456789abcdef"); }
+/// Returns `count` lower-case letters and digits, of about five random bits each.
+inline std::string random_name(std::size_t count) {
+  return random_characters(count, "abcdefghijklmnopqrstuvwxyz0123456789");
+}
+/// Returns a secret of 256 bits.
+inline std::string random_token() { return random_digits(64); }
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
 
 // ---- cofferdam/net/http_message.hpp ----
 
@@ -7220,9 +7720,9 @@ class http_field {
   ///     sentence does not show the value, which may be secret.
   http_field(std::string name, std::string value) : name_(std::move(name)) {
     if (!detail::is_token(name_))
-      throw error(errc::invalid_argument, "\"" + one_line(name_) + "\" is no name for an HTTP field");
+      throw error(exec_errc::invalid_argument, "\"" + one_line(name_) + "\" is no name for an HTTP field");
     if (!detail::is_field_text(value))
-      throw error(errc::invalid_argument,
+      throw error(exec_errc::invalid_argument,
                   "the value for the HTTP field " + name_ + " has a line break, a NUL or another control character");
     value_ = detail::without_blanks(value);
   }
@@ -7367,7 +7867,7 @@ class http_body {
   class made_pieces {
    public:
     made_pieces(source pieces, std::optional<std::uint64_t> sum) : next(std::move(pieces)), size(sum) {
-      if (!next) throw error(errc::invalid_argument, "http_body: the source of pieces is empty");
+      if (!next) throw error(exec_errc::invalid_argument, "http_body: the source of pieces is empty");
     }
     source next;
     std::optional<std::uint64_t> size;
@@ -7387,11 +7887,12 @@ class http_request {
   /// \throws error{errc::invalid_argument} for anything else, so that a caller's text cannot add lines to the head.
   http_request(std::string method, std::string target) : method_(std::move(method)), target_(std::move(target)) {
     if (!detail::is_token(method_))
-      throw error(errc::invalid_argument, "\"" + one_line(method_) + "\" is no HTTP method");
+      throw error(exec_errc::invalid_argument, "\"" + one_line(method_) + "\" is no HTTP method");
     if (!detail::is_target(target_))
-      throw error(errc::invalid_argument, "\"" + one_line(target_) +
-                                              "\" is no target for an HTTP request; percent-encode blanks, control "
-                                              "characters and what is not ASCII");
+      throw error(exec_errc::invalid_argument,
+                  "\"" + one_line(target_) +
+                      "\" is no target for an HTTP request; percent-encode blanks, control "
+                      "characters and what is not ASCII");
   }
 
   /// Adds a field; `Host` replaces the connection's.
@@ -7405,14 +7906,15 @@ class http_request {
   }
   /// Adds a field that core dumps leave out; `fields()` leaves it out too.
   /// \throws as `http_field`, without the value.
-  http_request& secret_field(std::string name, undumped_text value) & {
-    if (!detail::is_token(name) || !detail::is_field_text(value.view()))
-      throw error(errc::invalid_argument, "the value of the HTTP field \"" + one_line(name) +
-                                              "\", which is a secret, has a control character, or the name is none");
+  http_request& secret_field(std::string name, secret_string value) & {
+    if (!detail::is_token(name) || !detail::is_field_text(value.reveal()))
+      throw error(exec_errc::invalid_argument,
+                  "the value of the HTTP field \"" + one_line(name) +
+                      "\", which is a secret, has a control character, or the name is none");
     secret_fields_.emplace_back(std::move(name), std::move(value));
     return *this;
   }
-  [[nodiscard]] http_request secret_field(std::string name, undumped_text value) && {
+  [[nodiscard]] http_request secret_field(std::string name, secret_string value) && {
     return std::move(secret_field(std::move(name), std::move(value)));
   }
   http_request& body(http_body content) & {
@@ -7442,7 +7944,7 @@ class http_request {
   const std::string& target() const noexcept { return target_; }
   const http_fields& fields() const noexcept { return fields_; }
   http_fields& fields() noexcept { return fields_; }
-  const std::vector<std::pair<std::string, undumped_text>>& secret_fields() const noexcept { return secret_fields_; }
+  const std::vector<std::pair<std::string, secret_string>>& secret_fields() const noexcept { return secret_fields_; }
   const http_body& body() const noexcept { return body_; }
   /// Returns true if the request may be sent twice: by its method (RFC 9110, 9.2.2), or after `idempotent()`.
   bool is_idempotent() const noexcept {
@@ -7456,7 +7958,7 @@ class http_request {
   std::string method_ = "GET";
   std::string target_ = "/";
   http_fields fields_;
-  std::vector<std::pair<std::string, undumped_text>> secret_fields_;
+  std::vector<std::pair<std::string, secret_string>> secret_fields_;
   http_body body_;
   bool idempotent_ = false;
 };
@@ -7536,7 +8038,7 @@ class chat_completions_options {
  public:
   /// \param model  its name at the service; not empty.
   explicit chat_completions_options(std::string model) : model_(std::move(model)) {
-    if (model_.empty()) throw error(errc::invalid_argument, "chat_completions_options: the model has no name");
+    if (model_.empty()) throw error(exec_errc::invalid_argument, "chat_completions_options: the model has no name");
   }
 
   /// Sets the base URL, usually up to and including `/v1`; `/chat/completions` is appended.
@@ -7546,7 +8048,7 @@ class chat_completions_options {
   }
   /// Sets the key, which is sent as a bearer token, and never shown. Empty: none is sent.
   chat_completions_options& api_key(std::string key) {
-    api_key_ = undumped_text(std::move(key));
+    api_key_ = secret_string(std::move(key));
     return *this;
   }
   /// Sends the environment's key to the URL of `base_url`.
@@ -7567,7 +8069,7 @@ class chat_completions_options {
   }
   /// Sets the maximum number of tokens of an answer, for requests without a limit.
   chat_completions_options& max_output_tokens(std::uint64_t most) {
-    most_output_ = most;
+    max_output_ = most;
     return *this;
   }
   /// Sets the name of the token limit in requests. Default: "max_completion_tokens"; older servers use "max_tokens".
@@ -7601,8 +8103,8 @@ class chat_completions_options {
     return *this;
   }
   /// Sets the maximum wait that a service may request before a retry; a longer one fails at once. Default 120 s.
-  chat_completions_options& longest_wait(std::chrono::milliseconds most) {
-    longest_wait_ = most;
+  chat_completions_options& max_wait(std::chrono::milliseconds most) {
+    max_wait_ = most;
     return *this;
   }
   /// Limits the time for an answer, including retries. Default 10 minutes; more than zero.
@@ -7621,26 +8123,26 @@ class chat_completions_options {
     return *this;
   }
   /// Limits the size of an answer in bytes. Default 16 MiB.
-  chat_completions_options& largest_answer(std::size_t most) {
-    largest_answer_ = most;
+  chat_completions_options& max_answer(std::size_t most) {
+    max_answer_ = most;
     return *this;
   }
 
   const std::string& model() const noexcept { return model_; }
   const http_fields& headers() const noexcept { return headers_; }
   const boost::json::object& extra_body() const noexcept { return extra_body_; }
-  std::optional<std::uint64_t> max_output_tokens() const noexcept { return most_output_; }
+  std::optional<std::uint64_t> max_output_tokens() const noexcept { return max_output_; }
   const std::string& token_limit_field() const noexcept { return token_limit_field_; }
   const std::string& system_role() const noexcept { return system_role_; }
   bool sends_reasoning() const noexcept { return send_reasoning_; }
   bool sends_parallel_field() const noexcept { return parallel_field_; }
   unsigned max_retries() const noexcept { return max_retries_; }
   std::chrono::milliseconds retry_pause() const noexcept { return retry_pause_; }
-  std::chrono::milliseconds longest_wait() const noexcept { return longest_wait_; }
+  std::chrono::milliseconds max_wait() const noexcept { return max_wait_; }
   std::chrono::milliseconds timeout() const noexcept { return timeout_; }
   std::chrono::milliseconds idle_timeout() const noexcept { return idle_timeout_; }
   const tls_settings& tls() const noexcept { return tls_; }
-  std::size_t largest_answer() const noexcept { return largest_answer_; }
+  std::size_t max_answer() const noexcept { return max_answer_; }
 
   /// Returns the URL, the key and the fields, also from the environment. Called once, by the client.
   /// \param variable  returns an environment variable, empty if it is not set.
@@ -7650,11 +8152,11 @@ class chat_completions_options {
     std::string url = own_url ? *base_url_ : variable("OPENAI_BASE_URL");
     const bool url_of_environment = !own_url && !url.empty();
     const bool may_take_key = !api_key_ && (!own_url || key_from_environment_);
-    undumped_text key = api_key_.value_or(undumped_text());
+    secret_string key = api_key_.value_or(secret_string());
     if (may_take_key) {
-      key = undumped_text(variable("OPENAI_API_KEY"));
+      key = secret_string(variable("OPENAI_API_KEY"));
       if (key.empty() && !own_url && !url_of_environment) {
-        key = undumped_text(variable("OPENROUTER_API_KEY"));
+        key = secret_string(variable("OPENROUTER_API_KEY"));
         if (!key.empty()) url = "https://openrouter.ai/api/v1";
       }
       add_header("OpenAI-Organization", variable("OPENAI_ORG_ID"));
@@ -7667,12 +8169,12 @@ class chat_completions_options {
   }
   /// Available after `resolve`.
   const std::string& resolved_url() const { return base_url_.value(); }
-  std::string_view resolved_key() const { return api_key_.value().view(); }
+  std::string_view resolved_key() const { return api_key_.value().reveal(); }
 
  private:
   static std::chrono::milliseconds positive(std::chrono::milliseconds limit) {
     if (limit <= std::chrono::milliseconds::zero())
-      throw error(errc::invalid_argument, "chat_completions_options: a time limit must be longer than zero");
+      throw error(exec_errc::invalid_argument, "chat_completions_options: a time limit must be longer than zero");
     return limit;
   }
   void add_header(const char* name, std::string value) {
@@ -7687,17 +8189,17 @@ class chat_completions_options {
       const std::size_t colon = line.find(':');
       if (line.empty()) continue;
       if (colon == std::string_view::npos)
-        throw error(errc::invalid_argument, "OPENAI_CUSTOM_HEADERS has a line that is not 'Name: value'");
+        throw error(exec_errc::invalid_argument, "OPENAI_CUSTOM_HEADERS has a line that is not 'Name: value'");
       headers_.set(std::string(line.substr(0, colon)), std::string(line.substr(colon + 1)));
     }
   }
 
   std::string model_;
   std::optional<std::string> base_url_;
-  std::optional<undumped_text> api_key_;
+  std::optional<secret_string> api_key_;
   http_fields headers_;
   boost::json::object extra_body_;
-  std::optional<std::uint64_t> most_output_;
+  std::optional<std::uint64_t> max_output_;
   std::string token_limit_field_ = "max_completion_tokens";
   std::string system_role_ = "system";
   bool key_from_environment_ = false;
@@ -7705,16 +8207,16 @@ class chat_completions_options {
   bool parallel_field_ = true;
   unsigned max_retries_ = 2;
   std::chrono::milliseconds retry_pause_{500};
-  std::chrono::milliseconds longest_wait_{120'000};
+  std::chrono::milliseconds max_wait_{120'000};
   std::chrono::milliseconds timeout_{600'000};
   std::chrono::milliseconds idle_timeout_{120'000};
   tls_settings tls_;
-  std::size_t largest_answer_ = std::size_t{16} * 1024 * 1024;
+  std::size_t max_answer_ = std::size_t{16} * 1024 * 1024;
 };
 
 }  // namespace cofferdam::inline COFFERDAM_ABI
 
-// ---- cofferdam/net/untrusted_json.hpp ----
+// ---- cofferdam/detail/net/untrusted_json.hpp ----
 
 
 #include <boost/json/basic_parser_impl.hpp>
@@ -7739,7 +8241,7 @@ class chat_completions_options {
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 /// The maximum number of members of one object.
-inline constexpr std::size_t most_members = 1000;
+inline constexpr std::size_t max_members = 1000;
 
 /// Ignores all events of a parser; handlers override the events they need.
 class json_silence {
@@ -7769,7 +8271,7 @@ class large_object_finder : public json_silence {
     return true;
   }
   bool on_object_end(std::size_t count, code&) {
-    large_[open_.back()] = count > most_members;
+    large_[open_.back()] = count > max_members;
     open_.pop_back();
     return true;
   }
@@ -7797,12 +8299,12 @@ bool parses_wholly(boost::json::basic_parser<Handler>& parser, std::string_view 
   return !failure && parser.done() && text.find_first_not_of(" \t\r\n", read) == std::string_view::npos;
 }
 
-/// Returns a flag for each object of a text, in the order in which they begin: true if it has more than `most_members`.
+/// Returns a flag for each object of a text, in the order in which they begin: true if it has more than `max_members`.
 /// Empty if no object has. No value if the text is not JSON, or too deep.
 inline std::optional<std::vector<bool>> large_objects(std::string_view text,
                                                       const boost::json::parse_options& options) {
   // Each member has a colon. So a long text with few colons, such as base64, is not read twice.
-  if (static_cast<std::size_t>(std::count(text.begin(), text.end(), ':')) <= most_members) return std::vector<bool>();
+  if (static_cast<std::size_t>(std::count(text.begin(), text.end(), ':')) <= max_members) return std::vector<bool>();
   boost::json::basic_parser<large_object_finder> finder(options);
   if (!parses_wholly(finder, text)) return std::nullopt;
   std::vector<bool> large = finder.handler().large();
@@ -7897,108 +8399,6 @@ inline std::optional<boost::json::value> read_json(std::string_view text) {
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail
 
-// ---- cofferdam/net/json_object_view.hpp ----
-
-
-#include <boost/json/array.hpp>
-#include <boost/json/object.hpp>
-#include <boost/json/string.hpp>
-#include <boost/json/value.hpp>
-
-#include <cstdint>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <system_error>
-#include <vector>
-
-// Reads foreign JSON by its keys. A member that is missing or has the wrong type gives no value or an empty text. The
-// same holds for every member of a missing object.
-
-namespace cofferdam::inline COFFERDAM_ABI::detail {
-
-/// Converts to the string view type of Boost.JSON.
-inline boost::json::string_view json_view(std::string_view text) noexcept { return {text.data(), text.size()}; }
-inline boost::json::string json_text(std::string_view text) { return boost::json::string(json_view(text)); }
-inline std::string_view view_of(const boost::json::string& text) noexcept { return {text.data(), text.size()}; }
-
-/// A view of a foreign object, or of none.
-class json_object_view {
- public:
-  json_object_view(const boost::json::object& object) noexcept : object_(&object) {}
-  json_object_view(const boost::json::object* object) noexcept : object_(object) {}
-
-  const boost::json::value* find(std::string_view key) const noexcept {
-    return object_ == nullptr ? nullptr : object_->if_contains(json_view(key));
-  }
-
- private:
-  const boost::json::object* object_;
-};
-
-/// Returns the value at a key, of any kind; null if there is none.
-inline const boost::json::value* member(json_object_view object, std::string_view key) noexcept {
-  return object.find(key);
-}
-
-inline const boost::json::object* object_at(json_object_view object, std::string_view key) noexcept {
-  const boost::json::value* const found = object.find(key);
-  return found == nullptr ? nullptr : found->if_object();
-}
-
-inline const boost::json::array* array_at(json_object_view object, std::string_view key) noexcept {
-  const boost::json::value* const found = object.find(key);
-  return found == nullptr ? nullptr : found->if_array();
-}
-
-/// Returns the text of a member, as a view into the object; no value if there is none.
-inline std::optional<std::string_view> if_text_at(json_object_view object, std::string_view key) noexcept {
-  const boost::json::value* const found = object.find(key);
-  if (found == nullptr || !found->is_string()) return std::nullopt;
-  return view_of(found->get_string());
-}
-
-/// Returns the text of a member, as a view into the object; empty if there is none.
-inline std::string_view text_at(json_object_view object, std::string_view key) noexcept {
-  return if_text_at(object, key).value_or(std::string_view());
-}
-
-inline bool is_true_at(json_object_view object, std::string_view key) noexcept {
-  const boost::json::value* const found = object.find(key);
-  return found != nullptr && found->is_bool() && found->get_bool();
-}
-
-/// Returns a 64-bit integer, however it was written.
-inline std::optional<std::int64_t> number_at(json_object_view object, std::string_view key) {
-  const boost::json::value* const found = object.find(key);
-  if (found == nullptr || !found->is_number()) return std::nullopt;
-  std::error_code failure;
-  const auto number = found->to_number<std::int64_t>(failure);
-  if (failure) return std::nullopt;
-  return number;
-}
-
-/// Returns a non-negative integer, however it was written.
-inline std::optional<std::uint64_t> count_at(json_object_view object, std::string_view key) {
-  const boost::json::value* const found = object.find(key);
-  if (found == nullptr || !found->is_number()) return std::nullopt;
-  std::error_code failure;
-  const auto number = found->to_number<std::uint64_t>(failure);
-  if (failure) return std::nullopt;
-  return number;
-}
-
-/// Returns the texts of an array; other elements are left out.
-inline std::vector<std::string> texts_at(json_object_view object, std::string_view key) {
-  std::vector<std::string> texts;
-  if (const boost::json::array* const all = array_at(object, key))
-    for (const boost::json::value& each : *all)
-      if (const boost::json::string* const text = each.if_string()) texts.emplace_back(view_of(*text));
-  return texts;
-}
-
-}  // namespace cofferdam::inline COFFERDAM_ABI::detail
-
 // ---- cofferdam/llm/detail/completion_error.hpp ----
 
 
@@ -8036,7 +8436,7 @@ class service_complaint {
     const std::optional<boost::json::value> value = read_json(text);
     const boost::json::object* const object = value ? value->if_object() : nullptr;
     if (object == nullptr) {
-      made.message = text.substr(0, most_text);
+      made.message = text.substr(0, max_text);
       return made;
     }
     made.take(*object);
@@ -8047,12 +8447,12 @@ class service_complaint {
   void take(const boost::json::object& object) {
     const boost::json::value* const inside = member(object, "error");
     if (inside != nullptr && inside->is_string()) {
-      message = view_of(inside->get_string()).substr(0, most_text);
+      message = view_of(inside->get_string()).substr(0, max_text);
       return;
     }
     const boost::json::object* const error = inside != nullptr && inside->is_object() ? inside->if_object() : &object;
-    message = text_at(*error, "message").substr(0, most_text);
-    if (message.empty()) message = text_at(*error, "detail").substr(0, most_text);
+    message = text_at(*error, "message").substr(0, max_text);
+    if (message.empty()) message = text_at(*error, "detail").substr(0, max_text);
     type = text_at(*error, "type").substr(0, 200);
     const boost::json::value* const number = member(*error, "code");
     if (number != nullptr && !number->is_null())
@@ -8061,7 +8461,7 @@ class service_complaint {
   }
 
  private:
-  static constexpr std::size_t most_text = 4096;
+  static constexpr std::size_t max_text = 4096;
 };
 
 inline bool says(std::string_view text, std::string_view words) noexcept {
@@ -8231,90 +8631,6 @@ inline std::string readable_json(const boost::json::object& value) {
 
 }  // namespace cofferdam::inline COFFERDAM_ABI
 
-// ---- cofferdam/core/hexadecimal.hpp ----
-
-
-#include <span>
-#include <string>
-
-namespace cofferdam::inline COFFERDAM_ABI::detail {
-
-/// Returns two lower-case hexadecimal digits for each byte.
-inline std::string hexadecimal(std::span<const unsigned char> content) {
-  std::string text;
-  text.reserve(2 * content.size());
-  for (const unsigned char one : content) {
-    text += "0123456789abcdef"[one >> 4U];
-    text += "0123456789abcdef"[one & 15U];
-  }
-  return text;
-}
-
-}  // namespace cofferdam::inline COFFERDAM_ABI::detail
-
-// ---- cofferdam/os/random_text.hpp ----
-
-
-#include <array>
-#include <cerrno>
-#include <cstddef>
-#include <cstdint>
-#include <span>
-#include <string>
-#include <string_view>
-#include <system_error>
-
-#include <sys/random.h>
-#include <sys/types.h>
-
-// Unpredictable text: all random bits come from the kernel, getrandom(2).
-
-namespace cofferdam::inline COFFERDAM_ABI::detail {
-
-/// \throws error{errc::io_error}
-inline void fill_random(std::span<unsigned char> room) {
-  while (!room.empty()) {
-    const ssize_t got = ::getrandom(room.data(), room.size(), 0);
-    if (got > 0)
-      room = room.subspan(static_cast<std::size_t>(got));
-    else if (errno != EINTR)
-      throw error(errc::io_error, "the system has no random numbers", std::error_code(errno, std::system_category()));
-  }
-}
-
-inline std::uint64_t random_number() {
-  std::array<unsigned char, 8> raw{};
-  fill_random(raw);
-  std::uint64_t all = 0;
-  for (const unsigned char each : raw) all = all << 8U | each;
-  return all;
-}
-
-/// Returns `count` characters of `alphabet`, which has at most 256 characters, all equally likely.
-inline std::string random_characters(std::size_t count, std::string_view alphabet) {
-  std::string text;
-  const std::size_t fair = 256 / alphabet.size() * alphabet.size();
-  while (text.size() < count) {
-    std::array<unsigned char, 64> raw{};
-    fill_random(raw);
-    for (const unsigned char one : raw)
-      if (one < fair && text.size() < count) text += alphabet[one % alphabet.size()];
-  }
-  return text;
-}
-
-/// Returns `count` hexadecimal digits of four random bits each. The default of 16 is enough if a duplicate would be
-/// only a nuisance.
-inline std::string random_digits(std::size_t count = 16) { return random_characters(count, "0123456789abcdef"); }
-/// Returns `count` lower-case letters and digits, of about five random bits each.
-inline std::string random_name(std::size_t count) {
-  return random_characters(count, "abcdefghijklmnopqrstuvwxyz0123456789");
-}
-/// Returns a secret of 256 bits.
-inline std::string random_token() { return random_digits(64); }
-
-}  // namespace cofferdam::inline COFFERDAM_ABI::detail
-
 // ---- cofferdam/llm/detail/completion_reply.hpp ----
 
 
@@ -8406,7 +8722,7 @@ class completion_assembly {
   }
 
  private:
-  static constexpr std::size_t most_calls = 128;
+  static constexpr std::size_t max_calls = 128;
 
   struct slot {
     std::uint64_t index = 0;
@@ -8484,7 +8800,7 @@ class completion_assembly {
   }
 
   slot& new_slot(std::uint64_t index) {
-    if (calls_.size() == most_calls)
+    if (calls_.size() == max_calls)
       throw chat_failure(chat_errc::bad_answer, "the model's answer has more than 128 tool calls");
     calls_.emplace_back();
     calls_.back().index = index;
@@ -8763,7 +9079,7 @@ struct std::is_error_code_enum<cofferdam::net_errc> : std::true_type {};
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 inline error http_violation(net_errc cause, const std::string& what) {
-  return error(errc::io_error, "the peer's HTTP cannot be taken: " + what, cause);
+  return error(exec_errc::io_error, "the peer's HTTP cannot be taken: " + what, cause);
 }
 inline std::string in_quotes(std::string_view text) { return "\"" + one_line(text, 60) + "\""; }
 
@@ -8866,8 +9182,8 @@ struct body_step {
 class http_body_reader {
  public:
   http_body_reader() = default;
-  http_body_reader(body_kind kind, std::uint64_t length, http_lines trailer_lines, std::size_t most_fields)
-      : kind_(kind), left_(length), lines_(std::move(trailer_lines)), most_fields_(most_fields) {}
+  http_body_reader(body_kind kind, std::uint64_t length, http_lines trailer_lines, std::size_t max_fields)
+      : kind_(kind), left_(length), lines_(std::move(trailer_lines)), max_fields_(max_fields) {}
 
   body_kind kind() const noexcept { return kind_; }
   const http_fields& trailers() const noexcept { return trailers_; }
@@ -8904,7 +9220,7 @@ class http_body_reader {
 
  private:
   enum class part { size, data, carriage_return, line_feed, trailers, end };
-  static constexpr std::size_t longest_size_line = 1024;
+  static constexpr std::size_t max_size_line = 1024;
 
   body_step data(std::string_view input) {
     const std::size_t count = static_cast<std::size_t>(std::min<std::uint64_t>(left_, input.size()));
@@ -8934,7 +9250,7 @@ class http_body_reader {
         if (lines_.line().empty()) {
           part_ = part::end;
         } else {
-          add_field(trailers_, lines_.line(), most_fields_);
+          add_field(trailers_, lines_.line(), max_fields_);
         }
         return count;
       }
@@ -8944,7 +9260,7 @@ class http_body_reader {
     return 0;
   }
 
-  static http_lines fresh_size_line() { return {longest_size_line, longest_size_line + 2}; }
+  static http_lines fresh_size_line() { return {max_size_line, max_size_line + 2}; }
 
   static std::uint64_t chunk_size(std::string_view line) {
     std::uint64_t value = 0;
@@ -8969,7 +9285,7 @@ class http_body_reader {
   std::uint64_t left_ = 0;
   http_lines size_line_ = fresh_size_line();
   http_lines lines_;
-  std::size_t most_fields_ = 0;
+  std::size_t max_fields_ = 0;
   http_fields trailers_;
 };
 
@@ -9115,8 +9431,8 @@ class http_response_parser {
       }
     }
     if (!core_.began_)
-      throw error(errc::io_error, "the peer closed the connection without an answer", net_errc::connection_lost);
-    throw error(errc::io_error, "the peer closed the connection inside its answer", net_errc::truncated);
+      throw error(exec_errc::io_error, "the peer closed the connection without an answer", net_errc::connection_lost);
+    throw error(exec_errc::io_error, "the peer closed the connection inside its answer", net_errc::truncated);
   }
 
   /// Returns the response's head; complete from `head` on.
@@ -9240,8 +9556,8 @@ class http_request_parser {
       core_.state_ = state::end;
       return http_event::end;
     }
-    if (!core_.began_) throw error(errc::io_error, "the peer has no more requests", net_errc::connection_lost);
-    throw error(errc::io_error, "the peer closed the connection inside its request", net_errc::truncated);
+    if (!core_.began_) throw error(exec_errc::io_error, "the peer has no more requests", net_errc::connection_lost);
+    throw error(exec_errc::io_error, "the peer closed the connection inside its request", net_errc::truncated);
   }
 
   const http_request_head& head() const noexcept { return head_; }
@@ -9339,7 +9655,7 @@ class http_limits {
   template <class Limit>
   http_limits& set(Limit& which, std::optional<std::chrono::milliseconds> limit) {
     if (limit && *limit <= std::chrono::milliseconds::zero())
-      throw error(errc::invalid_argument, "http_limits: a time limit must be longer than zero");
+      throw error(exec_errc::invalid_argument, "http_limits: a time limit must be longer than zero");
     if constexpr (std::same_as<Limit, std::chrono::milliseconds>) {
       which = *limit;
     } else {
@@ -9368,7 +9684,7 @@ class http_client_settings {
   /// Sets the maximum number of connections, including idle ones; further requests wait. Streams that `upgrade` has
   /// returned do not count. Default 64; at least 1.
   http_client_settings& connections(std::size_t most) {
-    if (most == 0) throw error(errc::invalid_argument, "http_client: it needs at least one connection");
+    if (most == 0) throw error(exec_errc::invalid_argument, "http_client: it needs at least one connection");
     connections_ = most;
     return *this;
   }
@@ -9378,21 +9694,21 @@ class http_client_settings {
     return *this;
   }
   /// Sets the maximum idle time of a connection that is used again. Default 240 s: the Docker daemon closes at 300 s.
-  http_client_settings& idle_time(std::chrono::milliseconds most) {
-    idle_time_ = std::min<std::chrono::milliseconds>(most, std::chrono::hours(24 * 365));
+  http_client_settings& idle_timeout(std::chrono::milliseconds most) {
+    idle_timeout_ = std::min<std::chrono::milliseconds>(most, std::chrono::hours(24 * 365));
     return *this;
   }
 
   const http_limits& limits() const noexcept { return limits_; }
   std::size_t connections() const noexcept { return connections_; }
   std::size_t idle_connections() const noexcept { return idle_connections_; }
-  std::chrono::milliseconds idle_time() const noexcept { return idle_time_; }
+  std::chrono::milliseconds idle_timeout() const noexcept { return idle_timeout_; }
 
  private:
   http_limits limits_;
   std::size_t connections_ = 64;
   std::size_t idle_connections_ = 8;
-  std::chrono::milliseconds idle_time_{240'000};
+  std::chrono::milliseconds idle_timeout_{240'000};
 };
 
 }  // namespace cofferdam::inline COFFERDAM_ABI
@@ -9609,7 +9925,7 @@ class sse_reader {
  private:
   void keep(std::string_view part) {
     if (part.size() > most_ - line_.size() || line_.size() + part.size() > most_ - data_.size())
-      throw error(errc::too_large,
+      throw error(exec_errc::too_large,
                   "an event of the stream is longer than the limit of " + std::to_string(most_) + " bytes");
     line_ += part;
   }
@@ -9703,14 +10019,14 @@ class completions_core {
         endpoint_(parsed(options_.resolved_url())),
         client_(std::move(executor), endpoint_.reach(options_.tls())) {
     const std::string_view key = options_.resolved_key();
-    redactor_.hide(e2b::secret(std::string(key)));
+    redactor_.hide(secret_string(std::string(key)));
     for (const http_field& each : options_.headers())
-      if (each.value().size() >= 16) redactor_.hide(e2b::secret(each.value()));
+      if (each.value().size() >= 16) redactor_.hide(secret_string(each.value()));
     if (key.empty()) return;
     std::string text("Bearer ");
     text.reserve(text.size() + key.size());  // keeps the text in one place, which is wiped
     text += key;
-    authorization_ = undumped_text(std::move(text));
+    authorization_ = secret_string(std::move(text));
     // Detects a key with a line break now instead of at the first request; the sentence does not show the key.
     http_request probe;
     probe.secret_field("Authorization", authorization_);
@@ -9785,7 +10101,7 @@ class completions_core {
     try {
       return e2b::endpoint::parse(url, "base_url");
     } catch (const error&) {
-      throw error(errc::invalid_argument,
+      throw error(exec_errc::invalid_argument,
                   "chat: the base URL (base_url, or OPENAI_BASE_URL) cannot be used: write it as "
                   "https://HOST[:PORT][/PATH], without user, password, query and fragment");
     }
@@ -9794,8 +10110,8 @@ class completions_core {
   chat_completions_options options_;
   e2b::endpoint endpoint_;
   http_client client_;
-  e2b::redactor redactor_;
-  undumped_text authorization_;
+  redactor redactor_;
+  secret_string authorization_;
 };
 
 /// The result of one attempt.
@@ -9823,8 +10139,8 @@ awaitable<void> read_pieces(http_exchange& answer, Take& take) {
 inline awaitable<chat_reply> read_streamed(std::shared_ptr<completions_core> core, http_exchange& answer,
                                            const chat_request& what, bool& told) {
   const std::string peer = core->peer();
-  completion_assembly assembly(core->options().largest_answer());
-  sse_reader reader(core->options().largest_answer());
+  completion_assembly assembly(core->options().max_answer());
+  sse_reader reader(core->options().max_answer());
   bool done = false;
   const chat_request::delta_listener hears = [&](const chat_delta& piece) {
     told = true;
@@ -9855,7 +10171,7 @@ inline awaitable<chat_reply> read_streamed(std::shared_ptr<completions_core> cor
     co_await read_pieces(answer, take);
     reader.finish(each);
   } catch (const error& failure) {
-    if (failure.code() != errc::io_error || failure.cause().category() != net_error_category()) throw;
+    if (failure.code() != exec_errc::io_error || failure.cause().category() != net_error_category()) throw;
     broke = failure;
   }
   if (!done && !assembly.ended()) {
@@ -9870,7 +10186,7 @@ inline awaitable<chat_reply> read_streamed(std::shared_ptr<completions_core> cor
 inline awaitable<chat_reply> read_whole(std::shared_ptr<completions_core> core, http_exchange& answer,
                                         const chat_request& what) {
   const std::string peer = core->peer();
-  const bytes body = co_await answer.read_all(core->options().largest_answer());
+  const bytes body = co_await answer.read_all(core->options().max_answer());
   const std::optional<boost::json::value> value = read_json(as_text(body));
   const boost::json::object* const object = value ? value->if_object() : nullptr;
   if (object == nullptr)
@@ -9883,7 +10199,7 @@ inline awaitable<chat_reply> read_whole(std::shared_ptr<completions_core> core, 
     const chat_errc why = complains_of_length(complaint) ? chat_errc::context_overflow : chat_errc::service_failed;
     throw chat_failure(why, complaint_sentence(peer, 0, why, complaint));
   }
-  completion_assembly assembly(core->options().largest_answer());
+  completion_assembly assembly(core->options().max_answer());
   assembly.add(*object, what.on_delta());
   co_return assembly.finish(peer);
 }
@@ -9908,8 +10224,8 @@ inline awaitable<completion_attempt> attempt_completion(std::shared_ptr<completi
       }
       co_return result;
     }
-    constexpr std::size_t most_complaint = 256 * 1024;
-    const bytes text = co_await answer.read_all(most_complaint);
+    constexpr std::size_t max_complaint = 256 * 1024;
+    const bytes text = co_await answer.read_all(max_complaint);
     service_complaint complaint = service_complaint::read(core->clean(as_text(text)));
     complaint.message = core->clean(complaint.message);  // again, after JSON's escapes were decoded
     const int status = answer.status();
@@ -9918,12 +10234,12 @@ inline awaitable<completion_attempt> attempt_completion(std::shared_ptr<completi
     result.may_repeat = worth_a_retry(status, why, answer.head().fields);
     result.wait = asked_wait(answer.head().fields, std::time(nullptr));
   } catch (const error& failure) {
-    if (failure.code() == errc::cancelled || failure.code() == errc::environment_closed) throw;
+    if (failure.code() == exec_errc::cancelled || failure.code() == exec_errc::environment_closed) throw;
     result.failure = failure;
     const std::error_code cause = failure.cause();
     if (cause.category() == chat_error_category()) {
       result.may_repeat = !told && (cause == chat_errc::cut_off || cause == chat_errc::service_failed);
-    } else if (failure.code() == errc::io_error) {
+    } else if (failure.code() == exec_errc::io_error) {
       const chat_errc why = cause == net_errc::timed_out ? chat_errc::timed_out : chat_errc::cut_off;
       result.failure = chat_failure(why, core->clean(failure.what()));
       result.may_repeat = !told && cause != net_errc::timed_out;
@@ -9944,8 +10260,8 @@ inline awaitable<chat_reply> ask_completion(std::shared_ptr<completions_core> co
         std::min(options.retry_pause() * (1U << std::min(number, 10U)), std::chrono::milliseconds(8000));
     pause -= pause * static_cast<long>(random_number() % 25U) / 100;
     if (result.wait) pause = *result.wait;
-    if (pause > options.longest_wait())
-      throw error(static_cast<errc>(result.failure->code().value()),
+    if (pause > options.max_wait())
+      throw error(static_cast<exec_errc>(result.failure->code().value()),
                   std::string(result.failure->what()) + "; the service wants to be asked again in " +
                       std::to_string(pause.count() / 1000) + " s, which is longer than longest_wait",
                   result.failure->cause());
@@ -10153,16 +10469,16 @@ class code_result {
   }
 
   /// Returns standard output of the run and of all processes that it started.
-  const captured& out() const& noexcept { return out_; }
-  captured out() && { return std::move(out_); }
-  code_result& out(captured stream) {
+  const captured_output& out() const& noexcept { return out_; }
+  captured_output out() && { return std::move(out_); }
+  code_result& out(captured_output stream) {
     out_ = std::move(stream);
     return *this;
   }
   /// Returns standard error, tracebacks included.
-  const captured& err() const& noexcept { return err_; }
-  captured err() && { return std::move(err_); }
-  code_result& err(captured stream) {
+  const captured_output& err() const& noexcept { return err_; }
+  captured_output err() && { return std::move(err_); }
+  code_result& err(captured_output stream) {
     err_ = std::move(stream);
     return *this;
   }
@@ -10240,12 +10556,12 @@ class code_result {
   }
 
   /// Returns the isolation of the run, as far as the backend knows it; otherwise all "none".
-  const protections& walls() const& noexcept {
-    static const protections nothing;
+  const isolation_report& isolation() const& noexcept {
+    static const isolation_report nothing;
     return walls_ ? *walls_ : nothing;
   }
-  protections walls() && { return walls_ ? *walls_ : protections(); }
-  code_result& walls(std::shared_ptr<const protections> standing) {
+  isolation_report isolation() && { return walls_ ? *walls_ : isolation_report(); }
+  code_result& isolation(std::shared_ptr<const isolation_report> standing) {
     walls_ = std::move(standing);
     return *this;
   }
@@ -10274,8 +10590,8 @@ class code_result {
   bool context_lost_ = false;
   bool driver_restarted_ = false;
   std::string reason_;
-  captured out_;
-  captured err_;
+  captured_output out_;
+  captured_output err_;
   std::optional<code_error> failure_;
   std::optional<boost::json::value> value_;
   std::string value_text_;
@@ -10283,7 +10599,7 @@ class code_result {
   std::vector<display_output> displays_;
   std::vector<generated_file> files_;
   std::chrono::nanoseconds duration_{};
-  std::shared_ptr<const protections> walls_;
+  std::shared_ptr<const isolation_report> walls_;
 };
 
 }  // namespace cofferdam::inline COFFERDAM_ABI
@@ -10355,7 +10671,7 @@ class host_function {
     requires std::constructible_from<handler, Call>
   host_function(std::string name, Call&& call) : name_(require_name(std::move(name))), call_(std::forward<Call>(call)) {
     detail::require_safe_callable<Call>();
-    if (!call_) throw error(errc::invalid_argument, "host_function: '" + name_ + "' has no handler");
+    if (!call_) throw error(exec_errc::invalid_argument, "host_function: '" + name_ + "' has no handler");
   }
 
   /// Adds a parameter that every call must give.
@@ -10392,7 +10708,7 @@ class host_function {
       good = good && (c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'));
     if (!good)
       throw error(
-          errc::invalid_argument,
+          exec_errc::invalid_argument,
           "host_function: functions and parameters are called by letters, digits and '_', not by a digit first");
     for (const std::string_view word :
          {"False", "None",     "True",  "and",    "as",   "assert", "async",  "await",    "break",
@@ -10400,20 +10716,21 @@ class host_function {
           "from",  "global",   "if",    "import", "in",   "is",     "lambda", "nonlocal", "not",
           "or",    "pass",     "raise", "return", "try",  "while",  "with",   "yield",    "__debug__"})
       if (name == word)
-        throw error(errc::invalid_argument,
+        throw error(exec_errc::invalid_argument,
                     "host_function: '" + name + "' is a word of Python's own; choose another name");
     return name;
   }
   static std::string require_type(std::string type) {
     for (const char* const known : {"", "str", "int", "float", "bool", "list", "dict", "bytes"})
       if (type == known) return type;
-    throw error(errc::invalid_argument,
+    throw error(exec_errc::invalid_argument,
                 "host_function: a parameter's type is str, int, float, bool, list, dict, bytes, or empty for any");
   }
   host_function& add(host_parameter one) {
     for (const host_parameter& each : parameters_)
       if (each.name() == one.name())
-        throw error(errc::invalid_argument, "host_function: '" + name_ + "' has two parameters '" + one.name() + "'");
+        throw error(exec_errc::invalid_argument,
+                    "host_function: '" + name_ + "' has two parameters '" + one.name() + "'");
     parameters_.push_back(std::move(one));
     return *this;
   }
@@ -10496,7 +10813,8 @@ class code_request {
   /// \throws error{errc::invalid_argument} if `limit` is zero or less.
   code_request& timeout(std::chrono::milliseconds limit) & {
     if (limit <= std::chrono::milliseconds::zero())
-      throw error(errc::invalid_argument, "code_request: the timeout must be longer than zero (no_timeout says: none)");
+      throw error(exec_errc::invalid_argument,
+                  "code_request: the timeout must be longer than zero (no_timeout says: none)");
     timeout_ = limit;
     return *this;
   }
@@ -10510,7 +10828,7 @@ class code_request {
   /// \throws error{errc::invalid_argument}
   code_request& context(std::string name) & {
     if (name.empty() || name.size() > 200)
-      throw error(errc::invalid_argument, "code_request: a context's name has 1 to 200 bytes");
+      throw error(exec_errc::invalid_argument, "code_request: a context's name has 1 to 200 bytes");
     context_ = std::move(name);
     return *this;
   }
@@ -10522,7 +10840,7 @@ class code_request {
   code_request& function(host_function one) & {
     for (const host_function& each : functions_)
       if (each.name() == one.name())
-        throw error(errc::invalid_argument, "code_request: there are two functions '" + one.name() + "'");
+        throw error(exec_errc::invalid_argument, "code_request: there are two functions '" + one.name() + "'");
     functions_.push_back(std::move(one));
     return *this;
   }
@@ -11136,7 +11454,7 @@ class code_layer {
 
 }  // namespace cofferdam::inline COFFERDAM_ABI
 
-// ---- cofferdam/core/async_event.hpp ----
+// ---- cofferdam/detail/core/async_event.hpp ----
 
 
 #include <asio/any_io_executor.hpp>
@@ -11184,6 +11502,33 @@ class async_event {
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail
 
+
+// ---- cofferdam/detail/net/sha256.hpp ----
+
+
+#include <openssl/evp.h>
+
+#include <array>
+#include <string>
+#include <string_view>
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+using sha256_digest = std::array<unsigned char, 32>;
+
+/// \throws error{errc::io_error}  if OpenSSL does not provide SHA-256.
+inline sha256_digest sha256_of(std::string_view text) {
+  sha256_digest digest{};
+  unsigned size = 0;
+  if (EVP_Digest(text.data(), text.size(), digest.data(), &size, EVP_sha256(), nullptr) != 1)
+    throw error(exec_errc::io_error, "OpenSSL cannot make a SHA-256 digest");
+  return digest;
+}
+
+/// Returns the digest as 64 hexadecimal digits.
+inline std::string sha256_digits(std::string_view text) { return hexadecimal(sha256_of(text)); }
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
 
 // ---- cofferdam/llm/detail/blanked_source.hpp ----
 
@@ -11297,9 +11642,9 @@ class review_verdict {
 
   /// Parses an answer. Returns no value unless it is exactly an answer to this request.
   /// \param nonce, sha256  the values in the request.
-  /// \param most_risk      0 none, 1 low, 2 medium.
+  /// \param max_risk      0 none, 1 low, 2 medium.
   static std::optional<review_verdict> read(const chat_reply& reply, std::string_view nonce, std::string_view sha256,
-                                            std::size_t most_risk);
+                                            std::size_t max_risk);
 
   /// A verdict for code that was allowed before, byte for byte.
   static review_verdict known(std::string sha256) {
@@ -11371,7 +11716,7 @@ inline std::optional<boost::json::object> review_object(std::string_view text) {
 }  // namespace detail
 
 inline std::optional<review_verdict> review_verdict::read(const chat_reply& reply, std::string_view nonce,
-                                                          std::string_view sha256, std::size_t most_risk) {
+                                                          std::string_view sha256, std::size_t max_risk) {
   const chat_message& message = reply.message();
   const std::string text = reply.text();
   // Some services leave the reason empty. A truncated answer is not a whole object, and is refused below.
@@ -11419,38 +11764,11 @@ inline std::optional<review_verdict> review_verdict::read(const chat_reply& repl
     if (!finding.at("line").is_int64() || !finding.at("why").is_string() || !add(finding.at("category")))
       return std::nullopt;
   }
-  made.allowed_ = made.word_ == "allow" && risk <= most_risk && !grave;
+  made.allowed_ = made.word_ == "allow" && risk <= max_risk && !grave;
   return made;
 }
 
 }  // namespace cofferdam::inline COFFERDAM_ABI
-
-// ---- cofferdam/net/sha256.hpp ----
-
-
-#include <openssl/evp.h>
-
-#include <array>
-#include <string>
-#include <string_view>
-
-namespace cofferdam::inline COFFERDAM_ABI::detail {
-
-using sha256_digest = std::array<unsigned char, 32>;
-
-/// \throws error{errc::io_error}  if OpenSSL does not provide SHA-256.
-inline sha256_digest sha256_of(std::string_view text) {
-  sha256_digest digest{};
-  unsigned size = 0;
-  if (EVP_Digest(text.data(), text.size(), digest.data(), &size, EVP_sha256(), nullptr) != 1)
-    throw error(errc::io_error, "OpenSSL cannot make a SHA-256 digest");
-  return digest;
-}
-
-/// Returns the digest as 64 hexadecimal digits.
-inline std::string sha256_digits(std::string_view text) { return hexadecimal(sha256_of(text)); }
-
-}  // namespace cofferdam::inline COFFERDAM_ABI::detail
 
 // ---- cofferdam/llm/llm_review.hpp ----
 
@@ -11585,7 +11903,7 @@ class review_settings {
   boost::json::object context;
   std::chrono::milliseconds time_limit{30'000};
   std::size_t longest = 64 * 1024;
-  std::size_t most_risk = 1;
+  std::size_t max_risk = 1;
   bool second_look = true;
   std::function<void(const review_verdict&)> on_verdict;
 };
@@ -11631,9 +11949,9 @@ class reviewer {
 
  private:
   std::string key_of(const std::string& sha256) const {
-    return cofferdam::detail::sha256_digits(
-        "1\n" + settings.language + "\n" + boost::json::serialize(settings.context) + "\n" + sha256 +
-        (settings.second_look ? "\n2" : "\n1") + std::to_string(settings.most_risk));
+    return cofferdam::detail::sha256_digits("1\n" + settings.language + "\n" +
+                                            boost::json::serialize(settings.context) + "\n" + sha256 +
+                                            (settings.second_look ? "\n2" : "\n1") + std::to_string(settings.max_risk));
   }
 
   static review_verdict known(const std::string& sha256) { return review_verdict::known(sha256); }
@@ -11645,7 +11963,7 @@ class reviewer {
       chat_request question = self->question_of(code, sha256, nonce);
       std::optional<chat_reply> reply = co_await answer(self, std::move(question));
       if (!reply) break;
-      std::optional<review_verdict> verdict = review_verdict::read(*reply, nonce, sha256, self->settings.most_risk);
+      std::optional<review_verdict> verdict = review_verdict::read(*reply, nonce, sha256, self->settings.max_risk);
       if (verdict) co_return std::move(*verdict);
     }
     co_return review_verdict::refused("unavailable", sha256, "the security review was not available");
@@ -11703,7 +12021,7 @@ class reviewer {
     };
     co_await with_cleanup(asks, ends);
     if (woken == wait_result::cancelled)
-      throw error(errc::cancelled, "run_code: cancelled while the code was reviewed; nothing has run");
+      throw error(exec_errc::cancelled, "run_code: cancelled while the code was reviewed; nothing has run");
     if (!in_time || one->failure) co_return std::nullopt;
     co_return std::move(one->reply);
   }
@@ -11734,7 +12052,7 @@ class llm_review_layer : public code_layer<llm_review_layer<Inner>, Inner> {
 
   awaitable<std::optional<code_result>> admit(const code_request& request) {
     if (!reviewer_)
-      throw error(errc::environment_closed, "llm_review: there is no runner (default-constructed or moved from)");
+      throw error(exec_errc::environment_closed, "llm_review: there is no runner (default-constructed or moved from)");
     return decide(reviewer_, request);
   }
 
@@ -11803,12 +12121,12 @@ class llm_review : public pipeable {
   /// Sets the time limit for one answer of the model. Default: 30 seconds.
   llm_review& time_limit(std::chrono::milliseconds limit) {
     if (limit <= std::chrono::milliseconds::zero())
-      throw error(errc::invalid_argument, "llm_review: the time limit must be longer than zero");
+      throw error(exec_errc::invalid_argument, "llm_review: the time limit must be longer than zero");
     return with([&](detail::review_settings& all) { all.time_limit = limit; });
   }
   /// Also allows code with the risk "medium".
   llm_review& allow_medium_risk() {
-    return with([](detail::review_settings& all) { all.most_risk = 2; });
+    return with([](detail::review_settings& all) { all.max_risk = 2; });
   }
   /// Sends only one request, with comments and texts.
   llm_review& without_second_look() {
@@ -11848,337 +12166,6 @@ class llm_review : public pipeable {
 };
 
 }  // namespace cofferdam::inline COFFERDAM_ABI
-
-// ---- cofferdam/core/borrowed_environment.hpp ----
-
-
-#include <concepts>
-#include <cstddef>
-#include <string>
-#include <utility>
-
-namespace cofferdam::inline COFFERDAM_ABI {
-
-/// A non-owning reference to an open environment. It forwards all operations, but `close()` does nothing, so commands
-/// in the environment continue. Made by `borrowed`. Not a coroutine: adds no frame and no allocation.
-/// \par Lifetime  the environment must outlive this object and must not be moved.
-template <code_exec_environment E>
-class borrowed_environment {
- public:
-  /// Refers to no environment: operations throw `error{errc::environment_closed}`.
-  borrowed_environment() = default;
-  explicit borrowed_environment(E& environment) noexcept : environment_(&environment) {}
-
-  awaitable<command_result> run_command(command c) { return get().run_command(std::move(c)); }
-  awaitable<process> start(command c)
-    requires streaming_environment<E>
-  {
-    return get().start(std::move(c));
-  }
-  awaitable<bytes> read_file(std::string path, std::size_t most) { return get().read_file(std::move(path), most); }
-  awaitable<void> write_file(std::string path, bytes_view content) {
-    return get().write_file(std::move(path), content);
-  }
-  /// Takes temporary bytes, which the awaitable owns. So the awaitable may be kept and awaited later.
-  template <std::same_as<bytes> Bytes>
-  awaitable<void> write_file(std::string path, Bytes&& content) {
-    return cofferdam::write_bytes(*this, std::move(path), std::move(content));
-  }
-  file_system files()
-    requires file_environment<E>
-  {
-    return get().files();
-  }
-  awaitable<void> close() {
-    get();
-    return nothing();
-  }
-
-  bool can_start() const noexcept
-    requires streaming_environment<E>
-  {
-    return environment_ != nullptr && cofferdam::can_start(*environment_);
-  }
-
- private:
-  static awaitable<void> nothing() { co_return; }
-
-  E& get() const {
-    if (environment_ == nullptr)
-      throw error(errc::environment_closed, "borrowed: there is no environment (default-constructed)");
-    return *environment_;
-  }
-
-  E* environment_ = nullptr;
-};
-
-namespace detail {
-
-/// An operation that the layer has lost is also lost in a reference to it.
-template <class E>
-inline constexpr bool is_layer<borrowed_environment<E>> = is_layer<E>;
-
-}  // namespace detail
-
-/// A recipe that refers to an open environment instead of opening one. For recipes that close their environment:
-/// `borrowed(environment) | python()` opens a runner, and closing the runner leaves the environment open.
-/// \par Lifetime  the environment must outlive everything that is opened with this recipe.
-template <code_exec_environment E>
-class borrowed {
- public:
-  explicit borrowed(E& environment) noexcept : environment_(&environment) {}
-
-  awaitable<borrowed_environment<E>> open() const { return lend(environment_); }
-
- private:
-  static awaitable<borrowed_environment<E>> lend(E* environment) { co_return borrowed_environment<E>(*environment); }
-
-  E* environment_;
-};
-
-}  // namespace cofferdam::inline COFFERDAM_ABI
-
-// ---- cofferdam/files/file_set.hpp ----
-
-
-#include <concepts>
-#include <cstddef>
-#include <cstdint>
-#include <optional>
-#include <string>
-#include <utility>
-#include <vector>
-
-namespace cofferdam::inline COFFERDAM_ABI {
-
-/// The way in which a text names files.
-enum class file_naming {
-  automatic,  ///< a file of exactly this name if it exists; else, if the text has `*`, `?` or `[`, a pattern
-  exact,      ///< a file of exactly this name
-  pattern,    ///< a pattern of `glob`
-};
-
-/// One part of a `file_set`.
-class file_item {
- public:
-  file_item(std::string text, file_naming naming) : text_(std::move(text)), naming_(naming) {}
-  const std::string& text() const noexcept { return text_; }
-  file_naming naming() const noexcept { return naming_; }
-
- private:
-  std::string text_;
-  file_naming naming_;
-};
-
-/// A selection of files to transfer, and their destination: `files("data.csv", "input dir/",
-/// "logs/**/*.txt").into("inputs")`.
-///
-/// A value, made by `files()`. On the host a path may be absolute or start at the current directory, and may have `..`;
-/// in a workspace it is relative to that.
-///
-/// | named | arrives as |
-/// |---|---|
-/// | a file `a/b.csv` | `b.csv` |
-/// | a directory `a/dir`, `a/dir/` | `dir/…`; with `into(x)` its contents as `x/…` |
-/// | a pattern `a/**/b*` | each match under its path below `a`, the folder before the first part that is a pattern |
-///
-/// If `into()` is given, all of this arrives beneath it. A matching directory comes with all its contents, except for a
-/// pattern that ends in `**`, which matches the contents one by one. `download` is different: it keeps the whole path
-/// in the workspace.
-///
-/// A link that is named directly is followed and keeps its own name. Links found in a directory or by a pattern are not
-/// followed, and are reported as `errc::not_a_file`, unless `follow_symlinks()` was called. Empty directories and
-/// permission bits (0777) are kept. A file that is named twice is transferred once.
-class file_set {
- public:
-  /// The default maximum of all sizes together: 16 GiB.
-  static constexpr std::uint64_t default_bytes = std::uint64_t{16} * 1024 * 1024 * 1024;
-  /// The default maximum number of files and directories.
-  static constexpr std::size_t default_files = 1'000'000;
-
-  /// An empty set.
-  file_set() = default;
-
-  /// Adds the files that a plain text names.
-  file_set& add(std::string text) {
-    items_.emplace_back(std::move(text), file_naming::automatic);
-    return *this;
-  }
-
-  /// Adds exactly this file or directory, even if its name has pattern characters.
-  file_set& exactly(std::string path) {
-    items_.emplace_back(std::move(path), file_naming::exact);
-    return *this;
-  }
-
-  /// Adds all files that match a pattern of `glob`.
-  file_set& matching(std::string pattern) {
-    items_.emplace_back(std::move(pattern), file_naming::pattern);
-    return *this;
-  }
-
-  /// Sets the destination directory on the receiving side; it is made if it is missing. "." is the root.
-  /// \param  directory  relative, without `..`.
-  /// \throws            error{errc::outside_workspace, invalid_argument}.
-  file_set& into(std::string directory) {
-    into_ = workspace_path_or_root(directory);
-    return *this;
-  }
-
-  /// Also follows symbolic links that are found in directories and by patterns. On the host they may lead anywhere. In
-  /// a workspace only links to files are followed; links to directories are still reported.
-  file_set& follow_symlinks() {
-    follows_symlinks_ = true;
-    return *this;
-  }
-
-  /// Limits the total size in bytes. A larger set throws `error{errc::too_large}` before anything is written. A file
-  /// that grows past the limit during the transfer fails.
-  file_set& at_most(std::uint64_t most) {
-    most_bytes_ = most;
-    return *this;
-  }
-
-  /// Limits the number of files and directories, failed ones included. A larger set throws `error{errc::too_large}`
-  /// before anything is written.
-  file_set& at_most_files(std::size_t count) {
-    most_files_ = count;
-    return *this;
-  }
-
-  const std::vector<file_item>& items() const noexcept { return items_; }
-  const std::optional<std::string>& into() const noexcept { return into_; }
-  bool follows_symlinks() const noexcept { return follows_symlinks_; }
-  std::uint64_t most_bytes() const noexcept { return most_bytes_; }
-  std::size_t most_files() const noexcept { return most_files_; }
-
- private:
-  std::vector<file_item> items_;
-  std::optional<std::string> into_;
-  bool follows_symlinks_ = false;
-  std::uint64_t most_bytes_ = default_bytes;
-  std::size_t most_files_ = default_files;
-};
-
-/// Makes a set of files, directories and patterns: `files("report.md", "plots/*.png")`. `file_set` documents the names.
-/// \param items  `/`-separated, any bytes but NUL; also a `std::filesystem::path`.
-template <std::convertible_to<std::string>... Items>
-  requires(sizeof...(Items) > 0)
-file_set files(Items&&... items) {
-  file_set set;
-  (set.add(std::forward<Items>(items)), ...);
-  return set;
-}
-
-/// Makes a set from a list.
-inline file_set files(std::vector<std::string> items) {
-  file_set set;
-  for (std::string& item : items) set.add(std::move(item));
-  return set;
-}
-
-}  // namespace cofferdam::inline COFFERDAM_ABI
-
-// ---- cofferdam/llm/session.hpp ----
-
-
-#include <boost/json/object.hpp>
-#include <boost/json/value.hpp>
-
-#include <concepts>
-#include <cstdint>
-#include <filesystem>
-#include <memory>
-#include <string>
-#include <utility>
-#include <vector>
-
-namespace cofferdam::inline COFFERDAM_ABI {
-
-namespace detail {
-class session_state;
-}  // namespace detail
-
-/// An agent at work in one environment: the conversation, input and output files, and all other state of the work.
-///
-///     co_await with(docker::from_image("python:3.12"), [&](auto& env) -> awaitable<void> {
-///       session work(helper, env);
-///       work.input_files(files("data.csv")).output_dir("out").on_event(show);
-///       agent_result result = co_await work.run("Plot the data.");
-///     });
-///
-/// Each turn sends the conversation to the model, executes its tool calls (calls that end the work come last), and adds
-/// the answers to the conversation. The failure of a tool, a call of an unknown tool and arguments that are not JSON
-/// are answers too. Files that the model names at the end are copied to the output directory.
-/// \par Lifetime  the environment outlives it. Neither copied nor moved. The agent is copied.
-/// \par Threads   the model's executor, a strand on pools; the environment may have another. One `run` at a time.
-/// \par Source    Stirrup's agent session and loop, without their defects.
-class session {
- public:
-  template <code_exec_environment E>
-  session(agent who, E& environment)
-      : session(make_state(std::move(who), any_environment(borrowed_environment<E>(environment)))) {}
-  session(const session&) = delete;
-  session& operator=(const session&) = delete;
-
-  /// Sets the files that are copied in before the first run. The model gets their paths in the workspace.
-  session& input_files(file_set set);
-  /// Sets the directory of the host for finished files; it is made if it is missing. Without it no file is copied out,
-  /// and a model that finishes with files causes a warning (`set_warning_handler`).
-  session& output_dir(std::filesystem::path directory);
-  /// Copies the workspace to `unfinished/` in the output directory when a run ends and the work is not finished: the
-  /// turns or tokens have run out, or the model made no progress. The input files are copied, too; names at the top of
-  /// the workspace that begin with a dot are not. A run that throws copies nothing.
-  /// \param most_bytes  of all files together. A larger workspace is not copied, and the result reports this.
-  session& save_unfinished(std::uint64_t most_bytes = std::uint64_t{1} << 30U);
-  /// Sets a listener for events, called as they happen. g++ before 13 refuses a temporary lambda that captures by
-  /// value: name it first.
-  session& on_event(detail::callable_argument<void(const agent_event& what)> listener);
-  /// Adds a tool for this session: `work.tool(tools::run_python(runner))`.
-  template <tools::tool T>
-  session& tool(T one) {
-    if constexpr (std::same_as<T, tools::any_tool>) {
-      add_tool(std::move(one));
-    } else {
-      add_tool(tools::any_tool(std::move(one)));
-    }
-    return *this;
-  }
-
-  /// Lets the model work on a task until the task is done or a limit is reached. A later call continues the
-  /// conversation.
-  /// \param task  for the model; may be empty in a conversation that is resumed.
-  /// \throws      error{errc::invalid_argument} if a run is under way, if two tools have the same name, or without a
-  ///              task; error{errc::io_error} if an input file could not be copied in; the exceptions of the model, if
-  ///              the conversation cannot be shortened enough or an answer is cut off twice;
-  ///              error{errc::provider_lost}, error{errc::environment_closed}. The history is whole then and can be
-  ///              saved.
-  /// \par Cancellation  terminal: ends the request or the tool that is under way; error{errc::cancelled}. The history
-  ///                    is whole, and another `run` goes on.
-  awaitable<agent_result> run(std::string task);
-
-  /// Returns the conversation. During a run only a listener may read it.
-  const std::vector<chat_message>& history() const noexcept;
-  /// Returns the tokens that all runs have used.
-  const chat_usage& usage() const noexcept;
-
-  /// Returns the conversation as JSON, with its images, for `resume`. Files of the environment are not included.
-  boost::json::object save() const;
-  /// Continues a conversation that `save` returned. Call it before the first run.
-  /// \throws error{errc::invalid_argument} for other JSON.
-  session& resume(const boost::json::value& saved);
-
- private:
-  explicit session(std::shared_ptr<detail::session_state> state) noexcept : state_(std::move(state)) {}
-
-  static std::shared_ptr<detail::session_state> make_state(agent who, any_environment environment);
-  void add_tool(tools::any_tool one);
-
-  std::shared_ptr<detail::session_state> state_;
-};
-
-}  // namespace cofferdam::inline COFFERDAM_ABI
-
 
 // ---- cofferdam/core/run.hpp ----
 
@@ -12245,7 +12232,7 @@ T run_value(awaitable<T> work) {
 }  // namespace cofferdam::inline COFFERDAM_ABI
 
 
-// ---- cofferdam/core/with_opened.hpp ----
+// ---- cofferdam/detail/core/with_opened.hpp ----
 
 
 #include <optional>
@@ -12365,7 +12352,7 @@ awaitable<void> with(const Recipe&, Body&&) {
 
 }  // namespace cofferdam::inline COFFERDAM_ABI
 
-// ---- cofferdam/os/path_error.hpp ----
+// ---- cofferdam/detail/os/path_error.hpp ----
 
 
 #include <cerrno>
@@ -12381,28 +12368,29 @@ inline error path_error(int code, std::string_view doing, std::string_view path)
   const std::string what = std::string(doing) + " " + shown_path(path) + ": ";
   const std::error_code cause(code, std::system_category());
   switch (code) {
-    case ENOENT: return error(errc::not_found, what + "there is no such file or directory", cause);
-    case ENOTDIR: return error(errc::not_a_directory, what + "a part of the path is not a directory", cause);
-    case EISDIR: return error(errc::not_a_file, what + "a directory is in its place", cause);
+    case ENOENT: return error(exec_errc::not_found, what + "there is no such file or directory", cause);
+    case ENOTDIR: return error(exec_errc::not_a_directory, what + "a part of the path is not a directory", cause);
+    case EISDIR: return error(exec_errc::not_a_file, what + "a directory is in its place", cause);
     case EXDEV:
     case ELOOP:
-      return error(errc::outside_workspace, what + "a symbolic link leads out of the directory, or in circles", cause);
+      return error(exec_errc::outside_workspace, what + "a symbolic link leads out of the directory, or in circles",
+                   cause);
     case EACCES:
     case EPERM:
-    case EROFS: return error(errc::permission_denied, what + cause.message(), cause);
-    case EEXIST: return error(errc::already_exists, what + "the name is taken", cause);
-    case ENOTEMPTY: return error(errc::not_empty, what + "the directory is not empty", cause);
+    case EROFS: return error(exec_errc::permission_denied, what + cause.message(), cause);
+    case EEXIST: return error(exec_errc::already_exists, what + "the name is taken", cause);
+    case ENOTEMPTY: return error(exec_errc::not_empty, what + "the directory is not empty", cause);
     case EFBIG:
-    case ENAMETOOLONG: return error(errc::too_large, what + cause.message(), cause);
-    case ENXIO: return error(errc::not_a_file, what + "a FIFO, socket or device is in its place", cause);
-    default: return error(errc::io_error, what + cause.message(), cause);
+    case ENAMETOOLONG: return error(exec_errc::too_large, what + cause.message(), cause);
+    case ENXIO: return error(exec_errc::not_a_file, what + "a FIFO, socket or device is in its place", cause);
+    default: return error(exec_errc::io_error, what + cause.message(), cause);
   }
 }
 
 // Converts `errno` for calls with single names. There EXDEV means two file systems, and is no error of the path.
 inline error name_error(int code, std::string_view doing, std::string_view path) {
   if (code == EXDEV)
-    return error(errc::io_error,
+    return error(exec_errc::io_error,
                  std::string(doing) + " " + shown_path(path) + ": the two are on different file systems",
                  std::error_code(code, std::system_category()));
   return path_error(code, doing, path);
@@ -12516,10 +12504,10 @@ inline file_type type_of(const struct stat& status) noexcept {
   return file_type::other;
 }
 
-inline entry entry_of(std::string path, const struct stat& status) {
+inline directory_entry entry_of(std::string path, const struct stat& status) {
   const file_type type = type_of(status);
   const auto size = type == file_type::regular ? static_cast<std::uint64_t>(status.st_size) : 0;
-  return entry(std::move(path), type, size, status.st_mode & 0777U);
+  return directory_entry(std::move(path), type, size, status.st_mode & 0777U);
 }
 
 inline bool same_file(const struct stat& a, const struct stat& b) noexcept {
@@ -12544,7 +12532,7 @@ inline int openat2_once(int directory, const char* path, int flags, link_policy 
 // Reads the link that an O_PATH descriptor refers to, so that it cannot be replaced meanwhile. Empty, with `errno` set,
 // on failure.
 inline std::string read_link(int link) {
-  std::array<char, longest_path + 1> target{};
+  std::array<char, max_path + 1> target{};
   const ssize_t length = ::readlinkat(link, "", target.data(), target.size());
   if (length < 0) return {};
   return std::string(target.data(), static_cast<std::size_t>(length));
@@ -12557,7 +12545,7 @@ class component_walk {
  public:
   component_walk(int root, std::string_view path, link_policy links)
       : root_(root),
-        most_links_(links == link_policy::refuse ? 0 : 40) {  // 40: the limit of the kernel, path_resolution(7)
+        max_links_(links == link_policy::refuse ? 0 : 40) {  // 40: the limit of the kernel, path_resolution(7)
     prepend(path);
   }
 
@@ -12565,7 +12553,7 @@ class component_walk {
   int open(int flags) {
     flags |= O_CLOEXEC;
     while (!pending_.empty()) {
-      if (++steps_ > most_steps) return failed(ELOOP);
+      if (++steps_ > max_steps) return failed(ELOOP);
       const std::string name = std::move(pending_.back());
       pending_.pop_back();
       if (name == "..") {
@@ -12577,7 +12565,7 @@ class component_walk {
       struct stat status {};
       if (!next || ::fstat(next.get(), &status) != 0) return -1;
       if (S_ISLNK(status.st_mode) && !(last && (flags & O_NOFOLLOW) != 0)) {
-        if (++links_ > most_links_) return failed(ELOOP);
+        if (++links_ > max_links_) return failed(ELOOP);
         const std::string target = read_link(next.get());
         if (target.empty()) return failed(ENOENT);
         if (target.front() == '/') return failed(EXDEV);
@@ -12593,7 +12581,7 @@ class component_walk {
   }
 
  private:
-  static constexpr std::size_t most_steps = 65536;  // a bound for 40 long links full of `..`
+  static constexpr std::size_t max_steps = 65536;  // a bound for 40 long links full of `..`
 
   int here() const noexcept { return at_ ? at_.get() : root_; }
 
@@ -12627,7 +12615,7 @@ class component_walk {
     names_.pop_back();
     at_.reset();
     for (const std::string& name : names_) {
-      if (++steps_ > most_steps) {
+      if (++steps_ > max_steps) {
         errno = ELOOP;
         return false;
       }
@@ -12642,7 +12630,7 @@ class component_walk {
   }
 
   int root_;
-  int most_links_;
+  int max_links_;
   unique_fd at_;
   std::vector<std::string> names_;    // from the root to `at_`; none of them is a link
   std::vector<std::string> pending_;  // still to go, the next one last
@@ -12651,8 +12639,8 @@ class component_walk {
 };
 
 inline unique_fd walk_beneath(int root, std::string_view path, int flags, link_policy links) {
-  constexpr int most_tries = 64;
-  for (int i = 0; i < most_tries; ++i) {
+  constexpr int max_tries = 64;
+  for (int i = 0; i < max_tries; ++i) {
     component_walk walk(root, path, links);
     unique_fd fd(walk.open(flags));
     if (fd || errno != EAGAIN) return fd;
@@ -12665,9 +12653,9 @@ inline unique_fd walk_beneath(int root, std::string_view path, int flags, link_p
 inline unique_fd open_beneath(int root, const std::string& path, int flags, path_resolution how,
                               link_policy links = link_policy::follow) {
   if (how == path_resolution::kernel) {
-    constexpr int most_tries = 64;  // EAGAIN: something was renamed while the kernel followed a `..`
+    constexpr int max_tries = 64;  // EAGAIN: something was renamed while the kernel followed a `..`
     int fd = -1;
-    for (int i = 0; i < most_tries; ++i) {
+    for (int i = 0; i < max_tries; ++i) {
       fd = openat2_once(root, path.c_str(), flags, links);
       if (fd >= 0 || (errno != EAGAIN && errno != EINTR)) break;
     }
@@ -12765,7 +12753,7 @@ class atomic_file {
     if (data_ && !is_linkable()) data_.reset();
     if (data_) return;
     if (errno == EACCES || errno == ENOSPC || errno == EROFS || errno == EDQUOT) throw failure(errno);
-    for (int i = 0; i < most_tries && !data_; ++i) {
+    for (int i = 0; i < max_tries && !data_; ++i) {
       std::string temporary = ".cofferdam-" + detail::random_digits(24);
       data_.reset(detail::open_retried(workplace(), temporary.c_str(), O_CREAT | O_EXCL | O_RDWR | O_NOFOLLOW, 0600));
       if (data_)
@@ -12820,7 +12808,7 @@ class atomic_file {
   }
 
  private:
-  static constexpr int most_tries = 16;
+  static constexpr int max_tries = 16;
   static constexpr unsigned default_mode = 0644;
 
   int workplace() const noexcept { return staging_ ? staging_.get() : parent_.get(); }
@@ -12840,9 +12828,9 @@ class atomic_file {
       return;
     }
     if (!S_ISREG(status.st_mode) && !S_ISLNK(status.st_mode))
-      throw error(errc::not_a_file, "write " + detail::shown_path(path_) + ": a " +
-                                        (S_ISDIR(status.st_mode) ? "directory" : "FIFO, socket or device") +
-                                        " has that name, and only a file is replaced");
+      throw error(exec_errc::not_a_file, "write " + detail::shown_path(path_) + ": a " +
+                                             (S_ISDIR(status.st_mode) ? "directory" : "FIFO, socket or device") +
+                                             " has that name, and only a file is replaced");
     replaces_ = true;
     if (S_ISREG(status.st_mode)) mode_ = status.st_mode & 0777U;
   }
@@ -12862,7 +12850,7 @@ class atomic_file {
   }
 
   void give_temporary_name() {
-    for (int i = 0; i < most_tries; ++i) {
+    for (int i = 0; i < max_tries; ++i) {
       std::string temporary = ".cofferdam-" + detail::random_digits(24);
       if (link_to(workplace(), temporary)) {
         temporary_ = std::move(temporary);
@@ -12921,7 +12909,7 @@ class file_reader {
     {
       const unique_fd probe = detail::open_beneath(root, path, O_PATH, how, links);
       if (!probe && errno == ELOOP && links == link_policy::refuse)
-        throw error(errc::not_a_file,
+        throw error(exec_errc::not_a_file,
                     "read " + detail::shown_path(path) + ": a symbolic link, and links are not followed",
                     std::error_code(ELOOP, std::system_category()));
       if (!probe || ::fstat(probe.get(), &status) != 0) throw detail::path_error(errno, "read", path);
@@ -13002,8 +12990,8 @@ class file_reader {
 
   /// Returns the error for a file that is longer than the caller allows.
   error larger_than(std::uint64_t most) const {
-    return error(errc::too_large, "read " + detail::shown_path(path_) + ": longer than the " + std::to_string(most) +
-                                      " bytes that were allowed");
+    return error(exec_errc::too_large, "read " + detail::shown_path(path_) + ": longer than the " +
+                                           std::to_string(most) + " bytes that were allowed");
   }
 
  private:
@@ -13012,7 +13000,7 @@ class file_reader {
     const char* what = "a FIFO, socket or device";
     if (S_ISDIR(status.st_mode)) what = "a directory";
     if (S_ISLNK(status.st_mode)) what = "a symbolic link";
-    throw error(errc::not_a_file, "read " + detail::shown_path(path) + ": it is " + what + ", not a regular file");
+    throw error(exec_errc::not_a_file, "read " + detail::shown_path(path) + ": it is " + what + ", not a regular file");
   }
 
   // Returns the size of the buffer: the rest of the file as far as known, and one byte more to detect the end. Grows
@@ -13104,7 +13092,7 @@ class directory_stack {
   bool push(unique_fd fd) {
     struct stat status {};
     if (!fd || ::fstat(fd.get(), &status) != 0) return false;
-    if (levels_.size() >= most_held) levels_[levels_.size() - most_held].fd.reset();
+    if (levels_.size() >= max_held) levels_[levels_.size() - max_held].fd.reset();
     levels_.push_back(level{std::move(fd), status});
     return true;
   }
@@ -13123,7 +13111,7 @@ class directory_stack {
   }
 
  private:
-  static constexpr std::size_t most_held = 32;
+  static constexpr std::size_t max_held = 32;
   struct level {
     unique_fd fd;
     struct stat status;
@@ -13149,7 +13137,7 @@ class tree_walk {
   /// left out.
   /// \throws error{errc::too_large} at the limit; permission_denied for a directory that cannot be read, which is the
   ///     last returned entry: the next call continues after it; io_error.
-  std::optional<entry> next() {
+  std::optional<directory_entry> next() {
     for (;;) {
       if (enter_) enter();
       std::vector<std::string>& names = pending_.back();
@@ -13157,7 +13145,7 @@ class tree_walk {
         if (pending_.size() == 1) return std::nullopt;
         pending_.pop_back();
         if (!stack_.pop())
-          throw error(errc::io_error, "list " + detail::shown_path(room_.path()) + ": the tree was moved");
+          throw error(exec_errc::io_error, "list " + detail::shown_path(room_.path()) + ": the tree was moved");
         const std::size_t slash = prefix_.rfind('/', prefix_.size() - 2);
         prefix_.resize(slash == std::string::npos ? 0 : slash + 1);
         continue;
@@ -13225,14 +13213,14 @@ class tree_removal {
   /// Removes the contents of a directory, but not the directory.
   /// \param root  its descriptor, O_PATH is enough.
   /// \param path  its path for error messages.
-  tree_removal(unique_fd root, std::string path) : stack_(std::move(root)), path_(std::move(path)), least_ours_(1) {
+  tree_removal(unique_fd root, std::string path) : stack_(std::move(root)), path_(std::move(path)), min_ours_(1) {
     fill();
   }
 
   /// Removes one name in a directory, with its contents.
   /// \throws error{errc::not_found} if there is no such name.
   tree_removal(unique_fd parent, std::string name, std::string path)
-      : stack_(std::move(parent)), path_(std::move(path)), least_ours_(2) {
+      : stack_(std::move(parent)), path_(std::move(path)), min_ours_(2) {
     struct stat status {};
     if (::fstatat(stack_.fd(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0)
       throw detail::path_error(errno, "remove", path_);
@@ -13262,13 +13250,13 @@ class tree_removal {
 
  private:
   // names of one directory in memory; the rest is read in another round
-  static constexpr std::size_t most_names = 1'000'000;
+  static constexpr std::size_t max_names = 1'000'000;
   // for the case that a process fills the tree while it is emptied
-  static constexpr int most_rounds = 10'000;
+  static constexpr int max_rounds = 10'000;
 
   // Adds the permission to empty the current directory. Returns false, with `errno` EACCES, if that is not allowed.
   bool take_over() noexcept {
-    const bool taken = stack_.depth() >= least_ours_ && detail::change_mode(stack_.fd(), 0700);
+    const bool taken = stack_.depth() >= min_ours_ && detail::change_mode(stack_.fd(), 0700);
     if (!taken) errno = EACCES;
     return taken;
   }
@@ -13307,7 +13295,7 @@ class tree_removal {
     if (!is_mount)
       is_mount = ::unlinkat(stack_.fd(), pending_.back().back().c_str(), AT_REMOVEDIR) != 0 && errno == EBUSY;
     if (*is_mount)
-      throw error(errc::io_error,
+      throw error(exec_errc::io_error,
                   "remove " + detail::shown_path(path_) + ": something is mounted on " +
                       detail::shown_path(pending_.back().back()) + " in it, and is not emptied; unmount it",
                   std::make_error_code(std::errc::device_or_resource_busy));
@@ -13316,11 +13304,11 @@ class tree_removal {
   void fill() {
     unique_fd readable = open_here(".", O_RDONLY);
     if (!readable) throw detail::name_error(errno, "remove", path_);
-    pending_.push_back(detail::names_in(std::move(readable), most_names, "remove", path_));
+    pending_.push_back(detail::names_in(std::move(readable), max_names, "remove", path_));
   }
 
   void leave() {
-    if (!stack_.pop()) throw error(errc::io_error, "remove " + detail::shown_path(path_) + ": the tree was moved");
+    if (!stack_.pop()) throw error(exec_errc::io_error, "remove " + detail::shown_path(path_) + ": the tree was moved");
     pending_.pop_back();
     if (unlink(pending_.back().back(), AT_REMOVEDIR)) {
       pending_.back().pop_back();
@@ -13331,13 +13319,13 @@ class tree_removal {
   }
 
   void count_round() {
-    if (++rounds_ > most_rounds)
-      throw error(errc::not_empty, "remove " + detail::shown_path(path_) + ": something keeps filling it");
+    if (++rounds_ > max_rounds)
+      throw error(exec_errc::not_empty, "remove " + detail::shown_path(path_) + ": something keeps filling it");
   }
 
   detail::directory_stack stack_;
   std::string path_;
-  std::size_t least_ours_;  // the depth from which on the directories are ours to change
+  std::size_t min_ours_;  // the depth from which on the directories are ours to change
   std::vector<std::vector<std::string>> pending_;
   int rounds_ = 0;
 };
@@ -13425,7 +13413,7 @@ class directory {
   }
 
   /// Returns the entry at `path`; does not follow a symbolic link at its end.
-  entry stat(std::string_view path) const {
+  directory_entry stat(std::string_view path) const {
     const std::string clean = workspace_path_or_root(path);
     const unique_fd found = detail::open_beneath(fd_.get(), clean, O_PATH | O_NOFOLLOW, resolution_);
     struct stat status {};
@@ -13441,7 +13429,7 @@ class directory {
     if (!found) throw detail::path_error(errno, "read link", clean);
     std::string target = detail::read_link(found.get());
     if (target.empty())
-      throw error(errc::invalid_argument, "read link " + detail::shown_path(clean) + ": it is no symbolic link",
+      throw error(exec_errc::invalid_argument, "read link " + detail::shown_path(clean) + ": it is no symbolic link",
                   std::error_code(errno, std::system_category()));
     return target;
   }
@@ -13449,17 +13437,18 @@ class directory {
   /// Lists everything beneath the directory at `path`, at every depth, as paths relative to it, in byte order. Symbolic
   /// links are listed, not entered. Runs in one piece: for large trees use `walk`.
   /// \throws also error{errc::too_large} at the limit, instead of a list cut short.
-  std::vector<entry> list(std::string_view path, const list_options& options = list_options()) const {
+  std::vector<directory_entry> list(std::string_view path, const list_options& options = list_options()) const {
     tree_walk walker = walk(path, options);
-    std::vector<entry> entries;
-    while (std::optional<entry> found = walker.next()) entries.push_back(std::move(*found));
+    std::vector<directory_entry> entries;
+    while (std::optional<directory_entry> found = walker.next()) entries.push_back(std::move(*found));
     sort_entries(entries);
     return entries;
   }
 
   /// Sorts entries of `walk` into the order of `list`.
-  static void sort_entries(std::vector<entry>& entries) {
-    std::sort(entries.begin(), entries.end(), [](const entry& a, const entry& b) { return a.path() < b.path(); });
+  static void sort_entries(std::vector<directory_entry>& entries) {
+    std::sort(entries.begin(), entries.end(),
+              [](const directory_entry& a, const directory_entry& b) { return a.path() < b.path(); });
   }
 
   /// Lists one entry at a time, in no order.
@@ -13505,7 +13494,7 @@ class directory {
     const unique_fd parent_to = parent_fd(above_to, "rename to", clean_to);
     if (::renameat(parent_from.get(), name_from.c_str(), parent_to.get(), name_to.c_str()) == 0) return;
     if (errno == EINVAL)
-      throw error(errc::invalid_argument,
+      throw error(exec_errc::invalid_argument,
                   "rename " + detail::shown_path(clean_from) + ": a directory cannot go into itself, " +
                       detail::shown_path(clean_to),
                   std::error_code(errno, std::system_category()));
@@ -13558,8 +13547,8 @@ class directory {
   static error host_error(int code, const std::filesystem::path& path) {
     const error plain = detail::name_error(code, "open directory", path.native());
     if (code == ELOOP)
-      return error(errc::io_error, "open directory " + detail::shown_path(path.native()) + ": too many symbolic links",
-                   plain.cause());
+      return error(exec_errc::io_error,
+                   "open directory " + detail::shown_path(path.native()) + ": too many symbolic links", plain.cause());
     return plain;
   }
 
@@ -13696,7 +13685,7 @@ class file_plan {
   using same_source = bool (*)(const std::string&, const std::string&);
 
   explicit file_plan(const file_set& set, same_source same = nullptr)
-      : same_(same), most_bytes_(set.most_bytes()), most_files_(set.most_files()) {}
+      : same_(same), max_bytes_(set.max_bytes()), max_files_(set.max_files()) {}
 
   /// Adds a file. Leaves it out if it is already in the plan.
   /// \throws error{errc::too_large} if the plan exceeds the limits of the set; error{errc::collision} if two files
@@ -13715,12 +13704,12 @@ class file_plan {
       if (!is_same(file, files_[other->second])) throw collision(file, files_[other->second]);
       return;
     }
-    if (files_.size() == most_files_)
-      throw error(errc::too_large, "these are more than the " + std::to_string(most_files_) +
-                                       " files that were allowed; name fewer, or allow more with at_most_files()");
-    if (file.size() > most_bytes_ - bytes_)
-      throw error(errc::too_large, "these are more than the " + std::to_string(most_bytes_) +
-                                       " bytes that were allowed; name fewer, or allow more with at_most()");
+    if (files_.size() == max_files_)
+      throw error(exec_errc::too_large, "these are more than the " + std::to_string(max_files_) +
+                                            " files that were allowed; name fewer, or allow more with at_most_files()");
+    if (file.size() > max_bytes_ - bytes_)
+      throw error(exec_errc::too_large, "these are more than the " + std::to_string(max_bytes_) +
+                                            " bytes that were allowed; name fewer, or allow more with at_most()");
     bytes_ += file.size();
     if (file.failure())
       failed_.insert(file.source());
@@ -13765,7 +13754,7 @@ class file_plan {
         const std::string part = path.substr(0, end);
         const auto [other, is_new] = taken.emplace(folded(part), part);
         if (!is_new && other->second != part)
-          return error(errc::collision,
+          return error(exec_errc::collision,
                        "the destinations " + shown_path(other->second) + " and " + shown_path(part) +
                            " differ only in case, which the receiving file system does not keep apart");
         if (end == std::string::npos) break;
@@ -13776,12 +13765,12 @@ class file_plan {
 
   /// Returns true if a failure during planning ends the whole transfer, and not only one file.
   static bool ends_all(const error& reason) noexcept {
-    if (reason.code() == errc::too_large) return !reason.cause();  // a limit of ours, not the system's
-    return reason.code() == errc::collision || ends_everything(reason);
+    if (reason.code() == exec_errc::too_large) return !reason.cause();  // a limit of ours, not the system's
+    return reason.code() == exec_errc::collision || ends_everything(reason);
   }
 
   const std::vector<planned_file>& files() const noexcept { return files_; }
-  std::uint64_t most_bytes() const noexcept { return most_bytes_; }
+  std::uint64_t max_bytes() const noexcept { return max_bytes_; }
 
  private:
   bool is_same(const planned_file& a, const planned_file& b) const {
@@ -13791,18 +13780,20 @@ class file_plan {
 
   static error collision(const planned_file& a, const planned_file& b) {
     if (a.destination() == b.destination())
-      return error(errc::collision, shown_path(b.source()) + " and " + shown_path(a.source()) + " would both become " +
-                                        shown_path(a.destination()) + "; move them one by one, with into()");
-    return error(errc::collision, shown_path(b.source()) + " would become the file " + shown_path(b.destination()) +
-                                      ", where " + shown_path(a.source()) + " needs a directory");
+      return error(exec_errc::collision, shown_path(b.source()) + " and " + shown_path(a.source()) +
+                                             " would both become " + shown_path(a.destination()) +
+                                             "; move them one by one, with into()");
+    return error(exec_errc::collision, shown_path(b.source()) + " would become the file " +
+                                           shown_path(b.destination()) + ", where " + shown_path(a.source()) +
+                                           " needs a directory");
   }
 
   std::vector<planned_file> files_;
   std::unordered_map<std::string, std::size_t> taken_;  // destination to index
   std::unordered_set<std::string> failed_;              // sources
   same_source same_;
-  std::uint64_t most_bytes_;
-  std::size_t most_files_;
+  std::uint64_t max_bytes_;
+  std::size_t max_files_;
   std::uint64_t bytes_ = 0;
 };
 
@@ -13885,14 +13876,14 @@ class guest_planner {
       co_await add_matches(text);
       co_return;
     }
-    std::optional<entry> found;
+    std::optional<directory_entry> found;
     std::optional<error> missing;
     try {
-      entry there = co_await stat(environment_, text);
+      directory_entry there = co_await stat(environment_, text);
       found.emplace(std::move(there));
     } catch (const error& failure) {
-      const bool is_missing = failure.code() == errc::not_found || failure.code() == errc::not_a_directory ||
-                              failure.code() == errc::outside_workspace;
+      const bool is_missing = failure.code() == exec_errc::not_found || failure.code() == exec_errc::not_a_directory ||
+                              failure.code() == exec_errc::outside_workspace;
       if (!is_missing || item.naming() == file_naming::exact || !glob::is_pattern(text)) throw;
     }
     if (found)
@@ -13901,7 +13892,7 @@ class guest_planner {
       co_await add_matches(text);
   }
 
-  awaitable<void> add_named(entry found) {
+  awaitable<void> add_named(directory_entry found) {
     // The environment may spell the path differently; this is its normalized form in the workspace.
     const std::string path = workspace_path_or_root(found.path());
     const std::string name = last_name(path);
@@ -13910,15 +13901,15 @@ class guest_planner {
       try {
         co_await load_list(path);
       } catch (const error& failure) {
-        if (failure.code() != errc::not_a_directory) throw;
+        if (failure.code() != exec_errc::not_a_directory) throw;
         leads_to_directory = false;
       }
-      const entry target(path, leads_to_directory ? file_type::directory : file_type::regular, 0, 0644);
+      const directory_entry target(path, leads_to_directory ? file_type::directory : file_type::regular, 0, 0644);
       found = target;
     }
     if (found.is_directory()) {
       if (path == "." && kept_ == kept_path::name && !set_.into())
-        throw error(errc::invalid_argument, "copy '.': the workspace has no name; say where it goes with into()");
+        throw error(exec_errc::invalid_argument, "copy '.': the workspace has no name; say where it goes with into()");
       std::string target = directory_target(set_.into(), name);
       if (kept_ == kept_path::whole) target = file_target(set_.into(), path);
       co_await add_tree(path, target, found.mode());
@@ -13935,13 +13926,13 @@ class guest_planner {
     try {
       co_await load_list(base);
     } catch (const error& failure) {
-      if (failure.code() != errc::not_found && failure.code() != errc::not_a_directory) throw;
+      if (failure.code() != exec_errc::not_found && failure.code() != exec_errc::not_a_directory) throw;
       is_there = false;
     }
     if (!is_there) throw no_match(pattern);
     bool matched = false;
-    const std::vector<entry>& entries = lists_.at(base);
-    for (const entry& found : entries) {
+    const std::vector<directory_entry>& entries = lists_.at(base);
+    for (const directory_entry& found : entries) {
       if (!matcher.matches(found.path())) continue;
       matched = true;
       const std::string path = joined_path(base, found.path());
@@ -13950,7 +13941,7 @@ class guest_planner {
       if (!found.is_directory() || matcher.matches_whole_trees()) continue;
       const std::string below = found.path() + "/";
       for (auto inner = std::lower_bound(entries.begin(), entries.end(), below,
-                                         [](const entry& a, const std::string& b) { return a.path() < b; });
+                                         [](const directory_entry& a, const std::string& b) { return a.path() < b; });
            inner != entries.end() && inner->path().starts_with(below); ++inner)
         add_entry(*inner, joined_path(base, inner->path()), joined_path(target, inner->path().substr(below.size())),
                   false);
@@ -13959,13 +13950,14 @@ class guest_planner {
   }
 
   static error no_match(std::string_view pattern) {
-    return error(errc::not_found, "fetch " + shown_path(pattern) + ": nothing in the workspace matches the pattern");
+    return error(exec_errc::not_found,
+                 "fetch " + shown_path(pattern) + ": nothing in the workspace matches the pattern");
   }
 
   awaitable<void> add_tree(std::string path, std::string target, unsigned mode) {
     co_await load_list(path);
     if (target != ".") add_directory(path, target, mode);
-    for (const entry& found : lists_.at(path))
+    for (const directory_entry& found : lists_.at(path))
       add_entry(found, joined_path(path, found.path()), joined_path(target, found.path()), false);
   }
 
@@ -13973,24 +13965,25 @@ class guest_planner {
   // the environment.
   awaitable<void> load_list(std::string path) {
     if (lists_.contains(path)) co_return;
-    const list_options options = list_options().entries(std::max(set_.most_files(), file_set::default_files));
-    std::vector<entry> entries = co_await list(environment_, path, options);
-    for (const entry& found : entries) static_cast<void>(checked(found));
-    std::sort(entries.begin(), entries.end(), [](const entry& a, const entry& b) { return a.path() < b.path(); });
+    const list_options options = list_options().entries(std::max(set_.max_files(), file_set::default_files));
+    std::vector<directory_entry> entries = co_await list_directory(environment_, path, options);
+    for (const directory_entry& found : entries) static_cast<void>(checked(found));
+    std::sort(entries.begin(), entries.end(),
+              [](const directory_entry& a, const directory_entry& b) { return a.path() < b.path(); });
     lists_.emplace(std::move(path), std::move(entries));
   }
 
   // The guest controls the names in a listing, so they are checked: they must not lead out of the directory.
-  static const entry& checked(const entry& found) {
+  static const directory_entry& checked(const directory_entry& found) {
     if (path_components(found.path()).empty() || found.path().front() == '/')
-      throw error(errc::io_error, "the environment listed " + shown_path(found.path()) + ", which is no name");
+      throw error(exec_errc::io_error, "the environment listed " + shown_path(found.path()) + ", which is no name");
     for (const std::string_view part : path_components(found.path()))
       if (part == "..")
-        throw error(errc::io_error, "the environment listed " + shown_path(found.path()) + ", which is no name");
+        throw error(exec_errc::io_error, "the environment listed " + shown_path(found.path()) + ", which is no name");
     return found;
   }
 
-  void add_entry(const entry& found, const std::string& source, const std::string& target, bool is_named) {
+  void add_entry(const directory_entry& found, const std::string& source, const std::string& target, bool is_named) {
     switch (found.type()) {
       case file_type::directory: add_directory(source, target, found.mode()); break;
       case file_type::regular:
@@ -14000,13 +13993,13 @@ class guest_planner {
         if (is_named || set_.follows_symlinks())
           plan_.add(planned_file(source, target, file_type::regular, 0, 0644));
         else
-          plan_.add_failure(source, error(errc::not_a_file,
+          plan_.add_failure(source, error(exec_errc::not_a_file,
                                           "fetch " + shown_path(source) +
                                               ": a symbolic link, and links are only followed with follow_symlinks()"));
         break;
       case file_type::other:
         plan_.add_failure(source,
-                          error(errc::not_a_file, "fetch " + shown_path(source) + ": a FIFO, socket or device"));
+                          error(exec_errc::not_a_file, "fetch " + shown_path(source) + ": a FIFO, socket or device"));
         break;
     }
   }
@@ -14020,7 +14013,7 @@ class guest_planner {
   const file_set& set_;
   kept_path kept_;
   file_plan plan_;
-  std::map<std::string, std::vector<entry>> lists_;
+  std::map<std::string, std::vector<directory_entry>> lists_;
 };
 
 /// The planned files of a workspace, one after another.
@@ -14028,7 +14021,7 @@ template <code_exec_environment E>
 class guest_source final : public file_source {
  public:
   guest_source(E& environment, const file_plan& plan)
-      : environment_(environment), plan_(plan), left_(plan.most_bytes()) {}
+      : environment_(environment), plan_(plan), left_(plan.max_bytes()) {}
 
   awaitable<std::optional<file_header>> next() override {
     is_open_ = false;
@@ -14057,8 +14050,8 @@ class guest_source final : public file_source {
     piece = co_await inner_->read(most);
     if (piece.size() > left_) {
       is_open_ = false;
-      throw error(errc::too_large, "fetch " + shown_path(current_->source()) +
-                                       ": it is larger than what at_most() leaves; allow more with at_most()");
+      throw error(exec_errc::too_large, "fetch " + shown_path(current_->source()) +
+                                            ": it is larger than what at_most() leaves; allow more with at_most()");
     }
     left_ -= piece.size();
     co_return piece;
@@ -14075,14 +14068,14 @@ class guest_source final : public file_source {
     }
     header = co_await inner_->next();
     if (!header)
-      throw error(errc::io_error, "fetch " + shown_path(file.source()) + ": the environment sent too few files");
+      throw error(exec_errc::io_error, "fetch " + shown_path(file.source()) + ": the environment sent too few files");
     if (header->failure()) {
       const error reason = *header->failure();
       header.emplace(file.source(), reason);
       co_return;
     }
     if (header->type() != file_type::regular || header->destination() != file.destination())
-      throw error(errc::io_error, "fetch " + shown_path(file.source()) + ": the environment sent something else");
+      throw error(exec_errc::io_error, "fetch " + shown_path(file.source()) + ": the environment sent something else");
     const std::uint64_t size = header->size();
     const unsigned mode = header->mode() & 0777U;
     header.emplace(file.source(), file.destination(), file_type::regular, size, mode);
@@ -14134,7 +14127,7 @@ template <class = void>
 awaitable<void> yield_turn(std::string doing) {
   co_await asio::post(asio::use_awaitable);
   const asio::cancellation_state state = co_await asio::this_coro::cancellation_state;
-  if (state.cancelled() != asio::cancellation_type::none) throw error(errc::cancelled, doing + ": cancelled");
+  if (state.cancelled() != asio::cancellation_type::none) throw error(exec_errc::cancelled, doing + ": cancelled");
 }
 
 /// Completes a removal, and lets other work run in between.
@@ -14168,7 +14161,7 @@ class basic_directory_source final : public file_source {
     const file_request& wanted = requests_[at_++];
     std::optional<file_header> header;
     try {
-      const entry found = root_->stat(wanted.path());
+      const directory_entry found = root_->stat(wanted.path());
       if (found.is_directory()) {
         header.emplace(wanted.path(), wanted.destination(), file_type::directory, 0, found.mode());
       } else {
@@ -14248,11 +14241,11 @@ class basic_workspace_files {
     file.commit();
   }
 
-  awaitable<entry> stat(std::string path) { co_return root_->stat(beneath(path)); }
-  awaitable<std::vector<entry>> list(std::string path, list_options options = list_options()) {
+  awaitable<directory_entry> stat(std::string path) { co_return root_->stat(beneath(path)); }
+  awaitable<std::vector<directory_entry>> list(std::string path, list_options options = list_options()) {
     tree_walk walk = root_->walk(beneath(path), options);
-    std::vector<entry> entries;
-    while (std::optional<entry> found = walk.next()) {
+    std::vector<directory_entry> entries;
+    while (std::optional<directory_entry> found = walk.next()) {
       entries.push_back(std::move(*found));
       if (entries.size() % detail::names_a_turn != 0) continue;
       co_await detail::yield_turn("list '" + path + "'");
@@ -14273,7 +14266,7 @@ class basic_workspace_files {
     co_return;
   }
 
-  awaitable<transfer> put_files(file_source& source) {
+  awaitable<transfer_result> put_files(file_source& source) {
     return detail::put_each(source, [this, &source](const file_header& header) { return put_one(source, header); });
   }
 
@@ -14376,8 +14369,8 @@ inline awaitable<transferred_file> put_one_on_host(const directory& there, const
 
 /// Writes all files of a source beneath a host directory.
 /// \param there, shown, source  kept by the caller until the awaitable completes.
-inline awaitable<transfer> put_on_host(const directory& there, const std::filesystem::path& shown,
-                                       file_source& source) {
+inline awaitable<transfer_result> put_on_host(const directory& there, const std::filesystem::path& shown,
+                                              file_source& source) {
   return put_each(source, [&there, &shown, &source](const file_header& header) {
     return put_one_on_host(there, shown, source, header);
   });
@@ -14407,12 +14400,12 @@ namespace cofferdam::inline COFFERDAM_ABI {
 /// \par Lifetime      the set is moved in.
 /// \par Source        Stirrup's `upload_files` with a `source_env`.
 template <code_exec_environment From, code_exec_environment To>
-awaitable<transfer> copy_files(From& from, To& to, file_set set) {
+awaitable<transfer_result> copy_files(From& from, To& to, file_set set) {
   try {
     detail::guest_planner<From> planner(from, set, detail::kept_path::name);
     co_await planner.plan();
     detail::guest_source<From> source(from, planner.result());
-    transfer report = co_await put_files(to, source);
+    transfer_result report = co_await put_files(to, source);
     co_return report;
   } catch (const error&) {
     throw;
@@ -14438,8 +14431,8 @@ namespace detail {
 
 /// Does the work of `download`. `ignores_case` returns true if a folder ignores case; tests replace it.
 template <code_exec_environment E>
-awaitable<transfer> download_files(E& environment, file_set set, std::filesystem::path destination,
-                                   bool (*folder_ignores_case)(const std::filesystem::path&)) {
+awaitable<transfer_result> download_files(E& environment, file_set set, std::filesystem::path destination,
+                                          bool (*folder_ignores_case)(const std::filesystem::path&)) {
   try {
     guest_planner<E> planner(environment, set, kept_path::whole);
     co_await planner.plan();
@@ -14451,7 +14444,7 @@ awaitable<transfer> download_files(E& environment, file_set set, std::filesystem
       throw name_error(failure.value(), "make directory", destination.native());
     directory there = directory::open(destination);
     guest_source<E> source(environment, planner.result());
-    transfer report = co_await put_on_host(there, destination, source);
+    transfer_result report = co_await put_on_host(there, destination, source);
     co_return report;
   } catch (const error&) {
     throw;
@@ -14482,7 +14475,7 @@ awaitable<transfer> download_files(E& environment, file_set set, std::filesystem
 /// \par Source          Stirrup's `save_output_files`, without its defects.
 /// \par Example         examples/quickstart.cpp
 template <code_exec_environment E>
-awaitable<transfer> download(E& environment, file_set set, std::filesystem::path destination) {
+awaitable<transfer_result> download(E& environment, file_set set, std::filesystem::path destination) {
   return detail::download_files(environment, std::move(set), std::move(destination), detail::ignores_case);
 }
 
@@ -14530,13 +14523,13 @@ class host_planner {
   }
 
   static error nothing_there(std::string_view text) {
-    return error(errc::not_found, "upload " + shown_path(text) + ": there is no such file or directory");
+    return error(exec_errc::not_found, "upload " + shown_path(text) + ": there is no such file or directory");
   }
 
   awaitable<void> add_item(file_item item) {
     const std::string& text = item.text();
     if (text.empty() || text.find('\0') != std::string::npos)
-      throw error(errc::invalid_argument, "upload " + shown_path(text) + ": empty, or with a NUL byte");
+      throw error(exec_errc::invalid_argument, "upload " + shown_path(text) + ": empty, or with a NUL byte");
     if (item.naming() == file_naming::pattern) {
       co_await add_matches(text);
       co_return;
@@ -14570,7 +14563,7 @@ class host_planner {
       name = last_name(std::filesystem::absolute(path).lexically_normal().string());
     if (S_ISDIR(status.st_mode)) {
       if (name.empty() && !set_.into())
-        throw error(errc::invalid_argument,
+        throw error(exec_errc::invalid_argument,
                     "upload " + shown_path(shown) + ": it has no name; say where it goes with into()");
       const std::string target = directory_target(set_.into(), name);
       if (set_.follows_symlinks())
@@ -14593,7 +14586,7 @@ class host_planner {
     std::string last;
     for (std::size_t count = 1;; ++count) {
       if (count % names_a_turn == 0) co_await yield_turn("upload " + shown_path(pattern));
-      std::optional<entry> next;
+      std::optional<directory_entry> next;
       try {
         next = walk.next();
       } catch (const error& failure) {
@@ -14608,7 +14601,7 @@ class host_planner {
     }
     if (found.entries.empty()) throw no_match(pattern);
     directory::sort_entries(found.entries);
-    for (const entry& match : found.entries) {
+    for (const directory_entry& match : found.entries) {
       const std::string path = joined_path(matcher.prefix(), match.path());
       const std::string target = file_target(set_.into(), match.path());
       if (match.type() == file_type::symlink && set_.follows_symlinks()) {
@@ -14625,7 +14618,7 @@ class host_planner {
   }
 
   static error no_match(std::string_view pattern) {
-    return error(errc::not_found, "upload " + shown_path(pattern) + ": nothing matches the pattern");
+    return error(exec_errc::not_found, "upload " + shown_path(pattern) + ": nothing matches the pattern");
   }
 
   static std::shared_ptr<const directory> below(const directory& base, const std::string& path) {
@@ -14634,11 +14627,11 @@ class host_planner {
 
   awaitable<void> add_tree(std::shared_ptr<const directory> base, std::string path, std::string target) {
     if (target != ".") add_directory(path, target, base->stat(".").mode());
-    std::vector<entry> entries;
-    tree_walk walk = base->walk(".", list_options().entries(set_.most_files()));
+    std::vector<directory_entry> entries;
+    tree_walk walk = base->walk(".", list_options().entries(set_.max_files()));
     for (std::size_t count = 1;; ++count) {
       if (count % names_a_turn == 0) co_await yield_turn("upload " + shown_path(path));
-      std::optional<entry> next;
+      std::optional<directory_entry> next;
       try {
         next = walk.next();
       } catch (const error& failure) {
@@ -14650,11 +14643,11 @@ class host_planner {
       entries.push_back(std::move(*next));
     }
     directory::sort_entries(entries);
-    for (const entry& found : entries)
+    for (const directory_entry& found : entries)
       add_entry(found, joined_path(path, found.path()), joined_path(target, found.path()), base, found.path());
   }
 
-  void add_entry(const entry& found, const std::string& source, const std::string& target,
+  void add_entry(const directory_entry& found, const std::string& source, const std::string& target,
                  const std::shared_ptr<const directory>& base, const std::string& path) {
     switch (found.type()) {
       case file_type::directory: add_directory(source, target, found.mode()); break;
@@ -14683,11 +14676,11 @@ class host_planner {
   }
 
   static error not_followed(std::string_view path) {
-    return error(errc::not_a_file, "upload " + shown_path(path) +
-                                       ": a symbolic link, and links are only followed with follow_symlinks()");
+    return error(exec_errc::not_a_file, "upload " + shown_path(path) +
+                                            ": a symbolic link, and links are only followed with follow_symlinks()");
   }
   static error not_regular(std::string_view path) {
-    return error(errc::not_a_file, "upload " + shown_path(path) + ": a FIFO, socket or device");
+    return error(exec_errc::not_a_file, "upload " + shown_path(path) + ": a FIFO, socket or device");
   }
 
   // ---- with links followed: by path, because links may leave the tree. A cycle is found by comparing with the
@@ -14728,8 +14721,8 @@ class host_planner {
     }
     for (const level& above : levels) {
       if (above.device != status.st_dev || above.inode != status.st_ino) continue;
-      plan_.add_failure(
-          path, error(errc::not_a_file, "upload " + shown_path(path) + ": a symbolic link to a directory it is in"));
+      plan_.add_failure(path, error(exec_errc::not_a_file,
+                                    "upload " + shown_path(path) + ": a symbolic link to a directory it is in"));
       return;
     }
     try {
@@ -14752,7 +14745,7 @@ class host_planner {
 
   struct matches {
     std::shared_ptr<const directory> base;
-    std::vector<entry> entries;
+    std::vector<directory_entry> entries;
   };
 
   const file_set& set_;
@@ -14763,7 +14756,7 @@ class host_planner {
 /// meanwhile, the replacement is not followed as a link, cannot block, and is not read past the limit.
 class host_source final : public file_source {
  public:
-  explicit host_source(const file_plan& plan) : plan_(plan), left_(plan.most_bytes()) {}
+  explicit host_source(const file_plan& plan) : plan_(plan), left_(plan.max_bytes()) {}
 
   awaitable<std::optional<file_header>> next() override {
     reader_.reset();
@@ -14795,8 +14788,8 @@ class host_source final : public file_source {
     co_await yield_turn("upload " + shown_path(reader_->path()));
     bytes piece = reader_->read(std::min(most, host_piece));
     if (piece.size() > left_)
-      throw error(errc::too_large, "upload " + shown_path(reader_->path()) +
-                                       ": it has grown past what at_most() leaves; allow more with at_most()");
+      throw error(exec_errc::too_large, "upload " + shown_path(reader_->path()) +
+                                            ": it has grown past what at_most() leaves; allow more with at_most()");
     left_ -= piece.size();
     co_return piece;
   }
@@ -14805,8 +14798,8 @@ class host_source final : public file_source {
     if (!reader_ || reader_->size() <= reader_->position()) return std::nullopt;
     const std::uint64_t size = reader_->size() - reader_->position();
     if (size > left_)
-      throw error(errc::too_large, "upload " + shown_path(reader_->path()) +
-                                       ": it has grown past what at_most() leaves; allow more with at_most()");
+      throw error(exec_errc::too_large, "upload " + shown_path(reader_->path()) +
+                                            ": it has grown past what at_most() leaves; allow more with at_most()");
     left_ -= size;
     return file_range(reader_->descriptor(), reader_->position(), size);
   }
@@ -14847,12 +14840,12 @@ namespace cofferdam::inline COFFERDAM_ABI {
 /// \par Source          Stirrup's `upload_files`, without its defects.
 /// \par Example         examples/quickstart.cpp
 template <code_exec_environment E>
-awaitable<transfer> upload(E& environment, file_set set) {
+awaitable<transfer_result> upload(E& environment, file_set set) {
   try {
     detail::host_planner planner(set);
     co_await planner.plan();
     detail::host_source source(planner.result());
-    transfer report = co_await put_files(environment, source);
+    transfer_result report = co_await put_files(environment, source);
     co_return report;
   } catch (const error&) {
     throw;
@@ -14942,9 +14935,9 @@ class parsed_words {
 };
 
 /// The longest line `split_shell_words` reads, in bytes.
-inline constexpr std::size_t longest_shell_line = 64 * 1024;
+inline constexpr std::size_t max_shell_line = 64 * 1024;
 /// The largest number of words it yields.
-inline constexpr std::size_t most_shell_words = 4096;
+inline constexpr std::size_t max_shell_words = 4096;
 
 namespace detail {
 
@@ -15000,8 +14993,8 @@ class shell_word_splitter {
   explicit shell_word_splitter(std::string_view line) : line_(line) {}
 
   parsed_words split() {
-    if (line_.size() > longest_shell_line)
-      return parsed_words::refused(shell_refusal::too_long, longest_shell_line, "a line of more than 64 KiB");
+    if (line_.size() > max_shell_line)
+      return parsed_words::refused(shell_refusal::too_long, max_shell_line, "a line of more than 64 KiB");
     while (!failure_ && at_ < line_.size()) read_unquoted();
     if (!failure_) finish_word();
     if (failure_) return std::move(*failure_);
@@ -15179,7 +15172,7 @@ class shell_word_splitter {
     if (has_brace_ && has_brace_separator_)
       return refuse(shell_refusal::shell_syntax, brace_, "'{' (the shell would make several words of this one)");
     if (words_.empty()) check_program();
-    if (words_.size() == most_shell_words) refuse(shell_refusal::too_long, word_start_, "more than 4096 words");
+    if (words_.size() == max_shell_words) refuse(shell_refusal::too_long, word_start_, "more than 4096 words");
     if (failure_) return;
     words_.push_back(std::move(word_));
     word_.clear();
@@ -15612,8 +15605,9 @@ class command_pattern {
  public:
   explicit command_pattern(std::string source) : source_(std::move(source)) {
     if (is_recursive(source_))
-      throw error(errc::invalid_argument, "allow_commands: the pattern \"" + one_line(source_) +
-                                              "\" calls itself or a group of its own, which takes too long to match");
+      throw error(exec_errc::invalid_argument,
+                  "allow_commands: the pattern \"" + one_line(source_) +
+                      "\" calls itself or a group of its own, which takes too long to match");
     expression_.imbue(std::locale::classic());
     try {
       expression_.assign(source_, boost::regex_constants::perl);
@@ -15621,7 +15615,7 @@ class command_pattern {
       std::string why = one_line(failure.what());
       if (source_.find("(?P<") != std::string::npos)
         why += ". A named group is written (?<name>...) here, not (?P<name>...) as in Python";
-      throw error(errc::invalid_argument,
+      throw error(exec_errc::invalid_argument,
                   "allow_commands: the pattern \"" + one_line(source_) + "\" is not a regular expression: " + why);
     }
   }
@@ -15773,11 +15767,11 @@ class command_policy {
 
   // The limit for one decision; it took 12 ms in the worst measured case. Matching `.*` against the longest line takes
   // two thirds of it.
-  static constexpr std::size_t most_steps = 1'000'000;
+  static constexpr std::size_t max_steps = 1'000'000;
 
  private:
   match_state match_any(std::string_view canonical) const {
-    std::size_t steps = most_steps;
+    std::size_t steps = max_steps;
     for (const command_pattern& pattern : patterns_) {
       const match_state state = pattern.match(canonical, as_prefix_, steps);
       if (state != match_state::none) return state;
@@ -15826,13 +15820,13 @@ class command_policy {
     std::string advice =
         "The command matches no pattern of the allowlist. Patterns see the parsed command, so other quoting makes no "
         "difference.";
-    constexpr std::size_t most_shown = 600;
+    constexpr std::size_t max_shown = 600;
     std::string shown;
     for (const command_pattern& each : patterns_) {
       // As the author wrote it, without characters that would break the line.
       std::string one = shown.empty() ? "" : " , ";
       for (const char c : each.source()) one += static_cast<unsigned char>(c) < ' ' ? ' ' : c;
-      if (shown.size() + one.size() > most_shown) {
+      if (shown.size() + one.size() > max_shown) {
         shown += " , and more";
         break;
       }
@@ -15842,7 +15836,7 @@ class command_policy {
     if (canonical.find('\n') == std::string_view::npos) return advice;
     advice += " An argument holds a line break, which most patterns do not admit: put such text into a file.";
     for (const command_pattern& each : patterns_) {
-      std::size_t steps = most_steps;
+      std::size_t steps = max_steps;
       if (each.match_across_lines(canonical, as_prefix_, steps) != match_state::complete) continue;
       advice += " (Whoever writes the allowlist: \".\" matches no line break; \"(?s)" + one_line(each.source()) +
                 "\" would admit this command.)";
@@ -15949,7 +15943,7 @@ class allow_commands_layer : public layer<allow_commands_layer<Inner>, Inner> {
 
   std::optional<command_result> admit(command& c) {
     if (!policy_)
-      throw error(errc::environment_closed,
+      throw error(exec_errc::environment_closed,
                   "allow_commands: there is no environment (default-constructed or moved from)");
     return policy_->admit(c);
   }
@@ -16105,7 +16099,7 @@ namespace cofferdam::inline COFFERDAM_ABI {
 namespace detail {
 
 inline error read_only_error(std::string_view doing, std::string_view path) {
-  return error(errc::permission_denied,
+  return error(exec_errc::permission_denied,
                std::string(doing) + " " + shown_path(path) + ": the files of this environment are read-only");
 }
 
@@ -16122,7 +16116,7 @@ class read_only_files final : public file_system_adaptor<read_only_files> {
   awaitable<void> make_directory(std::string path) override { throw read_only_error("make directory", path); }
   awaitable<void> remove(std::string path) override { throw read_only_error("remove", path); }
   awaitable<void> rename(std::string from, std::string) override { throw read_only_error("rename", from); }
-  awaitable<transfer> put_files(file_source&) override { throw read_only_error("put files into", "."); }
+  awaitable<transfer_result> put_files(file_source&) override { throw read_only_error("put files into", "."); }
 
  private:
   file_system files_;
@@ -16215,7 +16209,7 @@ class timeout : public pipeable {
  public:
   explicit timeout(std::chrono::milliseconds limit) : limit_(limit) {
     if (limit <= std::chrono::milliseconds::zero())
-      throw error(errc::invalid_argument, "timeout: the limit must be longer than zero");
+      throw error(exec_errc::invalid_argument, "timeout: the limit must be longer than zero");
   }
 
   template <code_exec_environment Inner>
@@ -16329,7 +16323,7 @@ class trace_layer : public layer<trace_layer<Inner>, Inner> {
  private:
   operation_counts& counts() const {
     if (!counts_)
-      throw error(errc::environment_closed, "trace: there is no environment (default-constructed or moved from)");
+      throw error(exec_errc::environment_closed, "trace: there is no environment (default-constructed or moved from)");
     return *counts_;
   }
 
@@ -16343,7 +16337,7 @@ class trace : public pipeable {
  public:
   /// \param counts  not null; shared by all environments.
   explicit trace(std::shared_ptr<operation_counts> counts) : counts_(std::move(counts)) {
-    if (!counts_) throw error(errc::invalid_argument, "trace: there is nothing to count in (a null pointer)");
+    if (!counts_) throw error(exec_errc::invalid_argument, "trace: there is nothing to count in (a null pointer)");
   }
 
   template <code_exec_environment Inner>
@@ -16381,10 +16375,10 @@ class upload_files_layer : public layer<upload_files_layer<Inner>, Inner> {
   /// Copies the files. The provider's `open()` awaits this.
   awaitable<void> prepare() {
     if (!set_)
-      throw error(errc::environment_closed,
+      throw error(exec_errc::environment_closed,
                   "upload_files: there is no environment (default-constructed or moved from)");
     file_set wanted = *set_;
-    transfer report = co_await upload(this->inner(), std::move(wanted));
+    transfer_result report = co_await upload(this->inner(), std::move(wanted));
     report.throw_if_failed("upload_files");
   }
 
@@ -16444,7 +16438,8 @@ class variables_layer : public layer<variables_layer<Inner>, Inner> {
 
   std::optional<command_result> admit(command& c) {
     if (!settings_)
-      throw error(errc::environment_closed, "variables: there is no environment (default-constructed or moved from)");
+      throw error(exec_errc::environment_closed,
+                  "variables: there is no environment (default-constructed or moved from)");
     for (const command::variable_setting& setting : settings_->variables())
       if (!has(c, setting.name())) c.variable(setting.name(), setting.value());
     return std::nullopt;
@@ -16759,10 +16754,10 @@ class run_python {
       cofferdam::detail::append_escaped(text, value);
       text.append("</").append(name).append(">\n");
     };
-    constexpr std::size_t most_value = 10'000;
+    constexpr std::size_t max_value = 10'000;
     if (!result.value_text().empty()) {
-      std::string value = printable_text(std::string_view(result.value_text()).substr(0, most_value));
-      if (result.value_text().size() > most_value) value += " ...";
+      std::string value = printable_text(std::string_view(result.value_text()).substr(0, max_value));
+      if (result.value_text().size() > max_value) value += " ...";
       add("value", value);
     }
     // Omits the exception if standard error already has the traceback.
@@ -16792,13 +16787,13 @@ class run_python {
   }
 
   static void add_images(const code_result& result, tool_result& made) {
-    constexpr std::size_t most_images = 8;
-    constexpr std::size_t most_bytes = std::size_t{5} * 1024 * 1024;
+    constexpr std::size_t max_images = 8;
+    constexpr std::size_t max_bytes = std::size_t{5} * 1024 * 1024;
     for (const display_output& each : result.displays()) {
       for (const char* const kind : {"image/png", "image/jpeg"}) {
         const auto found = each.forms().find(kind);
-        if (found == each.forms().end() || made.images().size() == most_images) continue;
-        if (found->second.size() > most_bytes / 3 * 4) continue;
+        if (found == each.forms().end() || made.images().size() == max_images) continue;
+        if (found->second.size() > max_bytes / 3 * 4) continue;
         std::string plain = found->second;
         std::erase(plain, '\n');
         std::optional<bytes> content = base64_decode(plain);
@@ -16935,14 +16930,14 @@ class build_request {
   /// \throws error{errc::invalid_argument} for a name or value that is not UTF-8, or an empty name.
   build_request& argument(std::string name, std::string value) {
     if (name.empty() || name.find('=') != std::string::npos || !is_valid_utf8(name) || !is_valid_utf8(value))
-      throw error(errc::invalid_argument, "docker: a build argument needs a name without '=', and UTF-8");
+      throw error(exec_errc::invalid_argument, "docker: a build argument needs a name without '=', and UTF-8");
     arguments_.insert_or_assign(std::move(name), std::move(value));
     return *this;
   }
 
   /// Sets the stage to stop at.
   build_request& target(std::string stage) {
-    if (!is_valid_utf8(stage)) throw error(errc::invalid_argument, "docker: the target of a build is not UTF-8");
+    if (!is_valid_utf8(stage)) throw error(exec_errc::invalid_argument, "docker: the target of a build is not UTF-8");
     target_ = std::move(stage);
     return *this;
   }
@@ -16952,7 +16947,7 @@ class build_request {
   /// commands.
   build_request& network(std::string name) {
     if (name == "host" || name.find_first_of(" \t\r\n/?&") != std::string::npos)
-      throw error(errc::invalid_argument,
+      throw error(exec_errc::invalid_argument,
                   "docker: the network of a build is none, bridge or one by name, not the host's");
     network_ = std::move(name);
     return *this;
@@ -16981,6 +16976,36 @@ class build_request {
   std::map<std::string, std::string> arguments_;
   std::string target_;
   std::string network_;
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::docker
+
+// ---- cofferdam/backends/docker/command_transport.hpp ----
+
+
+namespace cofferdam::inline COFFERDAM_ABI::docker {
+
+/// The way in which commands are started in a container.
+///
+/// With execs, the container needs no program of this library, but a command takes some 60 ms instead of 1 ms, and:
+/// * A time limit, a cancellation and a `process` that is dropped end *everything* that runs in a container of ours,
+///   other commands included: those end with `error_kind::execution_error`, `cause()` std::errc::interrupted, and can
+///   be run again. In an adopted container, they end the processes of the command, except those that have both left its
+///   session and cleared their environment.
+/// * When a command has ended, the rest of its *session* is ended. Processes that have left the session continue, and
+///   can delay the next commands for some seconds if they still have the command's output open. A hostile command can
+///   pretend that it has ended, with the same effect. `background_policy::keep` is error{errc::unsupported}.
+/// * Death by SIGINT or SIGPIPE looks like exit code 130 or 141. With a terminal, and if the container's /bin/sh is
+///   bash, every death by a signal looks like exit code 128 and its number. A file that is not a program and has no
+///   `#!` line may be run as a script by the container's sh.
+/// * The container needs /bin/sh (dash, BusyBox's, or bash), and for files cat, stat, readlink, mv, mkdir, find.
+/// * Command lines, not variables, are in the daemon's events; variables whose names are no shell names do not arrive.
+/// \par Source  Engine API, "Attach to a container" and "Exec".
+enum class command_transport {
+  automatic,  ///< by a warden if there is one for the image's machine, else by execs
+  warden,     ///< by a warden; error{errc::unsupported} if that is not possible
+  attached,   ///< by a warden, with all data through the daemon, even if a direct connection is possible
+  exec,       ///< each command is an exec of the daemon
 };
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::docker
@@ -17224,7 +17249,7 @@ class host_view {
  public:
   using variable_map = std::map<std::string, std::string, std::less<>>;
   /// Reads a whole small file; no value if it does not exist.
-  /// \throws error, if it exists and cannot be read, or is longer than `most_bytes`.
+  /// \throws error, if it exists and cannot be read, or is longer than `max_bytes`.
   using read_function = std::function<std::optional<std::string>(const std::string& path)>;
   /// Returns the type of the file at a path; symbolic links are followed.
   using look_function = std::function<path_kind(const std::string& path)>;
@@ -17232,7 +17257,7 @@ class host_view {
   using real_function = std::function<std::string(const std::string& path)>;
 
   /// The maximum size of a file: 4 MiB.
-  static constexpr std::size_t most_bytes = std::size_t{4} * 1024 * 1024;
+  static constexpr std::size_t max_bytes = std::size_t{4} * 1024 * 1024;
 
   /// \param real  default: no path has a symbolic link in it.
   host_view(variable_map variables, std::string home, unsigned user_id, read_function read, look_function look,
@@ -17291,19 +17316,19 @@ class host_view {
  private:
   static std::string home_of(uid_t user) {
     std::string buffer(16384, '\0');
-    passwd entry{};
+    passwd account{};
     passwd* found = nullptr;
-    if (::getpwuid_r(user, &entry, buffer.data(), buffer.size(), &found) != 0 || found == nullptr) return {};
+    if (::getpwuid_r(user, &account, buffer.data(), buffer.size(), &found) != 0 || found == nullptr) return {};
     return found->pw_dir == nullptr ? std::string() : std::string(found->pw_dir);
   }
 
   static std::optional<std::string> read_host_file(const std::string& path) {
     try {
       file_reader reader = file_reader::open_host(path);
-      const bytes content = reader.read_rest(most_bytes);
+      const bytes content = reader.read_rest(max_bytes);
       return std::string(as_text(content));
     } catch (const error& failure) {
-      if (failure.code() == errc::not_found || failure.code() == errc::not_a_directory) return std::nullopt;
+      if (failure.code() == exec_errc::not_found || failure.code() == exec_errc::not_a_directory) return std::nullopt;
       throw;
     }
   }
@@ -17446,7 +17471,7 @@ class owner {
         std::filesystem::read_symlink("/proc/self", failure) == std::to_string(::getpid());
     if (!is_ours || !is_boot(boot) || ::stat("/proc/self/ns/pid", &status) != 0 ||
         self.what() != process_view::state::running)
-      throw error(errc::provider_failed,
+      throw error(exec_errc::provider_failed,
                   "docker: /proc does not say who this process is, so what it makes could not be told from what others "
                   "make; mount /proc for its own PID namespace");
     return owner(boot, status.st_ino, ::getpid(), self.start_time());
@@ -17595,7 +17620,7 @@ namespace cofferdam::inline COFFERDAM_ABI::docker {
 
 namespace detail {
 
-inline error bad_option(const std::string& what) { return error(errc::invalid_argument, "docker: " + what); }
+inline error bad_option(const std::string& what) { return error(exec_errc::invalid_argument, "docker: " + what); }
 
 inline std::string quoted(std::string_view text) { return "\"" + one_line(text, 120) + "\""; }
 
@@ -17626,7 +17651,7 @@ inline std::string guest_path(std::string_view path, const std::string& what) {
     clean += part;
   }
   if (clean.empty()) throw bad_option(what + " is /, the container's own root; name a folder in it");
-  if (clean.size() > longest_path) throw bad_option(what + " is longer than 4095 bytes");
+  if (clean.size() > max_path) throw bad_option(what + " is longer than 4095 bytes");
   for (const std::string_view kernels : {"/proc", "/sys", "/dev"})
     if (cofferdam::detail::is_beneath(clean, kernels) && clean != "/dev/shm")
       throw bad_option(what + " " + quoted(path) + " lies in " + std::string(kernels) + ", which is the kernel's");
@@ -17785,7 +17810,7 @@ class container_options {
 
   /// \param bytes  limit of the container's memory, including tmpfs, without swap. At least 6 MiB. Default 1 GiB.
   container_options& memory(std::uint64_t bytes) {
-    if (bytes < std::uint64_t{6} * 1024 * 1024 || bytes > most_bytes)
+    if (bytes < std::uint64_t{6} * 1024 * 1024 || bytes > max_bytes)
       throw detail::bad_option("memory is at least 6 MiB (6291456 bytes), the least that the daemon takes");
     memory_ = bytes;
     return *this;
@@ -17826,7 +17851,7 @@ class container_options {
   /// \param bytes  maximum size of the workspace if it is memory; it counts against `memory()`. 4096 or more. Default:
   ///               half of the memory. /tmp has half of that.
   container_options& workspace_size(std::uint64_t bytes) {
-    if (bytes < 4096 || bytes > most_bytes) throw detail::bad_option("workspace_size is at least 4096 bytes");
+    if (bytes < 4096 || bytes > max_bytes) throw detail::bad_option("workspace_size is at least 4096 bytes");
     workspace_size_ = bytes;
     return *this;
   }
@@ -17949,7 +17974,7 @@ class container_options {
   }
 
  private:
-  static constexpr std::uint64_t most_bytes = std::uint64_t{1} << 62;
+  static constexpr std::uint64_t max_bytes = std::uint64_t{1} << 62;
 
   static void require_variable(std::string_view name) {
     detail::require_text(name, "the name of a variable");
@@ -18154,19 +18179,19 @@ class address_parser {
   }
 
  private:
-  static constexpr std::size_t longest_socket = 107;  // sun_path without its NUL, unix(7)
+  static constexpr std::size_t max_socket = 107;  // sun_path without its NUL, unix(7)
 
   error wrong(const std::string& what) const {
-    return error(errc::invalid_argument, "docker: the address " + shown_address(address_) + " (from " +
-                                             std::string(said_by_) + ") " + what +
-                                             "; accepted are unix:///path, tcp://host[:port], https://host[:port] and "
-                                             "ssh://[user@]host[:port][/path of the socket there]");
+    return error(exec_errc::invalid_argument,
+                 "docker: the address " + shown_address(address_) + " (from " + std::string(said_by_) + ") " + what +
+                     "; accepted are unix:///path, tcp://host[:port], https://host[:port] and "
+                     "ssh://[user@]host[:port][/path of the socket there]");
   }
 
   daemon_location socket(std::string_view path) const {
     if (path.empty()) path = default_socket;
     if (path.front() != '/') throw wrong("names a socket by a path that does not start with /");
-    if (path.size() > longest_socket) throw wrong("names a socket by more than the 107 bytes that Linux takes");
+    if (path.size() > max_socket) throw wrong("names a socket by more than the 107 bytes that Linux takes");
     return daemon_location::at_socket(std::string(path));
   }
 
@@ -18268,7 +18293,7 @@ namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 /// Parses an untrusted JSON object. The error message has its purpose and nothing of its content, which may contain
 /// secrets.
-inline boost::json::object parse_object(std::string_view text, errc code, const std::string& what) {
+inline boost::json::object parse_object(std::string_view text, exec_errc code, const std::string& what) {
   std::error_code failure;
   boost::json::value value = parse_untrusted_json(text, failure);
   if (failure) throw error(code, what + " is not valid JSON", failure);
@@ -18322,7 +18347,7 @@ inline std::optional<boost::json::object> read_config(const host_view& host) {
   const std::optional<std::string> text = host.read(path);
   if (!text || text->find_first_not_of(" \t\r\n") == std::string::npos) return std::nullopt;
   return parse_object(
-      *text, errc::provider_failed,
+      *text, exec_errc::provider_failed,
       "docker: the configuration " + cofferdam::detail::shown_path(path) + " (see DOCKER_CONFIG) cannot be used: it");
 }
 
@@ -18470,21 +18495,21 @@ class daemon_finder {
       return usual_sockets();
     }
     if (folder_.empty())
-      throw error(errc::provider_failed, "docker: the context " + quoted(name) + " (from " + said_by +
-                                             ") cannot be looked up: set HOME or DOCKER_CONFIG");
+      throw error(exec_errc::provider_failed, "docker: the context " + quoted(name) + " (from " + said_by +
+                                                  ") cannot be looked up: set HOME or DOCKER_CONFIG");
     const std::string id = cofferdam::detail::sha256_digits(name);
     const std::string meta = folder_ + "/contexts/meta/" + id + "/meta.json";
     const std::optional<std::string> text = host_.read(meta);
     if (!text)
-      throw error(errc::provider_failed, "docker: there is no context " + quoted(name) + " (from " + said_by +
-                                             "): no file " + cofferdam::detail::shown_path(meta) +
-                                             "; see docker context ls");
+      throw error(exec_errc::provider_failed, "docker: there is no context " + quoted(name) + " (from " + said_by +
+                                                  "): no file " + cofferdam::detail::shown_path(meta) +
+                                                  "; see docker context ls");
     const std::string what = "docker: the context " + quoted(name) + " in " + cofferdam::detail::shown_path(meta);
-    const boost::json::object context = parse_object(*text, errc::provider_failed, what);
+    const boost::json::object context = parse_object(*text, exec_errc::provider_failed, what);
     const boost::json::object* const endpoints = object_at(context, "Endpoints");
     const boost::json::object* const endpoint = endpoints == nullptr ? nullptr : object_at(*endpoints, "docker");
     const std::string_view address = endpoint == nullptr ? std::string_view() : text_at(*endpoint, "Host");
-    if (address.empty()) throw error(errc::provider_failed, what + " has no Endpoints.docker.Host");
+    if (address.empty()) throw error(exec_errc::provider_failed, what + " has no Endpoints.docker.Host");
     daemon_location location = parse_daemon_address(address, "the context " + quoted(name));
     const std::string& keys = choice_.tls_folder();
     const tls_files files = files_in(keys.empty() ? folder_ + "/contexts/tls/" + id + "/docker" : keys);
@@ -18509,9 +18534,9 @@ class daemon_finder {
     const std::string folder = !choice_.tls_folder().empty() ? choice_.tls_folder() : said.empty() ? folder_ : said;
     tls_files files = files_in(folder);
     if (named && files.ca().empty() && files.certificate().empty())
-      throw error(errc::invalid_argument, "docker: the folder " + cofferdam::detail::shown_path(folder) +
-                                              " that is to hold the keys for " + location.address() + " (from " +
-                                              said_by + ") has neither a ca.pem nor a cert.pem in it");
+      throw error(exec_errc::invalid_argument, "docker: the folder " + cofferdam::detail::shown_path(folder) +
+                                                   " that is to hold the keys for " + location.address() + " (from " +
+                                                   said_by + ") has neither a ca.pem nor a cert.pem in it");
     location.use_tls(std::move(files), choice_.verifies());
     return location;
   }
@@ -18524,8 +18549,8 @@ class daemon_finder {
     };
     tls_files files(there("ca.pem"), there("cert.pem"), there("key.pem"));
     if (files.certificate().empty() != files.key().empty())
-      throw error(errc::invalid_argument, "docker: of cert.pem and key.pem, which belong together, the folder " +
-                                              cofferdam::detail::shown_path(folder) + " has only one");
+      throw error(exec_errc::invalid_argument, "docker: of cert.pem and key.pem, which belong together, the folder " +
+                                                   cofferdam::detail::shown_path(folder) + " has only one");
     return files;
   }
 
@@ -18536,9 +18561,10 @@ class daemon_finder {
     for (const auto& [key, value] : *all) {
       const std::string name(key.data(), key.size());
       if (!value.is_string() || !is_header(name, text_at(*all, name)))
-        throw error(errc::invalid_argument, "docker: the header " + quoted(name) + " under HttpHeaders in " + folder_ +
-                                                "/config.json cannot be sent: it has a line break, no valid name, "
-                                                "or one that the connection itself needs");
+        throw error(exec_errc::invalid_argument, "docker: the header " + quoted(name) + " under HttpHeaders in " +
+                                                     folder_ +
+                                                     "/config.json cannot be sent: it has a line break, no valid name, "
+                                                     "or one that the connection itself needs");
       headers.emplace_back(name, text_at(*all, name));
     }
     return headers;
@@ -18665,12 +18691,12 @@ class progress_event {
 ///
 /// The status of such a response is 200 even after a failure; the events then include a `failure`. Without one, the
 /// operation has succeeded only if `finish` does not throw, because a dying daemon ends its stream normally.
-/// \par Memory   one object, at most `most_object` bytes as text, and the events of what was fed and not yet taken.
+/// \par Memory   one object, at most `max_object` bytes as text, and the events of what was fed and not yet taken.
 /// \par Source   moby `pkg/jsonmessage`.
 class progress_stream {
  public:
-  /// \param most_object  maximum size of an object in bytes.
-  explicit progress_stream(std::size_t most_object = std::size_t{1024} * 1024) : most_(most_object) {}
+  /// \param max_object  maximum size of an object in bytes.
+  explicit progress_stream(std::size_t max_object = std::size_t{1024} * 1024) : most_(max_object) {}
 
   /// \throws error{errc::provider_failed}: not JSON, not an object, or too long. Nothing can be read after that.
   void feed(std::string_view piece) {
@@ -18710,14 +18736,14 @@ class progress_stream {
   /// \throws error{errc::provider_lost}: it ended inside an object.
   void finish() const {
     if (size_ > 0)
-      throw error(errc::provider_lost,
+      throw error(exec_errc::provider_lost,
                   "docker: the daemon's progress report ends in the middle of a message: the connection was cut");
   }
 
  private:
   error bad(const std::string& what) {
     failed_ = true;
-    return error(errc::provider_failed, "docker: a message of the daemon's progress report " + what);
+    return error(exec_errc::provider_failed, "docker: a message of the daemon's progress report " + what);
   }
 
   static std::uint64_t count_at(const boost::json::object* object, std::string_view key) {
@@ -18771,36 +18797,6 @@ class progress_stream {
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::docker
 
-// ---- cofferdam/backends/docker/way.hpp ----
-
-
-namespace cofferdam::inline COFFERDAM_ABI::docker {
-
-/// The way in which commands are started in a container.
-///
-/// With execs, the container needs no program of this library, but a command takes some 60 ms instead of 1 ms, and:
-/// * A time limit, a cancellation and a `process` that is dropped end *everything* that runs in a container of ours,
-///   other commands included: those end with `error_kind::execution_error`, `cause()` std::errc::interrupted, and can
-///   be run again. In an adopted container, they end the processes of the command, except those that have both left its
-///   session and cleared their environment.
-/// * When a command has ended, the rest of its *session* is ended. Processes that have left the session continue, and
-///   can delay the next commands for some seconds if they still have the command's output open. A hostile command can
-///   pretend that it has ended, with the same effect. `background_policy::keep` is error{errc::unsupported}.
-/// * Death by SIGINT or SIGPIPE looks like exit code 130 or 141. With a terminal, and if the container's /bin/sh is
-///   bash, every death by a signal looks like exit code 128 and its number. A file that is not a program and has no
-///   `#!` line may be run as a script by the container's sh.
-/// * The container needs /bin/sh (dash, BusyBox's, or bash), and for files cat, stat, readlink, mv, mkdir, find.
-/// * Command lines, not variables, are in the daemon's events; variables whose names are no shell names do not arrive.
-/// \par Source  Engine API, "Attach to a container" and "Exec".
-enum class way {
-  automatic,  ///< by a warden if there is one for the image's machine, else by execs
-  warden,     ///< by a warden; error{errc::unsupported} if that is not possible
-  attached,   ///< by a warden, with all data through the daemon, even if a direct connection is possible
-  exec,       ///< each command is an exec of the daemon
-};
-
-}  // namespace cofferdam::inline COFFERDAM_ABI::docker
-
 // ---- cofferdam/core/background_command.hpp ----
 
 
@@ -18826,7 +18822,7 @@ class background_command {
 
 }  // namespace cofferdam::inline COFFERDAM_ABI
 
-// ---- cofferdam/core/environment_handle.hpp ----
+// ---- cofferdam/detail/core/environment_handle.hpp ----
 
 
 #include <cstddef>
@@ -18902,9 +18898,9 @@ class sandbox_settings;
 /// An open container. Models every refinement but `suspendable_environment`.
 ///
 /// The first program of a container that this library makes is a warden, which starts, watches and ends the commands,
-/// or, with execs, a shell that keeps the container running (see `way`). The container lives as long as the connection
-/// to this program: if the host program dies, or the environment is destroyed without `close()`, the container and
-/// everything in it are removed a moment later. Movable while idle.
+/// or, with execs, a shell that keeps the container running (see `command_transport`). The container lives as long as
+/// the connection to this program: if the host program dies, or the environment is destroyed without `close()`, the
+/// container and everything in it are removed a moment later. Movable while idle.
 /// \par Threads  any, as for `local_environment`.
 class environment {
  public:
@@ -18964,9 +18960,9 @@ class environment {
 /// Hardened by default: no network, no capabilities, no new privileges, the image read-only, 1 GiB of memory, 2 CPUs,
 /// 256 processes, commands as a user other than root; see `container_options` for the settings. Before any command
 /// runs, the settings that the daemon has applied are compared with the requested ones. Results report them in
-/// `walls()`. The workspace is /workspace, empty at first; it is memory by default. Each VOLUME of an image is memory
-/// too, with a limit that `walls()` reports. The image's content of a VOLUME is copied into it, and must fit (else see
-/// `container_options::volume` and `container_options::tmpfs`). A mount that was not requested is
+/// `isolation()`. The workspace is /workspace, empty at first; it is memory by default. Each VOLUME of an image is
+/// memory too, with a limit that `isolation()` reports. The image's content of a VOLUME is copied into it, and must fit
+/// (else see `container_options::volume` and `container_options::tmpfs`). A mount that was not requested is
 /// error{errc::provider_failed}. Commands have the environment variables of the image and of the options, and PATH,
 /// HOME (the workspace), LANG, TERM, TMPDIR.
 ///
@@ -18981,8 +18977,8 @@ class provider {
   /// usual sockets).
   provider& daemon(daemon_choice choice);
   /// Sets how commands are started. Default: by a warden if there is one for the container's machine, else by execs;
-  /// `walls()` of the results has the guarantees.
-  provider& by(way how);
+  /// `isolation()` of the results has the guarantees.
+  provider& by(command_transport how);
   /// Sets a listener for the progress of a pull or a build. Called on the executor of the coroutine that opens, one
   /// call at a time. g++ before 13 refuses a temporary lambda that captures by value: name it first.
   provider& progress(cofferdam::detail::callable_argument<void(const progress_event&)> listener);
@@ -18999,7 +18995,7 @@ class provider {
   /// Makes a container. Pulls or builds its image first if needed, once for all calls at the same time. The first use
   /// of a daemon in a process also removes the leftovers of dead processes of this host.
   /// \throws error{errc::provider_failed, permission_denied} if no daemon can be used; error{errc::not_found} if the
-  ///     image does not exist; error{errc::unsupported} if commands cannot be started (see `way`);
+  ///     image does not exist; error{errc::unsupported} if commands cannot be started (see `command_transport`);
   ///     error{errc::provider_failed} if the daemon did not apply the settings; error{errc::cancelled}. Nothing is left
   ///     behind.
   awaitable<environment> open() const;
@@ -19032,11 +19028,11 @@ provider from_dockerfile(std::filesystem::path context);
 /// processes of the commands, and the container continues. Several environments may be open in one container.
 ///
 /// A warden is copied into a private folder (in /tmp, or in another folder that allows writing and executing), started
-/// by an exec, and its file is removed at once. If that is not possible, commands are execs (see `way`). Of the options
-/// only `user` (default: that of the container), `working_directory` (made if it is missing, and never emptied) and the
-/// variables have an effect. HOME is the workspace.
+/// by an exec, and its file is removed at once. If that is not possible, commands are execs (see `command_transport`).
+/// Of the options only `user` (default: that of the container), `working_directory` (made if it is missing, and never
+/// emptied) and the variables have an effect. HOME is the workspace.
 ///
-/// The isolation of the container is unknown: `walls()` reports only that by this library. Limits: a process of the
+/// The isolation of the container is unknown: `isolation()` reports only that by this library. Limits: a process of the
 /// same user can kill the warden (`kill -9 -1`; our commands cannot if Landlock prevents it, Linux 6.12), which is
 /// error{errc::provider_lost}, and then running processes may continue (as with execs if this program dies). The end of
 /// the container is error{errc::provider_lost} too.
@@ -19131,7 +19127,7 @@ inline bool holds(std::string_view text, std::string_view part) { return text.fi
 
 // The meaning of a daemon's message, and the remedy. Podman sends 500 where Docker has a specific status.
 struct api_verdict {
-  errc code;
+  exec_errc code;
   const char* advice;
 };
 
@@ -19139,53 +19135,57 @@ inline api_verdict judge(unsigned status, std::string_view said) {
   // Must be first: the rest of such a message is text of the Dockerfile, and could match any case below.
   if (holds(said, "returned a non-zero code") || holds(said, "executor failed running") ||
       holds(said, "did not complete successfully"))
-    return {errc::provider_failed, "a command of the Dockerfile failed: the build's output says why"};
+    return {exec_errc::provider_failed, "a command of the Dockerfile failed: the build's output says why"};
   if (holds(said, "is too new. Maximum supported API version"))
-    return {errc::unsupported, "update the daemon, or set DOCKER_API_VERSION to the version it names"};
+    return {exec_errc::unsupported, "update the daemon, or set DOCKER_API_VERSION to the version it names"};
   if (holds(said, "is too old. Minimum supported API version"))
-    return {errc::unsupported, "this library is older than the daemon allows; update it"};
+    return {exec_errc::unsupported, "this library is older than the daemon allows; update it"};
   if (holds(said, "HTTP request to an HTTPS server"))
-    return {errc::invalid_argument, "the daemon speaks TLS: set DOCKER_TLS_VERIFY=1, and DOCKER_CERT_PATH to its keys"};
+    return {exec_errc::invalid_argument,
+            "the daemon speaks TLS: set DOCKER_TLS_VERIFY=1, and DOCKER_CERT_PATH to its keys"};
   if (holds(said, "no space left on device"))
-    return {errc::io_error, "the daemon's disk is full: see docker system df"};
+    return {exec_errc::io_error, "the daemon's disk is full: see docker system df"};
   if (holds(said, "toomanyrequests") || holds(said, "Too Many Requests"))
-    return {errc::provider_failed, "the registry limits how often one may pull: wait, or log in with docker login"};
+    return {exec_errc::provider_failed,
+            "the registry limits how often one may pull: wait, or log in with docker login"};
   if (holds(said, "no basic auth credentials") || holds(said, "unauthorized") || holds(said, "access denied") ||
       holds(said, "authentication required") || holds(said, "denied: "))
-    return {errc::permission_denied, "the registry wants to know who asks, or has no such image: see docker login"};
+    return {exec_errc::permission_denied,
+            "the registry wants to know who asks, or has no such image: see docker login"};
   if (holds(said, "image operating system") || holds(said, "no matching manifest"))
-    return {errc::not_found, "the image is not there for this platform: name another with platform()"};
+    return {exec_errc::not_found, "the image is not there for this platform: name another with platform()"};
   if (holds(said, "manifest unknown") || (holds(said, "manifest for") && holds(said, "not found")))
-    return {errc::not_found, "the registry has no such tag: look at the spelling"};
+    return {exec_errc::not_found, "the registry has no such tag: look at the spelling"};
   if (holds(said, "o such image") || holds(said, "image not known"))
-    return {errc::not_found, "pull it first: docker pull"};
+    return {exec_errc::not_found, "pull it first: docker pull"};
   if (holds(said, "no such host") || holds(said, "connection refused") || holds(said, "i/o timeout") ||
       holds(said, "TLS handshake timeout"))
-    return {errc::provider_failed, "the daemon cannot reach the registry: look at its network and proxy"};
-  if (holds(said, "already in use")) return {errc::already_exists, "take another name, or remove what has it"};
+    return {exec_errc::provider_failed, "the daemon cannot reach the registry: look at its network and proxy"};
+  if (holds(said, "already in use")) return {exec_errc::already_exists, "take another name, or remove what has it"};
   if (holds(said, "nknown runtime") || holds(said, "unknown or invalid runtime name"))
-    return {errc::unsupported, "the daemon has no such runtime: see docker info, or leave runtime() out"};
+    return {exec_errc::unsupported, "the daemon has no such runtime: see docker info, or leave runtime() out"};
   if (holds(said, "unable to find user") || holds(said, "no matching entries in passwd"))
-    return {errc::invalid_argument, "the image has no such user: give numbers, such as 1000:1000"};
+    return {exec_errc::invalid_argument, "the image has no such user: give numbers, such as 1000:1000"};
   if (holds(said, "bind source path does not exist"))
-    return {errc::not_found, "a folder to be mounted is not there on the daemon's machine"};
+    return {exec_errc::not_found, "a folder to be mounted is not there on the daemon's machine"};
   if (holds(said, "Cannot locate specified Dockerfile"))
-    return {errc::not_found, "the context that was sent has no such Dockerfile"};
+    return {exec_errc::not_found, "the context that was sent has no such Dockerfile"};
   if (holds(said, "OCI runtime create failed") || holds(said, "failed to create shim task"))
-    return {errc::provider_failed, "the container's first program cannot run: is the image for this machine?"};
-  if (holds(said, "cannot allocate memory")) return {errc::provider_failed, "the daemon's machine is out of memory"};
+    return {exec_errc::provider_failed, "the container's first program cannot run: is the image for this machine?"};
+  if (holds(said, "cannot allocate memory"))
+    return {exec_errc::provider_failed, "the daemon's machine is out of memory"};
   if (holds(said, "o such container") || holds(said, "no container with"))
-    return {errc::provider_lost, "somebody removed it, or it ended"};
+    return {exec_errc::provider_lost, "somebody removed it, or it ended"};
   if (holds(said, "is not running") || holds(said, "state improper"))
-    return {errc::provider_lost, "it is not running: somebody stopped it, or it ended"};
+    return {exec_errc::provider_lost, "it is not running: somebody stopped it, or it ended"};
   switch (status) {
-    case 400: return {errc::invalid_argument, "the daemon does not take what was asked"};
+    case 400: return {exec_errc::invalid_argument, "the daemon does not take what was asked"};
     case 401:
-    case 403: return {errc::permission_denied, "the daemon, or a plug-in of it, refuses that"};
-    case 404: return {errc::not_found, "the daemon has no such thing"};
-    case 409: return {errc::already_exists, "it conflicts with what is there"};
-    case 503: return {errc::provider_failed, "the daemon is not ready: try again"};
-    default: return {errc::provider_failed, "the daemon's own log says more"};
+    case 403: return {exec_errc::permission_denied, "the daemon, or a plug-in of it, refuses that"};
+    case 404: return {exec_errc::not_found, "the daemon has no such thing"};
+    case 409: return {exec_errc::already_exists, "it conflicts with what is there"};
+    case 503: return {exec_errc::provider_failed, "the daemon is not ready: try again"};
+    default: return {exec_errc::provider_failed, "the daemon's own log says more"};
   }
 }
 
@@ -19232,11 +19232,11 @@ inline error stream_error(std::string_view said, const api_call& call) {
 inline error connect_error(std::error_code cause, std::string_view address,
                            const std::vector<std::string>& tried = {}) {
   std::string text = "docker: cannot connect to " + std::string(address) + ": ";
-  errc code = errc::provider_failed;
+  exec_errc code = exec_errc::provider_failed;
   if (cause == std::errc::no_such_file_or_directory) {
     text += "there is no such socket; start the daemon, or set DOCKER_HOST to its address";
   } else if (cause == std::errc::permission_denied || cause == std::errc::operation_not_permitted) {
-    code = errc::permission_denied;
+    code = exec_errc::permission_denied;
     text += "permission denied; join the group that owns the socket (usermod -aG docker, then log in again)";
   } else if (cause == std::errc::connection_refused) {
     text += "nothing listens there; the daemon is not running: start it, or set DOCKER_HOST to its address";
@@ -19355,22 +19355,22 @@ class ping_answer {
 inline api_version negotiate(const ping_answer& ping, std::string_view address, std::string_view wanted = {}) {
   const std::string daemon = "docker: the daemon at " + std::string(address);
   if (!ping.version())
-    throw error(errc::provider_failed,
+    throw error(exec_errc::provider_failed,
                 daemon + " answers without an Api-Version: something else than Docker listens there");
   if (!ping.operating_system().empty() && ping.operating_system() != "linux")
-    throw error(errc::unsupported, daemon + " runs containers of \"" + one_line(ping.operating_system(), 40) +
-                                       "\"; only linux is supported: switch it to Linux containers");
+    throw error(exec_errc::unsupported, daemon + " runs containers of \"" + one_line(ping.operating_system(), 40) +
+                                            "\"; only linux is supported: switch it to Linux containers");
   if (!wanted.empty()) {
     const std::optional<api_version> forced = api_version::parse(wanted);
     if (!forced || *forced < oldest_api || *forced > newest_api)
-      throw error(errc::invalid_argument, "docker: DOCKER_API_VERSION is \"" + one_line(wanted, 40) + "\"; it may be " +
-                                              oldest_api.text() + " to " + newest_api.text());
+      throw error(exec_errc::invalid_argument, "docker: DOCKER_API_VERSION is \"" + one_line(wanted, 40) +
+                                                   "\"; it may be " + oldest_api.text() + " to " + newest_api.text());
     return *forced;
   }
   if (*ping.version() < oldest_api)
-    throw error(errc::unsupported, daemon + " speaks versions of the API up to " + ping.version()->text() +
-                                       ", too old: " + oldest_api.text() +
-                                       " or newer is needed, as Docker 20.10 and Podman 4 have it");
+    throw error(exec_errc::unsupported, daemon + " speaks versions of the API up to " + ping.version()->text() +
+                                            ", too old: " + oldest_api.text() +
+                                            " or newer is needed, as Docker 20.10 and Podman 4 have it");
   return std::min(*ping.version(), newest_api);
 }
 
@@ -19397,11 +19397,11 @@ namespace cofferdam::inline COFFERDAM_ABI::docker {
 /// The result of comparing the requested isolation with the real one.
 class container_check {
  public:
-  container_check(protections walls, std::vector<std::string> missing)
-      : walls_(std::move(walls)), missing_(std::move(missing)) {}
+  container_check(isolation_report isolation, std::vector<std::string> missing)
+      : walls_(std::move(isolation)), missing_(std::move(missing)) {}
 
   /// Returns the isolation that exists. It does not include host death, which depends on the connection.
-  const protections& walls() const noexcept { return walls_; }
+  const isolation_report& isolation() const noexcept { return walls_; }
   /// Returns short descriptions of the settings that the daemon did not apply; empty if it applied all.
   const std::vector<std::string>& missing() const noexcept { return missing_; }
 
@@ -19410,11 +19410,12 @@ class container_check {
     if (missing_.empty()) return;
     std::string text = "docker: the daemon made the container, but not as it was asked to: ";
     for (std::size_t i = 0; i < missing_.size(); ++i) text += (i > 0 ? "; " : "") + missing_[i];
-    throw error(errc::provider_failed, text + ". It was not started; see whether docker info warns of missing limits");
+    throw error(exec_errc::provider_failed,
+                text + ". It was not started; see whether docker info warns of missing limits");
   }
 
  private:
-  protections walls_;
+  isolation_report walls_;
   std::vector<std::string> missing_;
 };
 
@@ -19500,7 +19501,7 @@ class container_checker {
     fine &= expect(!weaker, "a security profile was switched off");
     const std::string_view wanted = text_at(asked_, "User");
     fine &= expect(text_at(config_, "User") == wanted, "its user is not the one that was asked for");
-    if (fine) walls_.set(protection::system_calls, "no capabilities, no new privileges");
+    if (fine) walls_.set(isolation_kind::system_calls, "no capabilities, no new privileges");
   }
 
   bool same_number(const char* key) const {
@@ -19514,11 +19515,11 @@ class container_checker {
       // reported as such.
       const bool unlimited = number_at(host_, "MemorySwap").value_or(0) <= 0;
       if (unlimited || expect(same_number("MemorySwap"), "swap was not switched off"))
-        walls_.set(protection::memory, "limit of " + std::to_string(*number_at(host_, "Memory")) + " bytes, " +
-                                           (unlimited ? "but swap has no limit there" : "no swap"));
+        walls_.set(isolation_kind::memory, "limit of " + std::to_string(*number_at(host_, "Memory")) + " bytes, " +
+                                               (unlimited ? "but swap has no limit there" : "no swap"));
     }
     if (expect(same_number("PidsLimit"), "the limit on processes was not set"))
-      walls_.set(protection::process_count, "limit of " + std::to_string(*number_at(host_, "PidsLimit")));
+      walls_.set(isolation_kind::process_count, "limit of " + std::to_string(*number_at(host_, "PidsLimit")));
     expect(same_number("NanoCpus"), "the limit on CPUs was not set");
     expect(has_no_core_files(), "core files were not switched off");
   }
@@ -19545,14 +19546,14 @@ class container_checker {
     const bool same = expect(!network.empty() && text_at(host_, "NetworkMode") == network,
                              "its network is not the one that was asked for");
     if (same && !is_shared("NetworkMode"))
-      walls_.set(protection::network, network == "none" ? std::string("nothing but itself")
-                                                        : "the daemon's network " + std::string(network));
+      walls_.set(isolation_kind::network, network == "none" ? std::string("nothing but itself")
+                                                            : "the daemon's network " + std::string(network));
     const bool pids = expect(!is_shared("PidMode"), "it shares the processes of others");
     const bool ipc = expect(!is_shared("IpcMode"), "it shares the memory of others");
     expect(!is_shared("UTSMode") && !is_shared("UsernsMode"), "it shares a namespace with the host");
     if (pids && ipc) {
-      walls_.set(protection::process_tree, "all of the container");
-      walls_.set(protection::signals, "all of the container");
+      walls_.set(isolation_kind::process_tree, "all of the container");
+      walls_.set(isolation_kind::signals, "all of the container");
     }
   }
 
@@ -19581,7 +19582,7 @@ class container_checker {
     std::string words = read_only ? "the image's files, read-only" : "the image's files, a copy of its own";
     for (const std::string& one : volumes_) words += ", " + one;
     if (binds > 0) words += ", and " + std::to_string(binds) + (binds == 1 ? " folder" : " folders") + " of the host";
-    walls_.set(protection::files, words);
+    walls_.set(isolation_kind::files, words);
   }
 
   // Reports writable memory besides the workspace and /tmp, and writable parts of the daemon's disk.
@@ -19673,7 +19674,7 @@ class container_checker {
   const boost::json::object& host_;
   const boost::json::object& inspected_;
   engine_kind kind_;
-  protections walls_;
+  isolation_report walls_;
   std::vector<std::string> missing_;
   std::vector<std::string> volumes_;
 };
@@ -20401,7 +20402,7 @@ inline std::string cleaned_path(std::string_view path) {
 class docker_ignore {
  public:
   /// The maximum size of the file: 1 MiB. The maximum size of a pattern: 4095 bytes.
-  static constexpr std::size_t most_bytes = std::size_t{1024} * 1024;
+  static constexpr std::size_t max_bytes = std::size_t{1024} * 1024;
 
   /// Excludes nothing.
   docker_ignore() = default;
@@ -20410,8 +20411,8 @@ class docker_ignore {
   /// \throws       error{errc::invalid_argument}, with the line's number: a `!` alone, a `[` without its end, a
   ///               backslash at the end, a pattern or a file that is too long.
   explicit docker_ignore(std::string_view text) {
-    if (text.size() > most_bytes)
-      throw error(errc::invalid_argument, "docker: a .dockerignore of more than 1048576 bytes is not read");
+    if (text.size() > max_bytes)
+      throw error(exec_errc::invalid_argument, "docker: a .dockerignore of more than 1048576 bytes is not read");
     if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);
     std::size_t number = 0;
     while (!text.empty()) {
@@ -20423,8 +20424,8 @@ class docker_ignore {
       try {
         add(detail::trimmed(line));
       } catch (const std::invalid_argument& why) {
-        throw error(errc::invalid_argument, "docker: line " + std::to_string(number) + " of .dockerignore, \"" +
-                                                one_line(line, 100) + "\", " + why.what());
+        throw error(exec_errc::invalid_argument, "docker: line " + std::to_string(number) + " of .dockerignore, \"" +
+                                                     one_line(line, 100) + "\", " + why.what());
       }
     }
   }
@@ -20481,7 +20482,7 @@ namespace cofferdam::inline COFFERDAM_ABI::docker {
 /// One file, folder or symbolic link of a build's context.
 class context_entry {
  public:
-  context_entry(entry what, std::string target) : what_(std::move(what)), target_(std::move(target)) {}
+  context_entry(directory_entry what, std::string target) : what_(std::move(what)), target_(std::move(target)) {}
 
   /// Relative to the context, on the host and in the archive; any bytes but NUL.
   const std::string& path() const noexcept { return what_.path(); }
@@ -20494,7 +20495,7 @@ class context_entry {
   const std::string& target() const noexcept { return target_; }
 
  private:
-  entry what_;
+  directory_entry what_;
   std::string target_;
 };
 
@@ -20563,7 +20564,7 @@ class dockerfile_context {
   bool step(std::size_t most = 1024) {
     if (!walk_) return true;
     for (std::size_t done = 0; done < most; ++done) {
-      std::optional<entry> found = walk_->next();
+      std::optional<directory_entry> found = walk_->next();
       if (!found) {
         finish();
         return true;
@@ -20591,14 +20592,14 @@ class dockerfile_context {
   const std::string& rules() const noexcept { return rules_name_; }
 
  private:
-  static constexpr std::size_t most_text = std::size_t{1024} * 1024;
+  static constexpr std::size_t max_text = std::size_t{1024} * 1024;
 
   static std::filesystem::path real(const std::filesystem::path& path) {
     std::error_code failure;
     std::filesystem::path found = std::filesystem::canonical(path, failure);
     if (!failure) return found;
     const bool missing = failure == std::errc::no_such_file_or_directory || failure == std::errc::not_a_directory;
-    throw error(missing ? errc::not_found : errc::io_error,
+    throw error(missing ? exec_errc::not_found : exec_errc::io_error,
                 "docker: build: " + cofferdam::detail::shown_path(path.native()) + ": " +
                     (missing ? std::string("there is no such file") : failure.message()) +
                     "; name the Dockerfile and the folder of its context",
@@ -20606,7 +20607,7 @@ class dockerfile_context {
   }
 
   static std::string text_of(file_reader reader) {
-    const bytes content = reader.read_rest(most_text);
+    const bytes content = reader.read_rest(max_text);
     return std::string(as_text(content));
   }
 
@@ -20615,7 +20616,7 @@ class dockerfile_context {
       static_cast<void>(folder_.stat(path));
       return true;
     } catch (const error& failure) {
-      if (failure.code() == errc::not_found || failure.code() == errc::not_a_directory) return false;
+      if (failure.code() == exec_errc::not_found || failure.code() == exec_errc::not_a_directory) return false;
       throw;
     }
   }
@@ -20651,7 +20652,7 @@ class dockerfile_context {
     return (!extra_ && is_above(name_)) || is_above(rules_name_);
   }
 
-  void look_at(entry found) {
+  void look_at(directory_entry found) {
     if (found.type() == file_type::other) return;
     if (found.is_directory() && !leads_to_needed(found.path()) && ignore_.ignores_all_of(found.path())) {
       walk_->skip();
@@ -20661,8 +20662,9 @@ class dockerfile_context {
     std::string target;
     if (found.type() == file_type::symlink) target = folder_.link_target(found.path());
     if (found.size() > limit_.bytes() - total_)
-      throw error(errc::too_large, "docker: build: the context is more than the " + std::to_string(limit_.bytes()) +
-                                       " bytes that were allowed; name what it does not need in .dockerignore");
+      throw error(exec_errc::too_large, "docker: build: the context is more than the " +
+                                            std::to_string(limit_.bytes()) +
+                                            " bytes that were allowed; name what it does not need in .dockerignore");
     total_ += found.size();
     entries_.emplace_back(std::move(found), std::move(target));
   }
@@ -20674,8 +20676,8 @@ class dockerfile_context {
     const bool has_dockerfile = extra_ || std::any_of(entries_.begin(), entries_.end(),
                                                       [this](const auto& one) { return one.path() == name_; });
     if (!has_dockerfile)
-      throw error(errc::not_found, "docker: build: the Dockerfile " + cofferdam::detail::shown_path(name_) +
-                                       " was removed while the context was looked at");
+      throw error(exec_errc::not_found, "docker: build: the Dockerfile " + cofferdam::detail::shown_path(name_) +
+                                            " was removed while the context was looked at");
   }
 
   directory folder_;
@@ -20785,7 +20787,7 @@ class image_name {
 
  private:
   static error wrong(std::string_view text, const std::string& what) {
-    return error(errc::invalid_argument, "docker: the image name \"" + one_line(text, 120) + "\" " + what);
+    return error(exec_errc::invalid_argument, "docker: the image name \"" + one_line(text, 120) + "\" " + what);
   }
 
   static bool is_digit(char c) noexcept { return c >= '0' && c <= '9'; }
@@ -20956,7 +20958,7 @@ class multiplexed_stream {
   /// \throws error{errc::provider_lost} if it ended inside a frame. An end between two frames does not prove success.
   void finish() const {
     if (!may_end())
-      throw error(errc::provider_lost,
+      throw error(exec_errc::provider_lost,
                   "docker: the container's output ends in the middle of a frame: the connection was cut");
   }
 
@@ -20967,9 +20969,9 @@ class multiplexed_stream {
       return static_cast<std::uint32_t>(static_cast<unsigned char>(head_[at]));
     };
     if (byte(0) > 3 || byte(1) != 0 || byte(2) != 0 || byte(3) != 0)
-      throw error(errc::provider_failed, "docker: the container's output has a frame of an unknown kind, " +
-                                             std::to_string(byte(0)) +
-                                             "; was it made with a terminal, which has no frames?");
+      throw error(exec_errc::provider_failed, "docker: the container's output has a frame of an unknown kind, " +
+                                                  std::to_string(byte(0)) +
+                                                  "; was it made with a terminal, which has no frames?");
     channel_ = static_cast<stream_channel>(byte(0));
     left_ = byte(4) << 24U | byte(5) << 16U | byte(6) << 8U | byte(7);
   }
@@ -21047,8 +21049,8 @@ class registry_credentials {
     boost::json::object object;
     if (is_anonymous()) return object;
     if (!is_valid_utf8(user_) || !is_valid_utf8(secret_))
-      throw error(errc::invalid_argument, "docker: the credentials for the registry \"" + one_line(server_, 100) +
-                                              "\" are not UTF-8, so they cannot be sent; log in again");
+      throw error(exec_errc::invalid_argument, "docker: the credentials for the registry \"" + one_line(server_, 100) +
+                                                   "\" are not UTF-8, so they cannot be sent; log in again");
     if (is_token_) {
       object["identitytoken"] = detail::json_text(secret_);
     } else {
@@ -21132,9 +21134,9 @@ inline registry_credentials stored_credentials(const boost::json::object& config
     const std::string_view pair = raw ? as_text(*raw) : std::string_view();
     const std::size_t colon = pair.find(':');
     if (colon == std::string_view::npos)
-      throw error(errc::provider_failed, "docker: the entry for the registry \"" + one_line(server, 100) +
-                                             "\" under auths in config.json has an auth that is not base64 of "
-                                             "user:password; run docker login again");
+      throw error(exec_errc::provider_failed, "docker: the entry for the registry \"" + one_line(server, 100) +
+                                                  "\" under auths in config.json has an auth that is not base64 of "
+                                                  "user:password; run docker login again");
     user = std::string(pair.substr(0, colon));
     secret = std::string(pair.substr(colon + 1));
     while (secret.ends_with('\0')) secret.pop_back();
@@ -21163,9 +21165,9 @@ inline registry_login find_registry_login(const host_view& host, std::string_vie
       }
   if (helper.empty()) return registry_login(detail::stored_credentials(*config, server));
   if (!detail::is_helper_name(helper))
-    throw error(errc::provider_failed, "docker: config.json names the credential helper \"" + one_line(helper, 60) +
-                                           "\" for the registry \"" + one_line(server, 100) +
-                                           "\"; a name has only letters, digits, '-', '_' and '.'");
+    throw error(exec_errc::provider_failed,
+                "docker: config.json names the credential helper \"" + one_line(helper, 60) + "\" for the registry \"" +
+                    one_line(server, 100) + "\"; a name has only letters, digits, '-', '_' and '.'");
   return registry_login("docker-credential-" + helper, server);
 }
 
@@ -21184,20 +21186,20 @@ inline registry_credentials read_helper_answer(const registry_login& login, int 
   if (exit_code != 0) {
     if (output.find("credentials not found in native keychain") != std::string_view::npos)
       return registry_credentials();
-    throw error(errc::provider_failed, what + " ended with exit code " + std::to_string(exit_code) +
-                                           "; run it by hand with the argument get to see why");
+    throw error(exec_errc::provider_failed, what + " ended with exit code " + std::to_string(exit_code) +
+                                                "; run it by hand with the argument get to see why");
   }
-  const boost::json::object answer = detail::parse_object(output, errc::provider_failed, what + ": its answer");
+  const boost::json::object answer = detail::parse_object(output, exec_errc::provider_failed, what + ": its answer");
   std::string user(detail::text_at(answer, "Username"));
   std::string secret(detail::text_at(answer, "Secret"));
-  if (secret.empty()) throw error(errc::provider_failed, what + " answered without a secret");
+  if (secret.empty()) throw error(exec_errc::provider_failed, what + " answered without a secret");
   if (user == "<token>") return registry_credentials::identity_token(login.helper_input(), std::move(secret));
   return registry_credentials::password(login.helper_input(), std::move(user), std::move(secret));
 }
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::docker
 
-// ---- cofferdam/backends/e2b/create_gate.hpp ----
+// ---- cofferdam/backends/e2b/rate_limiter.hpp ----
 
 
 #include <algorithm>
@@ -21211,17 +21213,17 @@ namespace cofferdam::inline COFFERDAM_ABI::e2b {
 /// A rate limit for the creation of sandboxes: a token bucket. Copies share it, so one gate can serve several
 /// providers, because E2B counts by account (5 per second for most accounts).
 /// \par Threads  any.
-class create_gate {
+class rate_limiter {
  public:
   using clock = std::chrono::steady_clock;
 
   /// \param burst     number of creations that may follow each other without a pause; at least 1.
   /// \param interval  time for one more creation; zero or more.
   /// \throws error{errc::invalid_argument} for another number or interval.
-  create_gate(std::size_t burst, std::chrono::milliseconds interval) {
-    if (burst == 0) throw error(errc::invalid_argument, "e2b: a create_gate lets at least one through");
+  rate_limiter(std::size_t burst, std::chrono::milliseconds interval) {
+    if (burst == 0) throw error(exec_errc::invalid_argument, "e2b: a create_gate lets at least one through");
     if (interval < std::chrono::milliseconds::zero())
-      throw error(errc::invalid_argument, "e2b: a create_gate's interval must not be negative");
+      throw error(exec_errc::invalid_argument, "e2b: a create_gate's interval must not be negative");
     state_ = std::make_shared<state>();
     state_->interval = interval;
     state_->room = interval * static_cast<std::chrono::milliseconds::rep>(burst - 1);
@@ -21271,7 +21273,7 @@ class surroundings {
   explicit surroundings(variable_map variables) : variables_(std::move(variables)) {
     const auto found = variables_.find(key_name);
     if (found == variables_.end()) return;
-    key_ = secret(found->second);
+    key_ = secret_string(found->second);
     cofferdam::detail::wipe(found->second);
     variables_.erase(found);
   }
@@ -21287,7 +21289,7 @@ class surroundings {
       const std::string_view name = text.substr(0, equals);
       if (name == key_name) {
         cofferdam::detail::keep_out_of_core_dumps(text);
-        made.key_ = secret(std::string(text.substr(equals + 1)));
+        made.key_ = secret_string(std::string(text.substr(equals + 1)));
       } else if (name.starts_with("E2B_") || is_about_proxies(name)) {
         made.variables_.emplace(std::string(name), std::string(text.substr(equals + 1)));
       }
@@ -21307,7 +21309,7 @@ class surroundings {
   }
 
   /// Returns E2B_API_KEY; empty if it is not set.
-  const secret& key() const noexcept { return key_; }
+  const secret_string& key() const noexcept { return key_; }
   /// Returns the value of any other variable; empty if it is not set, which E2B treats alike.
   std::string said(std::string_view name) const {
     const auto found = variables_.find(name);
@@ -21322,7 +21324,7 @@ class surroundings {
   static constexpr std::string_view key_name = "E2B_API_KEY";
 
   variable_map variables_;
-  secret key_;
+  secret_string key_;
 };
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::e2b
@@ -21354,7 +21356,7 @@ class account_options {
   account_options() = default;
 
   /// E2B_API_KEY. Any form is accepted, because other services have other forms.
-  secret api_key;
+  secret_string api_key;
   /// E2B_DOMAIN; default `e2b.app`.
   std::string domain;
   /// E2B_API_URL; default `https://api.DOMAIN`.
@@ -21372,7 +21374,7 @@ class account_options {
   /// Allows `http://` to other machines: an attacker on the network can read the key.
   bool allow_plain_http = false;
   /// Limits how often sandboxes may be created.
-  std::optional<create_gate> gate;
+  std::optional<rate_limiter> gate;
 };
 
 /// The service and the key, from the options and the variables.
@@ -21390,7 +21392,7 @@ class account {
     made.key_ = options.api_key.empty() ? from.key() : options.api_key;
     const bool debug = from.said("E2B_DEBUG") == "true";
     if (made.key_.empty() && !debug)
-      throw error(errc::invalid_argument,
+      throw error(exec_errc::invalid_argument,
                   "e2b: there is no API key: set the environment variable E2B_API_KEY, or say api_key(); keys are made "
                   "at the service's dashboard");
     made.domain_ = chosen(options.domain, "E2B_DOMAIN", "e2b.app");
@@ -21406,7 +21408,7 @@ class account {
     return made;
   }
 
-  const secret& key() const noexcept { return key_; }
+  const secret_string& key() const noexcept { return key_; }
   /// Returns true for E2B_DEBUG=true: a daemon on this machine replaces every sandbox, and none is created.
   bool is_debug() const noexcept { return debug_; }
   const std::string& domain() const noexcept { return domain_; }
@@ -21426,13 +21428,13 @@ class account {
  private:
   void require_protected(const endpoint& there, std::string_view setting) const {
     if (there.is_tls() || there.is_loopback() || options_.allow_plain_http) return;
-    throw error(errc::invalid_argument,
+    throw error(exec_errc::invalid_argument,
                 "e2b: " + std::string(setting) +
                     " is http:// and leads to another machine, so that anybody on the way could read the key: use "
                     "https://, or say allow_plain_http()");
   }
 
-  secret key_;
+  secret_string key_;
   std::string domain_;
   endpoint api_;
   std::string sandbox_url_;
@@ -21524,7 +21526,8 @@ class create_options {
  private:
   static boost::json::string text(const std::string& one) {
     if (!is_valid_utf8(one))
-      throw error(errc::invalid_argument, "e2b: an option of the sandbox is not UTF-8, which its request cannot hold");
+      throw error(exec_errc::invalid_argument,
+                  "e2b: an option of the sandbox is not UTF-8, which its request cannot hold");
     return boost::json::string(one.data(), one.size());
   }
   static boost::json::object texts(const std::map<std::string, std::string>& all) {
@@ -21598,7 +21601,7 @@ class connect_envelope_reader {
     begin_again();
     while (!input.empty()) {
       if (ended_)
-        throw error(errc::io_error, "Connect: the stream goes on behind its end envelope; the peer is broken",
+        throw error(exec_errc::io_error, "Connect: the stream goes on behind its end envelope; the peer is broken",
                     net_errc::malformed);
       if (have_ < head_.size()) {
         const std::size_t taken = std::min(input.size(), head_.size() - have_);
@@ -21647,7 +21650,7 @@ class connect_envelope_reader {
   /// \throws error{errc::io_error} with net_errc::truncated if the input ended inside an envelope.
   void finish() const {
     if (!may_end())
-      throw error(errc::io_error, "Connect: the stream ends in the middle of an envelope: the connection was cut",
+      throw error(exec_errc::io_error, "Connect: the stream ends in the middle of an envelope: the connection was cut",
                   net_errc::truncated);
   }
 
@@ -21675,16 +21678,17 @@ class connect_envelope_reader {
     };
     const std::uint32_t flags = byte(0);
     if ((flags & ~std::uint32_t{3}) != 0)
-      throw error(errc::io_error,
+      throw error(exec_errc::io_error,
                   "Connect: an envelope has the flags " + std::to_string(flags) +
                       ", some of which are reserved; is the peer's answer no Connect stream?",
                   net_errc::malformed);
     if ((flags & 1U) != 0)
-      throw error(errc::io_error, "Connect: an envelope is compressed, which nobody had offered", net_errc::malformed);
+      throw error(exec_errc::io_error, "Connect: an envelope is compressed, which nobody had offered",
+                  net_errc::malformed);
     length_ = byte(1) << 24U | byte(2) << 16U | byte(3) << 8U | byte(4);
     if (length_ > most_)
-      throw error(errc::too_large, "Connect: a message of " + std::to_string(length_) + " bytes; the limit is " +
-                                       std::to_string(most_) + " bytes");
+      throw error(exec_errc::too_large, "Connect: a message of " + std::to_string(length_) + " bytes; the limit is " +
+                                            std::to_string(most_) + " bytes");
     is_end_ = (flags & 2U) != 0;
   }
 
@@ -21713,8 +21717,8 @@ class connect_envelope_reader {
 /// \throws error{errc::too_large} for a longer payload; `to` is then unchanged.
 inline void append_connect_envelope(std::string& to, std::string_view payload, bool is_end) {
   if (payload.size() > std::numeric_limits<std::uint32_t>::max())
-    throw error(errc::too_large, "Connect: a message of " + std::to_string(payload.size()) +
-                                     " bytes; an envelope holds at most 4294967295");
+    throw error(exec_errc::too_large, "Connect: a message of " + std::to_string(payload.size()) +
+                                          " bytes; an envelope holds at most 4294967295");
   const auto length = static_cast<std::uint32_t>(payload.size());
   to.reserve(to.size() + 5 + payload.size());
   to += is_end ? '\x02' : '\0';
@@ -21890,12 +21894,13 @@ inline std::optional<connect_failure> read_connect_end(std::string_view payload)
   const boost::json::value value = detail::parse_untrusted_json(payload, broken);
   const boost::json::object* const object = broken ? nullptr : value.if_object();
   if (object == nullptr)
-    throw error(errc::io_error, "Connect: the end envelope of the stream holds no JSON object", net_errc::malformed);
+    throw error(exec_errc::io_error, "Connect: the end envelope of the stream holds no JSON object",
+                net_errc::malformed);
   const boost::json::value* const failure = object->if_contains("error");
   if (failure == nullptr || failure->is_null()) return std::nullopt;
   const boost::json::object* const said = failure->if_object();
   if (said == nullptr)
-    throw error(errc::io_error, "Connect: the error in the end envelope of the stream is no JSON object",
+    throw error(exec_errc::io_error, "Connect: the error in the end envelope of the stream is no JSON object",
                 net_errc::malformed);
   const connect_code code = connect_code_named(detail::text_at(*said, "code")).value_or(connect_code::unknown);
   return connect_failure(code, std::string(detail::text_at(*said, "message")));
@@ -22047,7 +22052,7 @@ awaitable<connect_opening> connect_server_stream(http_client& client, http_reque
 }  // namespace cofferdam::inline COFFERDAM_ABI
 
 
-// ---- cofferdam/backends/e2b/folder_watch.hpp ----
+// ---- cofferdam/backends/e2b/detail/folder_watch.hpp ----
 
 
 #include <memory>
@@ -22155,7 +22160,8 @@ class process_event {
   static process_event parse(std::string_view text) {
     namespace json = cofferdam::detail;
     if (std::optional<process_event> output = plain_output(text)) return std::move(*output);
-    const boost::json::object said = json::parse_object(text, errc::io_error, "e2b: a message of a command's stream");
+    const boost::json::object said =
+        json::parse_object(text, exec_errc::io_error, "e2b: a message of a command's stream");
     process_event made;
     const boost::json::object* const event = json::object_at(said, "event");
     if (event == nullptr) return made;
@@ -22214,7 +22220,7 @@ class process_event {
       plain = base64_decode(copy);
     }
     if (!plain)
-      throw error(errc::io_error, "e2b: the output in a message of a command's stream is no base64",
+      throw error(exec_errc::io_error, "e2b: the output in a message of a command's stream is no base64",
                   net_errc::malformed);
     return std::move(*plain);
   }
@@ -22283,7 +22289,7 @@ class process_event {
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::e2b
 
-// ---- cofferdam/backends/e2b/process_follower.hpp ----
+// ---- cofferdam/backends/e2b/detail/process_follower.hpp ----
 
 
 #include <memory>
@@ -22323,52 +22329,6 @@ class process_follower {
 }  // namespace cofferdam::inline COFFERDAM_ABI::e2b
 
 
-// ---- cofferdam/backends/e2b/running_process.hpp ----
-
-
-#include <boost/json/array.hpp>
-#include <boost/json/object.hpp>
-#include <boost/json/value.hpp>
-
-#include <cstdint>
-#include <string>
-#include <utility>
-#include <vector>
-
-namespace cofferdam::inline COFFERDAM_ABI::e2b {
-
-/// A process that the daemon of a sandbox has started for any client.
-class running_process {
- public:
-  running_process() = default;
-  /// \param said  ProcessInfo of envd's process.proto.
-  explicit running_process(const boost::json::object& said) {
-    namespace json = cofferdam::detail;
-    pid_ = json::number_at(said, "pid").value_or(0);
-    tag_ = json::text_at(said, "tag");
-    const boost::json::object* const config = json::object_at(said, "config");
-    if (config == nullptr) return;
-    words_.emplace_back(json::text_at(*config, "cmd"));
-    if (const boost::json::array* const args = json::array_at(*config, "args"))
-      for (const boost::json::value& each : *args)
-        if (const boost::json::string* const text = each.if_string()) words_.emplace_back(text->data(), text->size());
-  }
-
-  /// Returns its process number in the sandbox.
-  std::int64_t pid() const noexcept { return pid_; }
-  /// Returns the tag that the starting client gave it; often empty.
-  const std::string& tag() const noexcept { return tag_; }
-  /// Returns the program and its arguments. Commands of this library are inside a script.
-  const std::vector<std::string>& words() const noexcept { return words_; }
-
- private:
-  std::int64_t pid_ = 0;
-  std::string tag_;
-  std::vector<std::string> words_;
-};
-
-}  // namespace cofferdam::inline COFFERDAM_ABI::e2b
-
 // ---- cofferdam/backends/e2b/sandbox_info.hpp ----
 
 
@@ -22400,8 +22360,8 @@ class sandbox_info {
     state_ = text_at(said, "state");
     started_at_ = text_at(said, "startedAt");
     end_at_ = text_at(said, "endAt");
-    access_token_ = secret(std::string(text_at(said, "envdAccessToken")));
-    traffic_token_ = secret(std::string(text_at(said, "trafficAccessToken")));
+    access_token_ = secret_string(std::string(text_at(said, "envdAccessToken")));
+    traffic_token_ = secret_string(std::string(text_at(said, "trafficAccessToken")));
     cpus_ = cofferdam::detail::number_at(said, "cpuCount").value_or(0);
     memory_mib_ = cofferdam::detail::number_at(said, "memoryMB").value_or(0);
     disk_mib_ = cofferdam::detail::number_at(said, "diskSizeMB").value_or(0);
@@ -22427,9 +22387,9 @@ class sandbox_info {
   std::int64_t memory_mib() const noexcept { return memory_mib_; }
   std::int64_t disk_mib() const noexcept { return disk_mib_; }
   /// Returns the token for the sandbox's own daemon; empty if the daemon requires none.
-  const secret& access_token() const noexcept { return access_token_; }
+  const secret_string& access_token() const noexcept { return access_token_; }
   /// Returns the token for its other ports, if they are not public.
-  const secret& traffic_token() const noexcept { return traffic_token_; }
+  const secret_string& traffic_token() const noexcept { return traffic_token_; }
 
  private:
   std::string id_;
@@ -22441,8 +22401,8 @@ class sandbox_info {
   std::string started_at_;
   std::string end_at_;
   std::map<std::string, std::string> metadata_;
-  secret access_token_;
-  secret traffic_token_;
+  secret_string access_token_;
+  secret_string traffic_token_;
   std::int64_t cpus_ = 0;
   std::int64_t memory_mib_ = 0;
   std::int64_t disk_mib_ = 0;
@@ -22495,7 +22455,7 @@ class sandbox_log_line {
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::e2b
 
-// ---- cofferdam/backends/e2b/sandbox_list.hpp ----
+// ---- cofferdam/backends/e2b/detail/sandbox_list.hpp ----
 
 
 #include <chrono>
@@ -22552,6 +22512,52 @@ class sandbox_list {
 }  // namespace cofferdam::inline COFFERDAM_ABI::e2b
 
 
+// ---- cofferdam/backends/e2b/running_process.hpp ----
+
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <boost/json/value.hpp>
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline COFFERDAM_ABI::e2b {
+
+/// A process that the daemon of a sandbox has started for any client.
+class running_process {
+ public:
+  running_process() = default;
+  /// \param said  ProcessInfo of envd's process.proto.
+  explicit running_process(const boost::json::object& said) {
+    namespace json = cofferdam::detail;
+    pid_ = json::number_at(said, "pid").value_or(0);
+    tag_ = json::text_at(said, "tag");
+    const boost::json::object* const config = json::object_at(said, "config");
+    if (config == nullptr) return;
+    words_.emplace_back(json::text_at(*config, "cmd"));
+    if (const boost::json::array* const args = json::array_at(*config, "args"))
+      for (const boost::json::value& each : *args)
+        if (const boost::json::string* const text = each.if_string()) words_.emplace_back(text->data(), text->size());
+  }
+
+  /// Returns its process number in the sandbox.
+  std::int64_t pid() const noexcept { return pid_; }
+  /// Returns the tag that the starting client gave it; often empty.
+  const std::string& tag() const noexcept { return tag_; }
+  /// Returns the program and its arguments. Commands of this library are inside a script.
+  const std::vector<std::string>& words() const noexcept { return words_; }
+
+ private:
+  std::int64_t pid_ = 0;
+  std::string tag_;
+  std::vector<std::string> words_;
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::e2b
+
 // ---- cofferdam/net/percent_encoding.hpp ----
 
 
@@ -22604,9 +22610,9 @@ enum class file_access { read, write };
 /// \param user        as in the URL; empty if there is none.
 /// \param expiration  seconds since 1970; no value: as long as the sandbox lives.
 /// \par Source        E2B's SDKs, signature.
-inline std::string file_signature(std::string_view path, file_access access, std::string_view user, const secret& token,
-                                  std::optional<std::int64_t> expiration) {
-  undumped_bytes raw;
+inline std::string file_signature(std::string_view path, file_access access, std::string_view user,
+                                  const secret_string& token, std::optional<std::int64_t> expiration) {
+  secret_bytes raw;
   const auto add = [&raw](std::string_view part) { raw.insert(raw.end(), part.begin(), part.end()); };
   add(path);
   add(access == file_access::read ? ":read:" : ":write:");
@@ -22624,7 +22630,7 @@ inline std::string file_signature(std::string_view path, file_access access, std
 /// signed; without a token the sandbox accepts unsigned URLs.
 /// \param base  the sandbox's daemon.
 inline std::string file_url(const endpoint& base, std::string_view path, file_access access, std::string_view user,
-                            const secret& token, std::optional<std::int64_t> expiration) {
+                            const secret_string& token, std::optional<std::int64_t> expiration) {
   std::string url = base.text() + "/files?";
   if (!user.empty()) url += "username=" + percent_encoded(user) + "&";
   url += "path=" + percent_encoded(path);
@@ -22821,7 +22827,7 @@ class provider {
   /// Sets the pause before a call is repeated; doubled each time. Default: 250 ms; more than zero.
   provider& first_pause(std::chrono::milliseconds time);
   /// Limits how often sandboxes may be created. All copies of the gate share the limit.
-  provider& gate(create_gate one);
+  provider& gate(rate_limiter one);
 
   /// Sets the template, or the name of a snapshot. Default: `base`.
   provider& template_id(std::string name);
@@ -22980,38 +22986,38 @@ inline std::string said_message(std::string_view body) {
 /// \param said    the service's message, without secrets; shown in part, escaped.
 /// \par Source    E2B's API, openapi.yml.
 inline error refused_error(std::string_view doing, int status, std::string_view said) {
-  errc code = errc::provider_failed;
+  exec_errc code = exec_errc::provider_failed;
   const char* advice = "try again later; the service's status page may say more";
   if (said.find("maximum number of concurrent") != std::string_view::npos) {
     advice = "close sandboxes that are not needed, or ask for a higher limit";
   } else {
     switch (status) {
       case 400:
-        code = errc::invalid_argument;
+        code = exec_errc::invalid_argument;
         advice = "the service does not take one of the options";
         break;
       case 401:
-        code = errc::permission_denied;
+        code = exec_errc::permission_denied;
         advice = "look at the API key: E2B_API_KEY, or api_key()";
         break;
       case 403:
-        code = errc::permission_denied;
+        code = exec_errc::permission_denied;
         advice = "the account may not do that";
         break;
       case 404:
-        code = errc::not_found;
+        code = exec_errc::not_found;
         advice = "look at the name of the template, or the id of the sandbox";
         break;
       case 409: advice = "the sandbox is about to become something else; try again"; break;
       case 405:
       case 410:
       case 501:
-        code = errc::unsupported;
+        code = exec_errc::unsupported;
         advice = "the service does not offer that";
         break;
       case 429: advice = "fewer calls at a time: create_gate() spreads them"; break;
       case 507:
-        code = errc::io_error;
+        code = exec_errc::io_error;
         advice = "the sandbox's disk is full";
         break;
       default: break;
@@ -23028,22 +23034,22 @@ inline error refused_error(std::string_view doing, int status, std::string_view 
 /// \param doing   `start a command`.
 /// \param said    as for `refused_error`.
 inline error failed_call_error(std::string_view doing, connect_code which, std::string_view said) {
-  errc code = errc::io_error;
+  exec_errc code = exec_errc::io_error;
   switch (which) {
     case connect_code::invalid_argument:
-    case connect_code::out_of_range: code = errc::invalid_argument; break;
-    case connect_code::not_found: code = errc::not_found; break;
-    case connect_code::already_exists: code = errc::already_exists; break;
+    case connect_code::out_of_range: code = exec_errc::invalid_argument; break;
+    case connect_code::not_found: code = exec_errc::not_found; break;
+    case connect_code::already_exists: code = exec_errc::already_exists; break;
     case connect_code::permission_denied:
-    case connect_code::unauthenticated: code = errc::permission_denied; break;
-    case connect_code::unimplemented: code = errc::unsupported; break;
-    case connect_code::resource_exhausted: code = errc::provider_failed; break;
-    case connect_code::unavailable: code = errc::unavailable; break;
+    case connect_code::unauthenticated: code = exec_errc::permission_denied; break;
+    case connect_code::unimplemented: code = exec_errc::unsupported; break;
+    case connect_code::resource_exhausted: code = exec_errc::provider_failed; break;
+    case connect_code::unavailable: code = exec_errc::unavailable; break;
     default: break;
   }
   std::string text = "e2b: cannot " + std::string(doing) + ": the sandbox answers " + std::string(to_string(which));
   if (!said.empty()) text += ", \"" + one_line(said, 400) + "\"";
-  if (code == errc::unavailable) text += "; the sandbox is still there: try again";
+  if (code == exec_errc::unavailable) text += "; the sandbox is still there: try again";
   return error(code, text, std::error_code(static_cast<int>(connect_status(which)), status_category()));
 }
 
@@ -23092,7 +23098,7 @@ class output_collector {
   }
   ~output_collector() = default;
 
-  /// Adds the next bytes of the stream. If it throws `std::bad_alloc`, nothing of `chunk` was added.
+  /// Adds the next bytes of the stream. If it throws `std::bad_alloc`, nothing of `output_chunk` was added.
   void append(bytes_view chunk) {
     const std::size_t fits = std::min(chunk.size(), keep_ - kept_.size());
     make_room(fits);
@@ -23105,25 +23111,25 @@ class output_collector {
   std::uint64_t total() const noexcept { return total_; }
 
   /// Moves the kept bytes out. After that the collector is empty, holds no memory and may be used again.
-  captured take() {
+  captured_output take() {
     const std::uint64_t total = total_;
     if (total == kept_.size()) {
-      captured result(std::exchange(kept_, bytes()), bytes(), total);
+      captured_output result(std::exchange(kept_, bytes()), bytes(), total);
       reset();
       return result;
     }
     bytes tail = copy_of_tail();
     kept_.resize(head_size_);
     kept_.shrink_to_fit();
-    captured result(std::exchange(kept_, bytes()), std::move(tail), total);
+    captured_output result(std::exchange(kept_, bytes()), std::move(tail), total);
     reset();
     return result;
   }
 
   /// Returns a copy of what `take()` would return now.
-  captured snapshot() const {
-    if (total_ == kept_.size()) return captured(kept_, bytes(), total_);
-    return captured(bytes(kept_.begin(), ring_start()), copy_of_tail(), total_);
+  captured_output snapshot() const {
+    if (total_ == kept_.size()) return captured_output(kept_, bytes(), total_);
+    return captured_output(bytes(kept_.begin(), ring_start()), copy_of_tail(), total_);
   }
 
  private:
@@ -23267,8 +23273,8 @@ class execution {
  public:
   execution() = default;
 
-  captured out;
-  captured err;
+  captured_output out;
+  captured_output err;
   std::vector<rich_output> results;
   /// The number of results that did not fit.
   std::size_t dropped = 0;
@@ -23302,8 +23308,8 @@ class execution_reader {
     while (!text.empty()) {
       const std::size_t end = std::min(text.find('\n'), text.size());
       if (end > limits_.results() + slack - line_.size())
-        throw error(errc::too_large, "e2b: the code interpreter says a line of more than " +
-                                         std::to_string(limits_.results() + slack) + " bytes");
+        throw error(exec_errc::too_large, "e2b: the code interpreter says a line of more than " +
+                                              std::to_string(limits_.results() + slack) + " bytes");
       line_ += text.substr(0, end);
       if (end == text.size()) return;
       text.remove_prefix(end + 1);
@@ -23330,7 +23336,8 @@ class execution_reader {
 
   void take_line() {
     namespace json = cofferdam::detail;
-    const boost::json::object said = json::parse_object(line_, errc::io_error, "e2b: a line of the code interpreter");
+    const boost::json::object said =
+        json::parse_object(line_, exec_errc::io_error, "e2b: a line of the code interpreter");
     const std::string_view type = json::text_at(said, "type");
     if (type == "stdout") {
       out_.append(as_bytes(json::text_at(said, "text")));
@@ -23480,7 +23487,7 @@ class code_interpreter {
  private:
   using shared = std::shared_ptr<detail::sandbox>;
   using client = std::shared_ptr<http_client>;
-  static constexpr std::size_t most_answer = std::size_t{1024} * 1024;
+  static constexpr std::size_t max_answer = std::size_t{1024} * 1024;
   static constexpr std::chrono::seconds silence{30};  // the service sends a keep-alive every 5 s
   static constexpr std::chrono::milliseconds longest = std::chrono::hours(24 * 365);
 
@@ -23610,7 +23617,7 @@ namespace cofferdam::inline COFFERDAM_ABI {
 
 /// The process that starts the commands of `local`.
 enum class warden_policy {
-  automatic,  ///< a warden; if none can be started, this program itself, as `walls()` of the results shows
+  automatic,  ///< a warden; if none can be started, this program itself, as `isolation()` of the results shows
   require,    ///< a warden, or `open()` fails
   /// this program itself: processes that leave their process group are not followed, and outlive a killed host;
   /// `close()` waits without a time limit for killed processes
@@ -23758,8 +23765,8 @@ using local = basic_local<>;
 /// Linux 6.12 on a command can signal and trace only its own descendants. From 5.19 on it can trace only its own
 /// descendants, and cannot mount file systems, but it may kill this program, the warden and other commands. The only
 /// guarantee is then: all processes of a command are ended, unless the command kills this program first. Before 5.19 it
-/// can also read this program's memory and environment, including API keys, from /proc: `walls()` then has "readable"
-/// for `protection::secrets`. `undumpable()` helps there; debuggers do not work in commands there unless
+/// can also read this program's memory and environment, including API keys, from /proc: `isolation()` then has
+/// "readable" for `isolation_kind::secrets`. `undumpable()` helps there; debuggers do not work in commands there unless
 /// `tracing(tracing_policy::allowed)`. Commands that run as root can read this program's environment (from Linux 6.13
 /// on also past Landlock), and much else that no kernel keeps from root.
 ///
@@ -23845,6 +23852,196 @@ class basic_local {
 }  // namespace cofferdam::inline COFFERDAM_ABI
 
 
+// ---- cofferdam/code/code_analysis.hpp ----
+
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <boost/json/parse.hpp>
+#include <boost/json/value.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline COFFERDAM_ABI {
+
+/// The kind of a fact about Python code. "Resolved" names are absolute: after `import os.path as p`, `p.join` is
+/// "os.path.join".
+enum class feature_kind {
+  import_module,    ///< `import name`; detail: the alias
+  import_from,      ///< `from name import detail`; detail may be "*"
+  relative_import,  ///< `from .name import detail`; name has the dots
+  dynamic_import,   ///< by a call (detail: which); name is empty if it is not known before the code runs
+  reexport,         ///< the module `name`, reached as `detail` through another module that has imported it
+  private_name,     ///< `name`, resolved, is a module's private name
+  /// the module `name` is passed on, stored or returned; detail "names" if it is a dictionary of all its names
+  module_value,
+  use,           ///< `name`, resolved, is looked up
+  attribute,     ///< `.name` of an unknown object; detail "own" if that is a class of the code itself
+  builtin_name,  ///< the builtin `name`, or a name with two underscores at both ends
+  call,          ///< `name` is called: resolved, or a builtin, or ".name" of something; detail: its first text
+  /// an attribute of `name` (a module, a dictionary of names, or unknown) whose name is computed; detail "plain" if it
+  /// is a variable of the code, "value" if the function `name` that looks it up is passed on
+  hidden_name,
+  ///< detail "plain" where it is a variable of the code, "value" where the function `name` that looks it
+  ///< up is passed on
+  text,          ///< `name` is a text in the code, or computed from constants; not a docstring
+  endless_loop,  ///< no statement in the loop leaves it; number 2 if no statement can raise either
+  long_range,    ///< a loop over `number` steps; detail "ends" if the loop can end before
+  large_repeat,  ///< a constant sequence of `number` bytes or so
+  large_power,   ///< a number of `number` bits
+  coding,        ///< the source declares the encoding `name`
+};
+
+/// One fact about Python code.
+class code_feature {
+ public:
+  code_feature(feature_kind kind, int line, std::string name, std::string detail, std::int64_t number)
+      : kind_(kind), line_(line), number_(number), name_(std::move(name)), detail_(std::move(detail)) {}
+
+  feature_kind kind() const noexcept { return kind_; }
+  /// Returns the line of the first occurrence, from 1.
+  int line() const noexcept { return line_; }
+  const std::string& name() const noexcept { return name_; }
+  const std::string& detail() const noexcept { return detail_; }
+  std::int64_t number() const noexcept { return number_; }
+
+ private:
+  feature_kind kind_;
+  int line_;
+  std::int64_t number_;
+  std::string name_;
+  std::string detail_;
+};
+
+/// The reason why a text is not Python, or cannot be checked.
+class code_problem {
+ public:
+  code_problem() = default;
+  code_problem(std::string type, std::string message, int line, int column)
+      : type_(std::move(type)), message_(std::move(message)), line_(line), column_(column) {}
+
+  /// Returns "SyntaxError", "IndentationError" or "TabError"; "TooDeep" or "TooCostly" if the code cannot be checked.
+  const std::string& type() const noexcept { return type_; }
+  /// Returns the message of CPython.
+  const std::string& message() const noexcept { return message_; }
+  /// Returns the line, from 1; 0 if it is not known.
+  int line() const noexcept { return line_; }
+  int column() const noexcept { return column_; }
+  /// Returns the version of the Python that found the problem and that of the Python that would run the code, if they
+  /// differ; otherwise an empty text.
+  const std::string& note() const noexcept { return note_; }
+  void note(std::string text) { note_ = std::move(text); }
+  /// Returns true if the text is not Python, and false if it is Python that cannot be checked.
+  bool is_syntax() const noexcept { return type_ != "TooDeep" && type_ != "TooCostly"; }
+
+ private:
+  std::string type_;
+  std::string message_;
+  std::string note_;
+  int line_ = 0;
+  int column_ = 0;
+};
+
+/// The facts about a piece of Python code, from CPython's own parser. The code was not run. Immutable.
+///
+/// Names are resolved without regard to the order in which statements run, and only as far as the text allows.
+/// Malicious code can hide its meaning: the facts serve for advice to a model, not for isolation.
+class code_analysis {
+ public:
+  code_analysis(std::string source, std::vector<code_feature> facts)
+      : source_(std::move(source)), all_(std::move(facts)) {}
+  code_analysis(std::string source, code_problem why) : source_(std::move(source)), problem_(std::move(why)) {}
+
+  const std::string& source() const noexcept { return source_; }
+  /// Returns the facts in the order of reading, without duplicates. Empty if there is a problem.
+  const std::vector<code_feature>& all() const noexcept { return all_; }
+  const std::optional<code_problem>& problem() const noexcept { return problem_; }
+
+ private:
+  std::string source_;
+  std::vector<code_feature> all_;
+  std::optional<code_problem> problem_;
+};
+
+/// Returns a line of a source, without its end.
+/// \param number  from 1. Empty if there is no such line.
+inline std::string_view line_of(std::string_view source, int number) {
+  for (int at = 1; !source.empty(); ++at) {
+    const std::size_t end = source.find_first_of("\r\n");
+    const std::string_view line = source.substr(0, end);
+    if (at == number) return line;
+    if (end == std::string_view::npos) break;
+    source.remove_prefix(end + (source.substr(end).starts_with("\r\n") ? 2 : 1));
+  }
+  return {};
+}
+
+namespace detail {
+
+inline std::optional<feature_kind> fact_kind_of(std::string_view word) {
+  static constexpr std::array<std::string_view, 18> words{
+      "import", "from", "relative", "dynamic", "reexport", "private", "value",  "use",   "attribute",
+      "name",   "call", "getattr",  "string",  "endless",  "range",   "repeat", "power", "coding"};
+  const auto found = std::find(words.begin(), words.end(), word);
+  if (found == words.end()) return std::nullopt;
+  return static_cast<feature_kind>(found - words.begin());
+}
+
+/// Parses the output of a reader (python_code_reader.py).
+/// \throws error{errc::io_error} if it is not valid.
+inline code_analysis parse_facts(std::string source, std::string_view answer) {
+  const auto no_answer = [] {
+    return error(exec_errc::io_error, "the reader of Python code has given no answer that is one");
+  };
+  boost::system::error_code cause;
+  const boost::json::value parsed = boost::json::parse({answer.data(), answer.size()}, cause);
+  if (cause || !parsed.is_object()) throw no_answer();
+  const auto text = [&](const boost::json::value& value) {
+    if (!value.is_string()) throw no_answer();
+    return std::string(value.get_string().data(), value.get_string().size());
+  };
+  const auto number = [&](const boost::json::value& value) {
+    if (!value.is_int64()) throw no_answer();
+    return value.get_int64();
+  };
+  const auto line = [&](const boost::json::value& value) {
+    return static_cast<int>(std::clamp<std::int64_t>(number(value), 0, 1'000'000'000));
+  };
+  const boost::json::object& all = parsed.get_object();
+  if (const boost::json::value* const failed = all.if_contains("error")) {
+    if (!failed->is_object()) throw no_answer();
+    const boost::json::object& why = failed->get_object();
+    for (const char* const each : {"type", "text", "line", "column"})
+      if (!why.contains(each)) throw no_answer();
+    code_problem problem(text(why.at("type")), text(why.at("text")), line(why.at("line")), line(why.at("column")));
+    return code_analysis(std::move(source), std::move(problem));
+  }
+  const boost::json::value* const rows = all.if_contains("facts");
+  if (rows == nullptr || !rows->is_array()) throw no_answer();
+  std::vector<code_feature> facts;
+  facts.reserve(rows->get_array().size());
+  for (const boost::json::value& each : rows->get_array()) {
+    if (!each.is_array() || each.get_array().size() != 5) throw no_answer();
+    const boost::json::array& row = each.get_array();
+    const std::optional<feature_kind> kind = fact_kind_of(text(row[0]));
+    if (!kind) throw no_answer();
+    facts.emplace_back(*kind, line(row[1]), text(row[2]), text(row[3]), number(row[4]));
+  }
+  return code_analysis(std::move(source), std::move(facts));
+}
+
+}  // namespace detail
+}  // namespace cofferdam::inline COFFERDAM_ABI
+
 // ---- cofferdam/code/detail/embedded_text.hpp ----
 
 
@@ -23880,7 +24077,7 @@ inline constexpr std::string_view python_code_reader_1 = R"driver_ends(# SPDX-Li
 Standard input: length (32 bits, big end first), the minor version of the Python 3 that would run the code (8 bits; 0:
 not known), and a piece of code, UTF-8; again and again. Standard output: a greeting with the version of this Python,
 then a length and a JSON object for each piece: {"facts": [[kind, line, name, detail, number], ...]}, or {"error":
-{...}} where it is not Python. Of equal facts the first line is told. What the kinds mean stands in python_facts.hpp.
+{...}} where it is not Python. Of equal facts the first line is told. What the kinds mean stands in code_analysis.hpp.
 
 Names are resolved as the interpreter would, as far as that is seen without running: imports and their aliases, scopes,
 `x = module`, getattr with a known name, what a module of the standard library has imported itself (`random._os` is os),
@@ -25379,7 +25576,7 @@ inline constexpr std::array<std::string_view, 9> python_code_reader = {
 namespace cofferdam::inline COFFERDAM_ABI {
 
 /// The place where the guards' Python reads code.
-enum class reader_place {
+enum class analysis_place {
   automatic,  ///< on the host; in the guest if the host has none, or one of another version that finds a mistake
   host,       ///< on the host
   guest,      ///< in the guest. In an environment, code that has run there before could tamper with the reader.
@@ -25393,7 +25590,7 @@ enum class reader_place {
 /// **Versions.** The valid syntax depends on the version that runs the code, which the runner provides. A newer reader
 /// finds syntax that the guest lacks, as far as CPython's parser can (`feature_version`: `match`, `except*`, `type X =
 /// …`, but not what 3.12 made of f-strings). If the host's reader finds a mistake and has another version, older or
-/// newer, the guest's own Python reads the code again, and its facts are used. With `reader_place::host`, for guests
+/// newer, the guest's own Python reads the code again, and its facts are used. With `analysis_place::host`, for guests
 /// that are not trusted, the refusal is final and has both versions.
 ///
 /// Around `pyodide()` the guest's reader is Pyodide's Python in a Deno of its own, which runs no code, so that no code
@@ -25402,23 +25599,24 @@ class python_reader {
  public:
   python_reader() = default;
   /// Sets the name or path of the interpreter on the host, 3.8 or newer. Default: "python3". In the guest the
-  /// interpreter that runs the code is used, unless `place(reader_place::guest)` is set too.
+  /// interpreter that runs the code is used, unless `place(analysis_place::guest)` is set too.
   python_reader& interpreter(std::string program) {
     interpreter_ = std::move(program);
     return *this;
   }
   const std::string& interpreter() const noexcept { return interpreter_; }
 
-  python_reader& place(reader_place where) {
+  python_reader& place(analysis_place where) {
     place_ = where;
     return *this;
   }
-  reader_place place() const noexcept { return place_; }
+  analysis_place place() const noexcept { return place_; }
 
   /// Sets the time limit for reading one piece of code; code that takes longer is refused. Default: 2 seconds.
   python_reader& time_limit(std::chrono::milliseconds limit) {
     if (limit <= std::chrono::milliseconds::zero() || limit > std::chrono::hours(1))
-      throw error(errc::invalid_argument, "python_reader: the time limit must be longer than zero and at most an hour");
+      throw error(exec_errc::invalid_argument,
+                  "python_reader: the time limit must be longer than zero and at most an hour");
     time_limit_ = limit;
     return *this;
   }
@@ -25426,7 +25624,8 @@ class python_reader {
 
   /// Sets the maximum size of code, in bytes; longer code is refused. Default: 1 MiB, at most 64 MiB.
   python_reader& longest(std::size_t size) {
-    if (size > 64U * 1024 * 1024) throw error(errc::invalid_argument, "python_reader: at most 64 MiB of code are read");
+    if (size > 64U * 1024 * 1024)
+      throw error(exec_errc::invalid_argument, "python_reader: at most 64 MiB of code are read");
     longest_ = size;
     return *this;
   }
@@ -25442,7 +25641,7 @@ class python_reader {
 
  private:
   std::string interpreter_ = "python3";
-  reader_place place_ = reader_place::automatic;
+  analysis_place place_ = analysis_place::automatic;
   std::chrono::milliseconds time_limit_{2000};
   std::size_t longest_ = 1024 * 1024;
   std::size_t memory_ = 1024UL * 1024 * 1024;
@@ -25471,7 +25670,7 @@ inline command reader_command(const python_reader& settings, const std::string& 
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail
 
-// ---- cofferdam/code/code_guest.hpp ----
+// ---- cofferdam/code/interpreter_info.hpp ----
 
 
 #include <chrono>
@@ -25484,7 +25683,7 @@ namespace cofferdam::inline COFFERDAM_ABI {
 
 /// The Python that will run the code, for guards that use it to read code: the result of a runner's `guest()`. Valid
 /// while the runner lives and is not moved.
-class code_guest {
+class interpreter_info {
  public:
   /// The version of this Python: "3.13.0"; empty if it is not known.
   std::string python;
@@ -25514,15 +25713,15 @@ concept starts_commands = requires(R& runner) {
 };
 
 template <class R>
-concept tells_guest = requires(R& runner) {
-  { runner.guest() } -> std::same_as<code_guest>;
+concept has_interpreter_info = requires(R& runner) {
+  { runner.guest() } -> std::same_as<interpreter_info>;
 };
 
 /// Returns the description of a runner's interpreter: from the runner itself, or else from its environment.
 template <class R>
-code_guest guest_of(R& runner) {
-  code_guest there;
-  if constexpr (tells_guest<R>) {
+interpreter_info interpreter_of(R& runner) {
+  interpreter_info there;
+  if constexpr (has_interpreter_info<R>) {
     there = runner.guest();
   } else {
     if constexpr (requires {
@@ -25544,196 +25743,7 @@ code_guest guest_of(R& runner) {
 
 }  // namespace cofferdam::inline COFFERDAM_ABI
 
-// ---- cofferdam/code/python_facts.hpp ----
-
-
-#include <boost/json/array.hpp>
-#include <boost/json/object.hpp>
-#include <boost/json/parse.hpp>
-#include <boost/json/value.hpp>
-
-#include <algorithm>
-#include <array>
-#include <cstddef>
-#include <cstdint>
-#include <memory>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
-
-namespace cofferdam::inline COFFERDAM_ABI {
-
-/// The kind of a fact about Python code. "Resolved" names are absolute: after `import os.path as p`, `p.join` is
-/// "os.path.join".
-enum class fact_kind {
-  import_module,    ///< `import name`; detail: the alias
-  import_from,      ///< `from name import detail`; detail may be "*"
-  relative_import,  ///< `from .name import detail`; name has the dots
-  dynamic_import,   ///< by a call (detail: which); name is empty if it is not known before the code runs
-  reexport,         ///< the module `name`, reached as `detail` through another module that has imported it
-  private_name,     ///< `name`, resolved, is a module's private name
-  /// the module `name` is passed on, stored or returned; detail "names" if it is a dictionary of all its names
-  module_value,
-  use,           ///< `name`, resolved, is looked up
-  attribute,     ///< `.name` of an unknown object; detail "own" if that is a class of the code itself
-  builtin_name,  ///< the builtin `name`, or a name with two underscores at both ends
-  call,          ///< `name` is called: resolved, or a builtin, or ".name" of something; detail: its first text
-  /// an attribute of `name` (a module, a dictionary of names, or unknown) whose name is computed; detail "plain" if it
-  /// is a variable of the code, "value" if the function `name` that looks it up is passed on
-  hidden_name,
-  ///< detail "plain" where it is a variable of the code, "value" where the function `name` that looks it
-  ///< up is passed on
-  text,          ///< `name` is a text in the code, or computed from constants; not a docstring
-  endless_loop,  ///< no statement in the loop leaves it; number 2 if no statement can raise either
-  long_range,    ///< a loop over `number` steps; detail "ends" if the loop can end before
-  large_repeat,  ///< a constant sequence of `number` bytes or so
-  large_power,   ///< a number of `number` bits
-  coding,        ///< the source declares the encoding `name`
-};
-
-/// One fact about Python code.
-class code_fact {
- public:
-  code_fact(fact_kind kind, int line, std::string name, std::string detail, std::int64_t number)
-      : kind_(kind), line_(line), number_(number), name_(std::move(name)), detail_(std::move(detail)) {}
-
-  fact_kind kind() const noexcept { return kind_; }
-  /// Returns the line of the first occurrence, from 1.
-  int line() const noexcept { return line_; }
-  const std::string& name() const noexcept { return name_; }
-  const std::string& detail() const noexcept { return detail_; }
-  std::int64_t number() const noexcept { return number_; }
-
- private:
-  fact_kind kind_;
-  int line_;
-  std::int64_t number_;
-  std::string name_;
-  std::string detail_;
-};
-
-/// The reason why a text is not Python, or cannot be checked.
-class code_problem {
- public:
-  code_problem() = default;
-  code_problem(std::string type, std::string message, int line, int column)
-      : type_(std::move(type)), message_(std::move(message)), line_(line), column_(column) {}
-
-  /// Returns "SyntaxError", "IndentationError" or "TabError"; "TooDeep" or "TooCostly" if the code cannot be checked.
-  const std::string& type() const noexcept { return type_; }
-  /// Returns the message of CPython.
-  const std::string& message() const noexcept { return message_; }
-  /// Returns the line, from 1; 0 if it is not known.
-  int line() const noexcept { return line_; }
-  int column() const noexcept { return column_; }
-  /// Returns the version of the Python that found the problem and that of the Python that would run the code, if they
-  /// differ; otherwise an empty text.
-  const std::string& note() const noexcept { return note_; }
-  void note(std::string text) { note_ = std::move(text); }
-  /// Returns true if the text is not Python, and false if it is Python that cannot be checked.
-  bool is_syntax() const noexcept { return type_ != "TooDeep" && type_ != "TooCostly"; }
-
- private:
-  std::string type_;
-  std::string message_;
-  std::string note_;
-  int line_ = 0;
-  int column_ = 0;
-};
-
-/// The facts about a piece of Python code, from CPython's own parser. The code was not run. Immutable.
-///
-/// Names are resolved without regard to the order in which statements run, and only as far as the text allows.
-/// Malicious code can hide its meaning: the facts serve for advice to a model, not for isolation.
-class python_facts {
- public:
-  python_facts(std::string source, std::vector<code_fact> facts) : source_(std::move(source)), all_(std::move(facts)) {}
-  python_facts(std::string source, code_problem why) : source_(std::move(source)), problem_(std::move(why)) {}
-
-  const std::string& source() const noexcept { return source_; }
-  /// Returns the facts in the order of reading, without duplicates. Empty if there is a problem.
-  const std::vector<code_fact>& all() const noexcept { return all_; }
-  const std::optional<code_problem>& problem() const noexcept { return problem_; }
-
- private:
-  std::string source_;
-  std::vector<code_fact> all_;
-  std::optional<code_problem> problem_;
-};
-
-/// Returns a line of a source, without its end.
-/// \param number  from 1. Empty if there is no such line.
-inline std::string_view line_of(std::string_view source, int number) {
-  for (int at = 1; !source.empty(); ++at) {
-    const std::size_t end = source.find_first_of("\r\n");
-    const std::string_view line = source.substr(0, end);
-    if (at == number) return line;
-    if (end == std::string_view::npos) break;
-    source.remove_prefix(end + (source.substr(end).starts_with("\r\n") ? 2 : 1));
-  }
-  return {};
-}
-
-namespace detail {
-
-inline std::optional<fact_kind> fact_kind_of(std::string_view word) {
-  static constexpr std::array<std::string_view, 18> words{
-      "import", "from", "relative", "dynamic", "reexport", "private", "value",  "use",   "attribute",
-      "name",   "call", "getattr",  "string",  "endless",  "range",   "repeat", "power", "coding"};
-  const auto found = std::find(words.begin(), words.end(), word);
-  if (found == words.end()) return std::nullopt;
-  return static_cast<fact_kind>(found - words.begin());
-}
-
-/// Parses the output of a reader (python_code_reader.py).
-/// \throws error{errc::io_error} if it is not valid.
-inline python_facts parse_facts(std::string source, std::string_view answer) {
-  const auto no_answer = [] {
-    return error(errc::io_error, "the reader of Python code has given no answer that is one");
-  };
-  boost::system::error_code cause;
-  const boost::json::value parsed = boost::json::parse({answer.data(), answer.size()}, cause);
-  if (cause || !parsed.is_object()) throw no_answer();
-  const auto text = [&](const boost::json::value& value) {
-    if (!value.is_string()) throw no_answer();
-    return std::string(value.get_string().data(), value.get_string().size());
-  };
-  const auto number = [&](const boost::json::value& value) {
-    if (!value.is_int64()) throw no_answer();
-    return value.get_int64();
-  };
-  const auto line = [&](const boost::json::value& value) {
-    return static_cast<int>(std::clamp<std::int64_t>(number(value), 0, 1'000'000'000));
-  };
-  const boost::json::object& all = parsed.get_object();
-  if (const boost::json::value* const failed = all.if_contains("error")) {
-    if (!failed->is_object()) throw no_answer();
-    const boost::json::object& why = failed->get_object();
-    for (const char* const each : {"type", "text", "line", "column"})
-      if (!why.contains(each)) throw no_answer();
-    code_problem problem(text(why.at("type")), text(why.at("text")), line(why.at("line")), line(why.at("column")));
-    return python_facts(std::move(source), std::move(problem));
-  }
-  const boost::json::value* const rows = all.if_contains("facts");
-  if (rows == nullptr || !rows->is_array()) throw no_answer();
-  std::vector<code_fact> facts;
-  facts.reserve(rows->get_array().size());
-  for (const boost::json::value& each : rows->get_array()) {
-    if (!each.is_array() || each.get_array().size() != 5) throw no_answer();
-    const boost::json::array& row = each.get_array();
-    const std::optional<fact_kind> kind = fact_kind_of(text(row[0]));
-    if (!kind) throw no_answer();
-    facts.emplace_back(*kind, line(row[1]), text(row[2]), text(row[3]), number(row[4]));
-  }
-  return python_facts(std::move(source), std::move(facts));
-}
-
-}  // namespace detail
-}  // namespace cofferdam::inline COFFERDAM_ABI
-
-// ---- cofferdam/core/shielded.hpp ----
+// ---- cofferdam/detail/core/shielded.hpp ----
 
 
 #include <functional>
@@ -25801,30 +25811,30 @@ class guard_refusal {
 
 /// A policy for code: `judge(facts)` returns the reason for a refusal, or no value. Copies are cheap; immutable.
 template <class P>
-concept code_policy = std::copy_constructible<P> && requires(const P& policy, const python_facts& facts) {
+concept code_policy = std::copy_constructible<P> && requires(const P& policy, const code_analysis& facts) {
   { policy.judge(facts) } -> std::same_as<std::optional<guard_refusal>>;
 };
 
 namespace detail {
 
-class facts_worker;
+class analysis_worker;
 
 /// Makes the worker that reads code for the guards of one runner. It may be used and dropped on any thread.
-std::shared_ptr<facts_worker> make_facts_worker(python_reader settings);
+std::shared_ptr<analysis_worker> make_facts_worker(python_reader settings);
 
-/// Returns the facts about the code. See `facts_worker::read`.
-awaitable<std::shared_ptr<const python_facts>> read_facts(std::shared_ptr<facts_worker> worker,
-                                                          const std::string& source, const code_guest& guest);
+/// Returns the facts about the code. See `analysis_worker::read`.
+awaitable<std::shared_ptr<const code_analysis>> read_facts(std::shared_ptr<analysis_worker> worker,
+                                                           const std::string& source, const interpreter_info& guest);
 
 /// Ends the worker's processes. A second call does nothing.
-awaitable<void> close_facts(std::shared_ptr<facts_worker> worker);
+awaitable<void> close_facts(std::shared_ptr<analysis_worker> worker);
 
 /// Returns the refusal of code that cannot be read; no value if it could be read.
-std::optional<code_result> refuse_unreadable(const python_facts& facts, const std::string& rule);
+std::optional<code_result> refuse_unreadable(const code_analysis& facts, const std::string& rule);
 
 template <class R>
 concept shares_reader = requires(const R& runner) {
-  { runner.shared_reader() } -> std::same_as<std::shared_ptr<facts_worker>>;
+  { runner.shared_reader() } -> std::same_as<std::shared_ptr<analysis_worker>>;
 };
 
 }  // namespace detail
@@ -25855,27 +25865,27 @@ class guard_layer : public code_layer<guard_layer<Policy, Inner>, Inner> {
   }
 
   /// Returns the reader, for the guards around this one.
-  std::shared_ptr<detail::facts_worker> shared_reader() const { return worker_; }
+  std::shared_ptr<detail::analysis_worker> shared_reader() const { return worker_; }
 
  private:
-  std::shared_ptr<detail::facts_worker> share(python_reader reader) {
+  std::shared_ptr<detail::analysis_worker> share(python_reader reader) {
     if constexpr (detail::shares_reader<Inner>) {
-      if (std::shared_ptr<detail::facts_worker> there = this->inner().shared_reader()) return there;
+      if (std::shared_ptr<detail::analysis_worker> there = this->inner().shared_reader()) return there;
     }
     return detail::make_facts_worker(std::move(reader));
   }
 
-  const std::shared_ptr<detail::facts_worker>& require_worker() const {
+  const std::shared_ptr<detail::analysis_worker>& require_worker() const {
     if (!worker_)
-      throw error(errc::environment_closed,
+      throw error(exec_errc::environment_closed,
                   std::string(Policy::name) + ": there is no runner (default-constructed or moved from)");
     return worker_;
   }
 
   static awaitable<std::optional<code_result>> decide(guard_layer& self, const code_request& request) {
-    const code_guest guest = detail::guest_of(self.inner());
-    const std::shared_ptr<detail::facts_worker> worker = self.require_worker();
-    std::shared_ptr<const python_facts> facts = co_await detail::read_facts(worker, request.source(), guest);
+    const interpreter_info guest = detail::interpreter_of(self.inner());
+    const std::shared_ptr<detail::analysis_worker> worker = self.require_worker();
+    std::shared_ptr<const code_analysis> facts = co_await detail::read_facts(worker, request.source(), guest);
     std::optional<code_result> answer = detail::refuse_unreadable(*facts, std::string(Policy::name));
     if (answer) co_return answer;
     if (std::optional<guard_refusal> refusal = self.policy_.judge(*facts)) answer = refusal->result(facts->source());
@@ -25883,13 +25893,13 @@ class guard_layer : public code_layer<guard_layer<Policy, Inner>, Inner> {
   }
 
   static awaitable<void> close_both(guard_layer& self) {
-    const std::shared_ptr<detail::facts_worker> worker = self.require_worker();
+    const std::shared_ptr<detail::analysis_worker> worker = self.require_worker();
     co_await detail::close_facts(worker);
     co_await self.inner().close();
   }
 
   Policy policy_;
-  std::shared_ptr<detail::facts_worker> worker_;
+  std::shared_ptr<detail::analysis_worker> worker_;
 };
 
 /// The base of a guard's recipe.
@@ -25951,26 +25961,27 @@ class import_policy {
     return false;
   }
 
-  std::optional<guard_refusal> judge(const python_facts& facts) const {
+  std::optional<guard_refusal> judge(const code_analysis& facts) const {
     std::optional<guard_refusal> first;
-    for (const code_fact& each : facts.all())
+    for (const code_feature& each : facts.all())
       if (std::optional<guard_refusal> found = judge_one(each))
         if (!first || found->line() < first->line()) first = std::move(found);
     return first;
   }
 
   /// Returns the modules that the code imports, as far as this can be determined, including those that are not allowed.
-  static std::set<std::string> predicted(const python_facts& facts) {
+  static std::set<std::string> predicted(const code_analysis& facts) {
     std::set<std::string> all;
-    for (const code_fact& each : facts.all()) {
-      const bool names_one = each.kind() == fact_kind::import_module || each.kind() == fact_kind::import_from ||
-                             each.kind() == fact_kind::dynamic_import;
+    for (const code_feature& each : facts.all()) {
+      const bool names_one = each.kind() == feature_kind::import_module || each.kind() == feature_kind::import_from ||
+                             each.kind() == feature_kind::dynamic_import;
       if (!names_one || each.name().empty()) continue;
       all.insert(each.name());
-      if (each.kind() == fact_kind::import_from && each.detail() != "*") all.insert(each.name() + "." + each.detail());
+      if (each.kind() == feature_kind::import_from && each.detail() != "*")
+        all.insert(each.name() + "." + each.detail());
     }
-    for (const code_fact& each : facts.all()) {  // two builtins import modules themselves
-      if (each.kind() != fact_kind::builtin_name) continue;
+    for (const code_feature& each : facts.all()) {  // two builtins import modules themselves
+      if (each.kind() != feature_kind::builtin_name) continue;
       if (each.name() == "breakpoint") all.insert("pdb");
       if (each.name() == "help") all.insert("pydoc");
     }
@@ -25978,51 +25989,51 @@ class import_policy {
   }
 
  private:
-  std::optional<guard_refusal> judge_one(const code_fact& fact) const {
+  std::optional<guard_refusal> judge_one(const code_feature& fact) const {
     const std::string shown = "'" + one_line(fact.name(), 80) + "'";
     switch (fact.kind()) {
-      case fact_kind::import_module:
+      case feature_kind::import_module:
         if (!allows(fact.name())) return refuse(fact, "the module " + shown + " is not allowed");
         break;
-      case fact_kind::import_from:
+      case feature_kind::import_from:
         if (!allows(fact.name()) && !allows(fact.name() + "." + fact.detail()))
           return refuse(fact, "the module " + shown + " is not allowed");
         break;
-      case fact_kind::relative_import:
+      case feature_kind::relative_import:
         return refuse(fact, "a relative import, " + shown + ", names no module that could be allowed");
-      case fact_kind::dynamic_import:
+      case feature_kind::dynamic_import:
         if (allowed_->contains("*")) break;
         if (fact.name().empty())
           return refuse(fact, "what '" + one_line(fact.detail(), 40) + "' brings in is not known before it runs");
         if (!allows(fact.name())) return refuse(fact, "the module " + shown + " is not allowed");
         break;
-      case fact_kind::reexport:
+      case feature_kind::reexport:
         if (!allows(fact.name()))
           return refuse(fact,
                         "'" + one_line(fact.detail(), 80) + "' is the module " + shown + ", which is not allowed");
         break;
-      case fact_kind::private_name:
+      case feature_kind::private_name:
         if (!allowed_->contains("*")) return refuse(fact, shown + " is a private name of a module");
         break;
-      case fact_kind::module_value:
+      case feature_kind::module_value:
         if (!allowed_->contains("*"))
           return refuse(fact,
                         "the module " + shown + " is passed on as a value, where nobody sees what is taken from it",
                         "Use what you need of it by name, as in module.function(...).");
         break;
-      case fact_kind::hidden_name:
+      case feature_kind::hidden_name:
         if (allowed_->contains("*") || fact.detail() == "plain" || fact.detail() == "value") break;
         if (fact.name() == "__code__")
           return refuse(fact, "the code of a function is exchanged", "Write a function that does it.");
         return refuse(fact, "the name of what is looked up here is computed", "Write the name itself.");
-      case fact_kind::attribute:
+      case feature_kind::attribute:
         if (!allowed_->contains("*") && leads_to_modules(fact.name()))
           return refuse(fact, shown + " can bring in any module");
         break;
-      case fact_kind::builtin_name:
+      case feature_kind::builtin_name:
         if (!allowed_->contains("*") && is_route(fact.name())) return refuse(fact, shown + " can bring in any module");
         break;
-      case fact_kind::use:
+      case feature_kind::use:
         if (!allowed_->contains("*") && is_route(fact.name())) return refuse(fact, shown + " can bring in any module");
         break;
       default: break;
@@ -26080,7 +26091,7 @@ class import_policy {
     return false;
   }
 
-  guard_refusal refuse(const code_fact& fact, std::string what, std::string advice = {}) const {
+  guard_refusal refuse(const code_feature& fact, std::string what, std::string advice = {}) const {
     if (advice.empty()) {
       advice = allowed_->empty() ? std::string("Nothing may be imported; use what Python has built in.")
                                  : "Import only these, each by its own name: ";
@@ -26196,7 +26207,7 @@ class any_runner {
   /// Returns the version of the interpreter, if the runner has one; otherwise an empty text.
   std::string version() const { return get().version(); }
   /// Returns the interpreter's description, for guards around the runner.
-  code_guest guest() { return get().guest(); }
+  interpreter_info guest() { return get().guest(); }
 
   /// Returns true if the code runs in an environment that the caller can use, for example to copy files.
   bool has_environment() const { return get().has_environment(); }
@@ -26205,7 +26216,8 @@ class any_runner {
   any_environment& environment() {
     any_environment* const found = get().environment();
     if (found == nullptr)
-      throw error(errc::unsupported, "environment: this runner's code runs in none that can be reached from outside");
+      throw error(exec_errc::unsupported,
+                  "environment: this runner's code runs in none that can be reached from outside");
     return *found;
   }
 
@@ -26229,7 +26241,7 @@ class any_runner {
     virtual awaitable<bool> end_context(std::string name) = 0;
     virtual awaitable<void> close() = 0;
     virtual std::string version() const = 0;
-    virtual code_guest guest() = 0;
+    virtual interpreter_info guest() = 0;
     virtual bool has_environment() const = 0;
     virtual any_environment* environment() = 0;
   };
@@ -26257,14 +26269,14 @@ class any_runner {
       if constexpr (context_runner<R>) {
         return runner_.contexts();
       } else {
-        throw error(errc::unsupported, "contexts: this runner has none; every run begins afresh");
+        throw error(exec_errc::unsupported, "contexts: this runner has none; every run begins afresh");
       }
     }
     awaitable<bool> end_context(std::string name) override {
       if constexpr (context_runner<R>) {
         return runner_.end_context(std::move(name));
       } else {
-        throw error(errc::unsupported, "end_context: this runner has no contexts; every run begins afresh");
+        throw error(exec_errc::unsupported, "end_context: this runner has no contexts; every run begins afresh");
       }
     }
     awaitable<void> close() override { return runner_.close(); }
@@ -26277,7 +26289,7 @@ class any_runner {
         return std::string();
       }
     }
-    code_guest guest() override { return detail::guest_of(runner_); }
+    interpreter_info guest() override { return detail::interpreter_of(runner_); }
     bool has_environment() const override {
       if constexpr (detail::asks_for_environment<R>) {
         return runner_.has_environment();
@@ -26288,7 +26300,7 @@ class any_runner {
     any_environment* environment() override {
       if constexpr (detail::has_an_environment<R>) {
         if (!has_environment()) return nullptr;
-        if (!environment_) environment_.emplace(borrowed_environment(runner_.environment()));
+        if (!environment_) environment_.emplace(referenced_environment(runner_.environment()));
         return &*environment_;
       } else {
         return nullptr;
@@ -26304,7 +26316,7 @@ class any_runner {
 
   interface& get() const {
     if (!inside_)
-      throw error(errc::environment_closed, "any_runner: there is none (default-constructed or moved from)");
+      throw error(exec_errc::environment_closed, "any_runner: there is none (default-constructed or moved from)");
     return *inside_;
   }
 
@@ -26358,9 +26370,9 @@ class syntax_policy {
  public:
   static constexpr std::string_view name = "check_syntax";
 
-  std::optional<guard_refusal> judge(const python_facts& facts) const {
-    for (const code_fact& each : facts.all())
-      if (each.kind() == fact_kind::coding)
+  std::optional<guard_refusal> judge(const code_analysis& facts) const {
+    for (const code_feature& each : facts.all())
+      if (each.kind() == feature_kind::coding)
         return guard_refusal("check_syntax", each.line(),
                              "the code says that it is written in another encoding than UTF-8",
                              "Remove that comment; code is UTF-8.");
@@ -26403,11 +26415,11 @@ class limit_code_layer : public code_layer<limit_code_layer<Inner>, Inner> {
   limit_code_layer()
     requires std::default_initializable<Inner>
   = default;
-  limit_code_layer(Inner inner, std::size_t most_bytes, std::size_t most_lines)
-      : code_layer<limit_code_layer, Inner>(std::move(inner)), bytes_(most_bytes), lines_(most_lines) {}
+  limit_code_layer(Inner inner, std::size_t max_bytes, std::size_t max_lines)
+      : code_layer<limit_code_layer, Inner>(std::move(inner)), bytes_(max_bytes), lines_(max_lines) {}
 
   awaitable<std::optional<code_result>> admit(const code_request& request) {
-    if (bytes_ == 0) throw error(errc::environment_closed, "limit_code: there is no runner (default-constructed)");
+    if (bytes_ == 0) throw error(exec_errc::environment_closed, "limit_code: there is no runner (default-constructed)");
     return answer(refusal_of(request.source()));
   }
 
@@ -26446,17 +26458,17 @@ class limit_code_layer : public code_layer<limit_code_layer<Inner>, Inner> {
 /// Refuses long code: `runner | limit_code(18'000, 400)`. Counts only the source of the request, not the code that a
 /// runner adds (helpers, tools).
 ///
-/// \param  most_bytes  of UTF-8; more than zero. Default: 64 KiB.
-/// \param  most_lines  more than zero. Default: 2,000.
+/// \param  max_bytes  of UTF-8; more than zero. Default: 64 KiB.
+/// \param  max_lines  more than zero. Default: 2,000.
 /// \return        a refusal is a `code_result` of kind `error_kind::security_violation`.
 /// \throws        error{errc::invalid_argument} from the constructor.
 /// \par Source    the limits of DSPy's code executor.
 class limit_code : public pipeable {
  public:
-  explicit limit_code(std::size_t most_bytes = 64 * 1024, std::size_t most_lines = 2000)
-      : bytes_(most_bytes), lines_(most_lines) {
-    if (most_bytes == 0 || most_lines == 0)
-      throw error(errc::invalid_argument, "limit_code: the limits must be more than zero");
+  explicit limit_code(std::size_t max_bytes = 64 * 1024, std::size_t max_lines = 2000)
+      : bytes_(max_bytes), lines_(max_lines) {
+    if (max_bytes == 0 || max_lines == 0)
+      throw error(exec_errc::invalid_argument, "limit_code: the limits must be more than zero");
   }
 
   template <code_runner Inner>
@@ -26471,7 +26483,7 @@ class limit_code : public pipeable {
 
 }  // namespace cofferdam::inline COFFERDAM_ABI
 
-// ---- cofferdam/core/strand_gate.hpp ----
+// ---- cofferdam/detail/core/strand_gate.hpp ----
 
 
 #include <asio/any_io_executor.hpp>
@@ -26913,7 +26925,7 @@ class gated_executor {
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail
 
-// ---- cofferdam/core/home_strand.hpp ----
+// ---- cofferdam/detail/core/home_strand.hpp ----
 
 
 #include <asio/any_io_executor.hpp>
@@ -27202,8 +27214,8 @@ namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 inline constexpr std::string_view driver_greeting = "\ncofferdam python driver 1\n";
 /// The maximum size of a header, and of output before the greeting (from a start-up file of Python that prints).
-inline constexpr std::size_t longest_driver_header = 16 * 1024 * 1024;
-inline constexpr std::size_t longest_driver_preamble = 64 * 1024;
+inline constexpr std::size_t max_driver_header = 16 * 1024 * 1024;
+inline constexpr std::size_t max_driver_preamble = 64 * 1024;
 
 inline std::string big_endian_32(std::size_t number) {
   std::string text(4, '\0');
@@ -27216,7 +27228,7 @@ inline bytes driver_frame_of(const boost::json::object& header, std::string_view
   const std::string text = boost::json::serialize(header);
   const std::size_t rest = 4 + text.size() + body.size();
   if (rest > 0x7FFFFFFFU)
-    throw error(errc::too_large, "run_code: the code and its variables have more than 2 GiB together");
+    throw error(exec_errc::too_large, "run_code: the code and its variables have more than 2 GiB together");
   const std::string sizes = big_endian_32(rest) + big_endian_32(text.size());
   bytes frame;
   frame.reserve(4 + rest);
@@ -27259,8 +27271,8 @@ class driver_frames {
     if (held_.size() - at_ < 8) return std::nullopt;
     const std::size_t rest = number(at_);
     const std::size_t header = number(at_ + 4);
-    if (rest < 4 || header > rest - 4 || header > longest_driver_header || rest > longest_)
-      throw error(errc::io_error, "the Python driver has sent a frame that cannot be one");
+    if (rest < 4 || header > rest - 4 || header > max_driver_header || rest > longest_)
+      throw error(exec_errc::io_error, "the Python driver has sent a frame that cannot be one");
     if (held_.size() - at_ < 4 + rest) return std::nullopt;
     const std::string_view all = as_text(held_).substr(at_ + 8, rest - 4);
     driver_frame frame;
@@ -27278,7 +27290,7 @@ class driver_frames {
     boost::system::error_code cause;
     boost::json::value value = boost::json::parse({text.data(), text.size()}, cause);
     if (cause || !value.is_object())
-      throw error(errc::io_error, "the Python driver has sent a frame whose header is no JSON object");
+      throw error(exec_errc::io_error, "the Python driver has sent a frame whose header is no JSON object");
     return std::move(value.get_object());
   }
 
@@ -27286,8 +27298,8 @@ class driver_frames {
     const std::string_view text = as_text(held_).substr(at_);
     const std::size_t found = text.find(driver_greeting);
     if (found == std::string_view::npos) {
-      if (text.size() > longest_driver_preamble)
-        throw error(errc::io_error, "the interpreter printed other things where the Python driver was to speak");
+      if (text.size() > max_driver_preamble)
+        throw error(exec_errc::io_error, "the interpreter printed other things where the Python driver was to speak");
       return false;
     }
     at_ += found + driver_greeting.size();
@@ -30577,9 +30589,9 @@ class pyodide_mount {
 /// The settings of `pyodide`.
 class pyodide_settings {
  public:
-  static constexpr std::uint64_t least_memory = 64U * 1024 * 1024;
-  static constexpr std::uint64_t most_memory = 4096ULL * 1024 * 1024;
-  static constexpr std::uint64_t least_process_memory = 384U * 1024 * 1024;
+  static constexpr std::uint64_t min_memory = 64U * 1024 * 1024;
+  static constexpr std::uint64_t max_memory = 4096ULL * 1024 * 1024;
+  static constexpr std::uint64_t min_process_memory = 384U * 1024 * 1024;
 
   std::string name = "pyodide";
   std::string interpreter = "deno";
@@ -30595,7 +30607,7 @@ class pyodide_settings {
   std::chrono::milliseconds start_timeout{std::chrono::minutes(2)};
   std::chrono::milliseconds interrupt_grace{std::chrono::seconds(1)};
   std::size_t kept_output = command::default_kept_output;
-  std::size_t most_files = 10'000;
+  std::size_t max_files = 10'000;
   std::uint64_t memory = 512U * 1024 * 1024;
   std::uint64_t process_memory = 0;  // 0: chosen from the number of interpreters
   std::size_t at_once = 2;
@@ -30630,29 +30642,29 @@ class pyodide_settings {
     if (!all.snapshots.empty()) {
       std::error_code failed;
       all.snapshots = std::filesystem::canonical(all.snapshots, failed).string();
-      if (failed) throw error(errc::not_found, "pyodide: the folder for snapshots is not there");
+      if (failed) throw error(exec_errc::not_found, "pyodide: the folder for snapshots is not there");
       require_listable(all.snapshots);
     }
     return all;
   }
 
   /// Returns the isolation of a run: that of Deno's process, and that by Deno and WebAssembly inside it.
-  std::shared_ptr<const protections> walls(const std::shared_ptr<const protections>& outer) const {
-    auto made = outer ? std::make_shared<protections>(*outer) : std::make_shared<protections>();
+  std::shared_ptr<const isolation_report> isolation(const std::shared_ptr<const isolation_report>& outer) const {
+    auto made = outer ? std::make_shared<isolation_report>(*outer) : std::make_shared<isolation_report>();
     std::string hosts;
     for (const std::string& each : network) hosts += (hosts.empty() ? "" : ", ") + each;
     std::size_t writable = 0;
     for (const pyodide_mount& each : mounts) writable += each.writable ? 1 : 0;
-    made->set(protection::files, mounts.empty()
-                                     ? "Deno's permissions: none of the host's"
-                                     : "Deno's permissions: " + std::to_string(mounts.size()) +
-                                           " directories or files, " + std::to_string(writable) + " to write to");
-    made->set(protection::network, "Deno's permissions: " + (hosts.empty() ? "nothing" : hosts));
-    made->set(protection::signals, "WebAssembly has no processes to signal");
-    made->set(protection::system_calls, "WebAssembly makes none; Deno's process is not held by the system");
-    made->set(protection::memory, "limit of " + std::to_string(memory) + " bytes for each interpreter, and of " +
-                                      std::to_string(resident_limit()) + " bytes for its process");
-    made->set(protection::process_count, "WebAssembly has no processes");
+    made->set(isolation_kind::files, mounts.empty()
+                                         ? "Deno's permissions: none of the host's"
+                                         : "Deno's permissions: " + std::to_string(mounts.size()) +
+                                               " directories or files, " + std::to_string(writable) + " to write to");
+    made->set(isolation_kind::network, "Deno's permissions: " + (hosts.empty() ? "nothing" : hosts));
+    made->set(isolation_kind::signals, "WebAssembly has no processes to signal");
+    made->set(isolation_kind::system_calls, "WebAssembly makes none; Deno's process is not held by the system");
+    made->set(isolation_kind::memory, "limit of " + std::to_string(memory) + " bytes for each interpreter, and of " +
+                                          std::to_string(resident_limit()) + " bytes for its process");
+    made->set(isolation_kind::process_count, "WebAssembly has no processes");
     return made;
   }
 
@@ -30688,7 +30700,7 @@ class pyodide_settings {
   /// Returns the command of a reader for guards: Pyodide's Python in its own Deno process, which may read Pyodide's
   /// files and runs no code.
   command reader_command(const python_reader& reader) const {
-    std::vector<std::string> words = deno_words(std::clamp<std::uint64_t>(reader.memory(), least_memory, most_memory));
+    std::vector<std::string> words = deno_words(std::clamp<std::uint64_t>(reader.memory(), min_memory, max_memory));
     words.push_back("--allow-read=" + folder);
     words.push_back(script(pyodide_reader));
     words.push_back(file_url(folder));
@@ -30711,7 +30723,7 @@ class pyodide_settings {
     const std::string program = "'" + one_line(interpreter) + "'";
     const std::string needed = "; Deno 2." + std::to_string(oldest_deno_minor) + " or newer is needed";
     if (about.kind() == error_kind::execution_error)
-      throw error(errc::unsupported,
+      throw error(exec_errc::unsupported,
                   "pyodide: " + program + " is no Deno: " + about.reason() + needed + std::string(how_to_get_pyodide));
     if (about.kind() != error_kind::none) return;
     const std::string said = about.out().text().substr(0, about.out().text().find('\n'));
@@ -30719,12 +30731,12 @@ class pyodide_settings {
     int minor = 0;
     if (std::sscanf(said.c_str(), "deno %9d.%9d", &major, &minor) != 2) {
       std::string answer = said.empty() ? "nothing" : "'" + one_line(said, 100) + "'";
-      throw error(errc::unsupported, "pyodide: " + program + " is no Deno: asked for its version it said " + answer +
-                                         needed + std::string(how_to_get_pyodide));
+      throw error(exec_errc::unsupported, "pyodide: " + program + " is no Deno: asked for its version it said " +
+                                              answer + needed + std::string(how_to_get_pyodide));
     }
     if (major != 2 || minor < oldest_deno_minor)
-      throw error(errc::unsupported, "pyodide: " + program + " is '" + one_line(said, 100) + "'" + needed +
-                                         std::string(how_to_get_pyodide));
+      throw error(exec_errc::unsupported, "pyodide: " + program + " is '" + one_line(said, 100) + "'" + needed +
+                                              std::string(how_to_get_pyodide));
   }
 
   std::string driver_input() const {
@@ -30847,7 +30859,7 @@ class pyodide_settings {
         at = end + 1;
       }
     }
-    throw error(errc::not_found,
+    throw error(exec_errc::not_found,
                 "pyodide: there is no program '" + one_line(wanted) + "'" + std::string(how_to_get_pyodide));
   }
 
@@ -30863,7 +30875,7 @@ class pyodide_settings {
     }
     const std::filesystem::path real = std::filesystem::canonical(wanted, failed);
     if (wanted.empty() || failed || !std::filesystem::exists(real / "pyodide.mjs", failed))
-      throw error(errc::not_found,
+      throw error(exec_errc::not_found,
                   "pyodide: Pyodide is not in '" + one_line(wanted) + "'" + std::string(how_to_get_pyodide));
     return real.string();
   }
@@ -30875,14 +30887,14 @@ class pyodide_settings {
     const boost::json::value about = boost::json::parse(text, failed);
     const std::string is(if_text_at(failed ? nullptr : about.if_object(), "version").value_or("unknown"));
     if (is.rfind("314.", 0) != 0)
-      throw error(errc::unsupported, "pyodide: version 314 is needed, and '" + one_line(is, 100) + "' is there" +
-                                         std::string(how_to_get_pyodide));
+      throw error(exec_errc::unsupported, "pyodide: version 314 is needed, and '" + one_line(is, 100) + "' is there" +
+                                              std::string(how_to_get_pyodide));
     return is;
   }
 
   static void require_listable(const std::string& path) {
     if (path.find(',') != std::string::npos)
-      throw error(errc::invalid_argument,
+      throw error(exec_errc::invalid_argument,
                   "pyodide: a path with a comma cannot be given to Deno: '" + one_line(path) + "'");
   }
 
@@ -30895,18 +30907,18 @@ class pyodide_settings {
     const std::filesystem::path real = std::filesystem::canonical(one.host, failed);
     one.is_file = !failed && std::filesystem::is_regular_file(real, failed);
     if (failed || (!one.is_file && !std::filesystem::is_directory(real, failed)))
-      throw error(errc::not_a_directory,
+      throw error(exec_errc::not_a_directory,
                   "pyodide: '" + one_line(one.host) + "' is neither a directory nor a file that can be shown");
     one.host = real.string();
     require_listable(one.host);
     std::error_code unknown;
     const std::string deno = std::filesystem::canonical(interpreter, unknown).string();
     if (one.writable && (holds(one.host, folder) || holds(folder, one.host) || holds(one.host, deno)))
-      throw error(errc::invalid_argument,
+      throw error(exec_errc::invalid_argument,
                   "pyodide: code must not write to where Deno or Pyodide are: '" + one_line(one.host) + "'");
     for (const pyodide_mount& other : mounts)
       if (&other != &one && other.guest == one.guest)
-        throw error(errc::collision,
+        throw error(exec_errc::collision,
                     "pyodide: two directories or files are to be seen as '" + one_line(one.guest) + "'");
   }
 
@@ -30996,8 +31008,8 @@ class pyodide_runner {
 
   /// Returns the interpreter's description, for guards around it. They read code by Pyodide's own Python, in a Deno
   /// process that runs no code.
-  code_guest guest() {
-    code_guest there;
+  interpreter_info guest() {
+    interpreter_info there;
     there.python = detail::pyodide_settings::python_of(version());
     there.start_timeout = detail::settings_of(*require_core()).start_timeout;
     there.start = [core = require_core(), place = environment_.get()](const python_reader& reader) {
@@ -31018,7 +31030,7 @@ class pyodide_runner {
 
   const std::shared_ptr<detail::pyodide_core>& require_core() const {
     if (!core_)
-      throw error(errc::environment_closed, "pyodide: there is no runner (default-constructed or moved from)");
+      throw error(exec_errc::environment_closed, "pyodide: there is no runner (default-constructed or moved from)");
     return core_;
   }
 
@@ -31094,7 +31106,7 @@ class pyodide {
       good = good && ((c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '.' ||
                       c == '-' || c == ':' || c == '[' || c == ']');
     if (!good || host.front() == '-')
-      throw error(errc::invalid_argument, "pyodide: allow_network takes one host, with a port or without");
+      throw error(exec_errc::invalid_argument, "pyodide: allow_network takes one host, with a port or without");
     return with([&](detail::pyodide_settings& all) { all.network.push_back(std::move(host)); });
   }
   /// Sets an environment variable of the code.
@@ -31127,14 +31139,14 @@ class pyodide {
   /// 2.
   /// \throws error{errc::invalid_argument} unless 1 to 64.
   pyodide& at_once(std::size_t runs) {
-    if (runs < 1 || runs > 64) throw error(errc::invalid_argument, "pyodide: at_once must be 1 to 64");
+    if (runs < 1 || runs > 64) throw error(exec_errc::invalid_argument, "pyodide: at_once must be 1 to 64");
     return with([&](detail::pyodide_settings& all) { all.at_once = runs; });
   }
   /// Sets the maximum number of contexts, each with its own interpreter. A run that would make another is refused.
   /// Default: 16.
   /// \throws error{errc::invalid_argument} unless 1 to 64.
   pyodide& contexts_at_once(std::size_t most) {
-    if (most < 1 || most > 64) throw error(errc::invalid_argument, "pyodide: contexts_at_once must be 1 to 64");
+    if (most < 1 || most > 64) throw error(exec_errc::invalid_argument, "pyodide: contexts_at_once must be 1 to 64");
     return with([&](detail::pyodide_settings& all) { all.contexts = most; });
   }
   /// Sets the maximum resident memory of each interpreter's process, in bytes: of WebAssembly, and of the JavaScript
@@ -31146,16 +31158,16 @@ class pyodide {
   /// Default: `memory_limit` and 320 MiB, or with `packages` 640 MiB.
   /// \throws error{errc::invalid_argument} below 384 MiB, with which nothing starts.
   pyodide& process_memory(std::uint64_t size) {
-    if (size < detail::pyodide_settings::least_process_memory)
-      throw error(errc::invalid_argument, "pyodide: process_memory must be 384 MiB or more");
+    if (size < detail::pyodide_settings::min_process_memory)
+      throw error(exec_errc::invalid_argument, "pyodide: process_memory must be 384 MiB or more");
     return with([&](detail::pyodide_settings& all) { all.process_memory = size; });
   }
   /// Sets the maximum memory of WebAssembly in each interpreter, in bytes: more is a MemoryError. JavaScript objects
   /// that Python makes are outside of it: see `process_memory`. Default: 512 MiB.
   /// \throws error{errc::invalid_argument} unless 64 MiB to 4 GiB.
   pyodide& memory_limit(std::uint64_t size) {
-    if (size < detail::pyodide_settings::least_memory || size > detail::pyodide_settings::most_memory)
-      throw error(errc::invalid_argument, "pyodide: memory_limit must be 64 MiB to 4 GiB");
+    if (size < detail::pyodide_settings::min_memory || size > detail::pyodide_settings::max_memory)
+      throw error(exec_errc::invalid_argument, "pyodide: memory_limit must be 64 MiB to 4 GiB");
     return with([&](detail::pyodide_settings& all) { all.memory = size; });
   }
   /// Sets the time limit of requests without one. Default: 30 seconds; more than zero, or `no_timeout`.
@@ -31171,7 +31183,7 @@ class pyodide {
   /// Sets the time that a context's code has to end after it is interrupted. Default: 1 second; zero: ended at once.
   pyodide& interrupt_grace(std::chrono::milliseconds time) {
     if (time < std::chrono::milliseconds::zero() || time > std::chrono::hours(1))
-      throw error(errc::invalid_argument, "pyodide: interrupt_grace must be between zero and an hour");
+      throw error(exec_errc::invalid_argument, "pyodide: interrupt_grace must be between zero and an hour");
     return with([&](detail::pyodide_settings& all) { all.interrupt_grace = time; });
   }
   /// Sets the number of bytes that a result keeps of each output stream, if the request does not set it. Default: 1
@@ -31181,7 +31193,7 @@ class pyodide {
   }
   /// Sets the maximum number of files to check for changes by a run. Default: 10,000; 0: checks none.
   pyodide& track_files(std::size_t most) {
-    return with([&](detail::pyodide_settings& all) { all.most_files = most; });
+    return with([&](detail::pyodide_settings& all) { all.max_files = most; });
   }
   /// Keeps the image of a started interpreter (30 MB) in this existing folder, so that `open` takes a second instead of
   /// several. **A process that can write there can control every guest**: use a private folder.
@@ -31227,17 +31239,17 @@ class pyodide {
 
   static void require_positive(std::chrono::milliseconds limit, const char* name) {
     if (limit <= std::chrono::milliseconds::zero())
-      throw error(errc::invalid_argument, std::string("pyodide: ") + name + " must be longer than zero");
+      throw error(exec_errc::invalid_argument, std::string("pyodide: ") + name + " must be longer than zero");
   }
 
   pyodide& mount(std::string host, std::string guest, bool writable) {
     if (guest.empty()) guest = "/mnt/" + std::filesystem::path(host).lexically_normal().filename().string();
     const bool odd = guest.find("/../") != std::string::npos || guest.back() == '/';
     if (host.empty() || guest.front() != '/' || odd || guest == "/mnt/." || guest == "/mnt/..")
-      throw error(errc::invalid_argument, "pyodide: a directory is shown at an absolute path with a name");
+      throw error(exec_errc::invalid_argument, "pyodide: a directory is shown at an absolute path with a name");
     for (const char* const own : {"/lib", "/tmp", "/dev", "/proc", "/code"})
       if (guest == own || guest.rfind(std::string(own) + "/lib", 0) == 0 || guest.rfind("/lib/", 0) == 0)
-        throw error(errc::invalid_argument, "pyodide: there is something else at '" + guest + "'");
+        throw error(exec_errc::invalid_argument, "pyodide: there is something else at '" + guest + "'");
     return with([&](detail::pyodide_settings& all) { all.mounts.push_back({host, guest, writable}); });
   }
 
@@ -31291,16 +31303,16 @@ class python_settings {
   std::chrono::milliseconds pip_timeout{std::chrono::minutes(10)};
   std::chrono::milliseconds interrupt_grace{std::chrono::seconds(1)};
   std::size_t kept_output = command::default_kept_output;
-  std::size_t most_files = 10'000;
+  std::size_t max_files = 10'000;
   boost::json::object limits;
 
   /// Returns the isolation of a run: that of the environment, and the limits of the runs.
-  std::shared_ptr<const protections> walls(std::shared_ptr<const protections> outer) const {
+  std::shared_ptr<const isolation_report> isolation(std::shared_ptr<const isolation_report> outer) const {
     const boost::json::value* const most = limits.if_contains("AS");
-    if (most == nullptr || (outer && outer->of(protection::memory) != "none")) return outer;
-    auto made = outer ? std::make_shared<protections>(*outer) : std::make_shared<protections>();
-    made->set(protection::memory, "limit of " + std::to_string(most->to_number<std::uint64_t>()) +
-                                      " bytes of address space for each process");
+    if (most == nullptr || (outer && outer->of(isolation_kind::memory) != "none")) return outer;
+    auto made = outer ? std::make_shared<isolation_report>(*outer) : std::make_shared<isolation_report>();
+    made->set(isolation_kind::memory, "limit of " + std::to_string(most->to_number<std::uint64_t>()) +
+                                          " bytes of address space for each process");
     return made;
   }
 
@@ -31375,7 +31387,7 @@ class python_settings {
 
   /// Returns the command of a reader for guards, by the interpreter that runs the code.
   command reader_command(const python_reader& reader) const {
-    const bool other = reader.place() == reader_place::guest && reader.interpreter() != python_reader().interpreter();
+    const bool other = reader.place() == analysis_place::guest && reader.interpreter() != python_reader().interpreter();
     command made = detail::reader_command(reader, other ? reader.interpreter() : interpreter);
     made.working_directory(working_directory);
     for (const auto& [variable, value] : variables) made.variable(variable, value);
@@ -31429,7 +31441,7 @@ awaitable<void> install_packages(std::shared_ptr<python_core> core, E& environme
     if (said.find_first_not_of(" \n") == std::string::npos) said = result.out().text();
     if (result.kind() != error_kind::none) said = result.reason() + " " + said;
     if (said.size() > 3000) said.erase(0, said.size() - 3000);
-    throw error(errc::provider_failed,
+    throw error(exec_errc::provider_failed,
                 "python: pip could not install the packages; it said: '" + one_line(said, 3000) + "'");
   }
   co_await write_text(environment, mark, "");
@@ -31519,8 +31531,8 @@ class python_runner {
 
   /// Returns the interpreter's description, for guards around it. The interpreter can also read code in the
   /// environment.
-  code_guest guest() {
-    code_guest there;
+  interpreter_info guest() {
+    interpreter_info there;
     there.python = version();
     there.start = [core = require_core(), place = environment_.get()](const python_reader& reader) {
       return place->start(detail::settings_of(*core).reader_command(reader));
@@ -31541,7 +31553,8 @@ class python_runner {
   using placed = detail::placed_environment<E>;
 
   const std::shared_ptr<detail::python_core>& require_core() const {
-    if (!core_) throw error(errc::environment_closed, "python: there is no runner (default-constructed or moved from)");
+    if (!core_)
+      throw error(exec_errc::environment_closed, "python: there is no runner (default-constructed or moved from)");
     return core_;
   }
 
@@ -31683,7 +31696,7 @@ class python {
   /// Sets the time that a context's code has to end after it is interrupted. Default: 1 second; zero: killed at once.
   python& interrupt_grace(std::chrono::milliseconds time) {
     if (time < std::chrono::milliseconds::zero() || time > std::chrono::hours(1))
-      throw error(errc::invalid_argument, "python: interrupt_grace must be between zero and an hour");
+      throw error(exec_errc::invalid_argument, "python: interrupt_grace must be between zero and an hour");
     return with([&](detail::python_settings& all) { all.interrupt_grace = time; });
   }
   /// Sets the number of bytes that a result keeps of each output stream, if the request does not set it. Default: 1
@@ -31695,7 +31708,7 @@ class python {
   /// \par Cost  one lstat of every file beneath the work directory before and after each run, half a second each at
   ///            most. With few files, or with 0, short runs are faster.
   python& track_files(std::size_t most) {
-    return with([&](detail::python_settings& all) { all.most_files = most; });
+    return with([&](detail::python_settings& all) { all.max_files = most; });
   }
   /// Limits the address space of each process of a run, in bytes (RLIMIT_AS): more is a MemoryError.
   python& memory_limit(std::uint64_t size) { return limit("AS", size); }
@@ -31720,11 +31733,11 @@ class python {
  private:
   static void require_positive(std::chrono::milliseconds limit, const char* name) {
     if (limit <= std::chrono::milliseconds::zero())
-      throw error(errc::invalid_argument, std::string("python: ") + name + " must be longer than zero");
+      throw error(exec_errc::invalid_argument, std::string("python: ") + name + " must be longer than zero");
   }
   static std::string package(std::string name) {
     if (name.empty() || name.front() == '-')
-      throw error(errc::invalid_argument, "python: a package's name is not empty and does not begin with '-'");
+      throw error(exec_errc::invalid_argument, "python: a package's name is not empty and does not begin with '-'");
     return name;
   }
   python& limit(const char* name, std::uint64_t size) {
@@ -31833,8 +31846,8 @@ any_runner_provider make_runner(const Name& name, runner_options options = runne
   if (wanted == "docker") return any_runner_provider(any_provider(options.docker()) | options.python());
   if (wanted == "e2b") return any_runner_provider(any_provider(options.e2b()) | options.python());
   if (wanted == "pyodide") return any_runner_provider(options.pyodide());
-  throw error(errc::invalid_argument, "make_runner: there is no runner \"" + one_line(wanted, 60) +
-                                          "\"; there are: host (or local), docker, e2b, pyodide");
+  throw error(exec_errc::invalid_argument, "make_runner: there is no runner \"" + one_line(wanted, 60) +
+                                               "\"; there are: host (or local), docker, e2b, pyodide");
 }
 
 }  // namespace cofferdam::inline COFFERDAM_ABI
@@ -32258,7 +32271,7 @@ class pattern_policy {
  public:
   static constexpr std::string_view name = "reject_patterns";
   /// The maximum total score; more is refused. One finding of 10 is refused too.
-  static constexpr int most_score = 15;
+  static constexpr int max_score = 15;
 
   pattern_policy() : permitted_(std::make_shared<const std::set<std::string, std::less<>>>()) {}
   explicit pattern_policy(std::set<std::string, std::less<>> permitted)
@@ -32267,7 +32280,7 @@ class pattern_policy {
   /// Returns true if findings of this name or path are not counted.
   bool permits(std::string_view what) const { return permitted_->contains(what); }
   /// Returns all suspect constructs; each counts once, even if it occurs several times.
-  std::vector<pattern_finding> findings(const python_facts& facts) const {
+  std::vector<pattern_finding> findings(const code_analysis& facts) const {
     std::vector<pattern_finding> all;
     const auto add = [&](int score, int line, std::string what) {
       const auto same =
@@ -32278,12 +32291,12 @@ class pattern_policy {
         *same = pattern_finding(score, line, std::move(what));
       }
     };
-    for (const code_fact& each : facts.all()) look_at(each, add);
+    for (const code_feature& each : facts.all()) look_at(each, add);
     look_together(facts, add);
     return all;
   }
 
-  std::optional<guard_refusal> judge(const python_facts& facts) const {
+  std::optional<guard_refusal> judge(const code_analysis& facts) const {
     const std::vector<pattern_finding> all = findings(facts);
     int sum = 0;
     const pattern_finding* worst = nullptr;
@@ -32292,7 +32305,7 @@ class pattern_policy {
       sum += each.score();
       if (worst == nullptr || each.score() > worst->score()) worst = &each;
     }
-    if (worst == nullptr || (worst->score() < 10 && sum <= most_score)) return std::nullopt;
+    if (worst == nullptr || (worst->score() < 10 && sum <= max_score)) return std::nullopt;
     for (const pattern_finding& each : all)
       if (&each != worst && others.size() < 300) others += "; line " + std::to_string(each.line()) + ": " + each.what();
     std::string what = worst->what();
@@ -32304,26 +32317,26 @@ class pattern_policy {
 
  private:
   template <class Add>
-  void look_at(const code_fact& fact, const Add& add) const {
+  void look_at(const code_feature& fact, const Add& add) const {
     switch (fact.kind()) {
-      case fact_kind::builtin_name: look_up(detail::risky_builtins, fact.name(), fact, add); break;
-      case fact_kind::use:
-      case fact_kind::call: look_at_use(fact, add); break;
-      case fact_kind::attribute: look_at_attribute(fact, add); break;
-      case fact_kind::import_module:
-      case fact_kind::import_from: look_up(detail::risky_imports, fact.name(), fact, add); break;
-      case fact_kind::module_value:
+      case feature_kind::builtin_name: look_up(detail::risky_builtins, fact.name(), fact, add); break;
+      case feature_kind::use:
+      case feature_kind::call: look_at_use(fact, add); break;
+      case feature_kind::attribute: look_at_attribute(fact, add); break;
+      case feature_kind::import_module:
+      case feature_kind::import_from: look_up(detail::risky_imports, fact.name(), fact, add); break;
+      case feature_kind::module_value:
         if (permits(fact.name())) break;
         if (contains(detail::risky_values, fact.name()))
           add(10, fact.line(), "The module " + fact.name() + " is passed on as a value");
         if (fact.detail() == "names")
           add(10, fact.line(), "All names of the module " + one_line(fact.name(), 60) + " are taken as a whole");
         break;
-      case fact_kind::dynamic_import:
+      case feature_kind::dynamic_import:
         if (fact.detail() == "sys.modules" || fact.detail() == "__import__" || fact.detail().starts_with("importlib"))
           look_up(detail::risky_uses, fact.detail() == "__import__" ? "builtins.__import__" : fact.detail(), fact, add);
         break;
-      case fact_kind::hidden_name:
+      case feature_kind::hidden_name:
         if (fact.detail() == "plain") break;  // see look_together
         if (fact.detail() == "value") {
           if (!permits(fact.name())) add(10, fact.line(), "The function " + fact.name() + " is passed on as a value");
@@ -32333,51 +32346,51 @@ class pattern_policy {
             "A name is computed, and what it is of is " +
                 (fact.name().empty() ? std::string("not known") : one_line(fact.name(), 60)));
         break;
-      case fact_kind::private_name:
+      case feature_kind::private_name:
         add(3, fact.line(), "Private name of a module: " + one_line(fact.name(), 60));
         break;
-      case fact_kind::text: look_at_text(fact, add); break;
-      case fact_kind::endless_loop:
+      case feature_kind::text: look_at_text(fact, add); break;
+      case feature_kind::endless_loop:
         add(fact.number() == 2 ? 10 : 5, fact.line(), "Potential infinite loop: nothing leaves it");
         break;
-      case fact_kind::long_range:
+      case feature_kind::long_range:
         add(fact.number() > 10'000'000'000 && fact.detail().empty() ? 10 : 3, fact.line(),
             "Large loop range: " + std::to_string(fact.number()));
         break;
-      case fact_kind::large_repeat:
+      case feature_kind::large_repeat:
         add(fact.number() > 4'000'000'000 ? 10 : 5, fact.line(),
             "Large memory allocation: " + std::to_string(fact.number()) + " bytes");
         break;
-      case fact_kind::large_power:
+      case feature_kind::large_power:
         add(10, fact.line(), "A number of " + std::to_string(fact.number()) + " bits");
         break;
-      case fact_kind::relative_import:
-      case fact_kind::reexport:
-      case fact_kind::coding: break;
+      case feature_kind::relative_import:
+      case feature_kind::reexport:
+      case feature_kind::coding: break;
     }
   }
 
   /// Looks for two constructs that are harmless alone: a module that is passed on, and code that takes a module's names
   /// from an unknown object. From outside, classes, lambdas and functions that receive the module look alike.
   template <class Add>
-  void look_together(const python_facts& facts, const Add& add) const {
+  void look_together(const code_analysis& facts, const Add& add) const {
     const auto& all = facts.all();
-    const auto passed = std::find_if(all.begin(), all.end(), [this](const code_fact& each) {
-      return each.kind() == fact_kind::module_value && !permits(each.name());
+    const auto passed = std::find_if(all.begin(), all.end(), [this](const code_feature& each) {
+      return each.kind() == feature_kind::module_value && !permits(each.name());
     });
     if (passed == all.end()) return;
     const std::string given = "The module " + one_line(passed->name(), 60) + " is passed on as a value, and ";
-    for (const code_fact& each : all) {
-      if (each.kind() == fact_kind::attribute && contains(detail::modules_in_modules, each.name()) &&
+    for (const code_feature& each : all) {
+      if (each.kind() == feature_kind::attribute && contains(detail::modules_in_modules, each.name()) &&
           !permits(each.name()))
         add(10, each.line(), given + "'" + each.name() + "' is taken from what is not known");
-      if (each.kind() == fact_kind::hidden_name && each.detail() == "plain")
+      if (each.kind() == feature_kind::hidden_name && each.detail() == "plain")
         add(10, each.line(), given + "a computed name is taken from what is not known");
     }
   }
 
   template <class Add>
-  void look_at_use(const code_fact& fact, const Add& add) const {
+  void look_at_use(const code_feature& fact, const Add& add) const {
     std::string used = fact.name();
     if (used.starts_with("posix.")) used = "os." + used.substr(6);
     if (used.starts_with("nt.")) used = "os." + used.substr(3);
@@ -32386,7 +32399,7 @@ class pattern_policy {
       used = "os.environ";
     }
     look_up(detail::risky_uses, used, fact, add);
-    if (fact.kind() == fact_kind::call) {
+    if (fact.kind() == feature_kind::call) {
       if (used == "types.FunctionType" && !permits(used)) add(10, fact.line(), "Code from data: types.FunctionType");
       const std::string codec = detail::lower_case(fact.detail());
       if (used.ends_with(".decode") && contains(detail::hiding_codecs, codec))
@@ -32405,14 +32418,14 @@ class pattern_policy {
   }
 
   template <class Add>
-  void look_at_attribute(const code_fact& fact, const Add& add) const {
+  void look_at_attribute(const code_feature& fact, const Add& add) const {
     if (fact.detail() == "own" && fact.name() == "__subclasses__")
       return add(3, fact.line(), "Introspection: " + fact.name());
     look_up(detail::risky_attributes, fact.name(), fact, add);
   }
 
   template <class Add>
-  void look_at_text(const code_fact& fact, const Add& add) const {
+  void look_at_text(const code_feature& fact, const Add& add) const {
     const std::string& text = fact.name();
     const std::string shown = "\"" + one_line(text, 60) + "\"";
     const std::string lower = detail::lower_case(text);
@@ -32430,7 +32443,7 @@ class pattern_policy {
   }
 
   template <class Add>
-  void look_up(std::span<const detail::risky_name> table, std::string_view wanted, const code_fact& fact,
+  void look_up(std::span<const detail::risky_name> table, std::string_view wanted, const code_feature& fact,
                const Add& add) const {
     const detail::risky_name* const found = detail::find_risk(table, wanted);
     if (found == nullptr || permits(found->name)) return;
@@ -32487,144 +32500,7 @@ class reject_patterns : public guard<reject_patterns> {
 
 }  // namespace cofferdam::inline COFFERDAM_ABI
 
-// ---- cofferdam/core/async_semaphore.hpp ----
-
-
-#include <asio/any_io_executor.hpp>
-
-#include <chrono>
-#include <cstddef>
-#include <list>
-#include <optional>
-#include <string>
-#include <utility>
-
-namespace cofferdam::inline COFFERDAM_ABI::detail {
-
-/// A counter of permits that coroutines of one executor share, in the order of their requests. It must outlive the
-/// coroutines that wait for it.
-class async_semaphore {
- public:
-  async_semaphore(asio::any_io_executor executor, std::size_t permits)
-      : executor_(std::move(executor)), available_(permits) {}
-  async_semaphore(const async_semaphore&) = delete;
-  async_semaphore& operator=(const async_semaphore&) = delete;
-
-  std::size_t available() const noexcept { return available_; }
-
-  /// Takes the permits at once. Returns false, and takes nothing, if other coroutines wait or too few permits are
-  /// available.
-  bool try_acquire(std::size_t permits) noexcept {
-    if (!waiting_.empty() || available_ < permits) return false;
-    available_ -= permits;
-    return true;
-  }
-
-  /// Takes permits, after waiting until they are available.
-  /// \param permits  at most the total number of permits; more would wait for ever.
-  /// \param doing    the name of the operation, for the error message.
-  /// \throws error{errc::cancelled}, and no permit is taken; after `fail()`, the error given to `fail()`.
-  template <class = void>
-  awaitable<void> acquire(std::size_t permits, const char* doing) {
-    if (failure_) throw *failure_;
-    if (try_acquire(permits)) co_return;
-    place mine(*this, permits);
-    while (!mine.granted()) {
-      const wait_result result = co_await mine.changed().wait();
-      if (failure_) throw *failure_;
-      if (result == wait_result::cancelled)
-        throw error(errc::cancelled, std::string(doing) + ": cancelled while it waited for its turn");
-    }
-    mine.keep();
-  }
-
-  void release(std::size_t permits) noexcept {
-    available_ += permits;
-    serve();
-  }
-
-  /// Makes every waiting and every later acquire() throw this error.
-  void fail(const error& reason) {
-    failure_ = reason;
-    for (waiter& each : waiting_) each.changed.notify();
-  }
-
- private:
-  struct waiter {
-    waiter(const asio::any_io_executor& executor, std::size_t wanted) : changed(executor), permits(wanted) {}
-    async_event changed;
-    std::size_t permits;
-    bool granted = false;
-  };
-
-  /// A place in the queue. Unless `keep` was called, the destructor returns the permits that were granted.
-  class place {
-   public:
-    place(async_semaphore& of, std::size_t permits)
-        : of_(of), at_(of.waiting_.emplace(of.waiting_.end(), of.executor_, permits)) {}
-    place(const place&) = delete;
-    place& operator=(const place&) = delete;
-    ~place() {
-      const bool returns = at_->granted && !kept_;
-      const std::size_t permits = at_->permits;
-      of_.waiting_.erase(at_);
-      if (returns) of_.available_ += permits;
-      of_.serve();
-    }
-    bool granted() const noexcept { return at_->granted; }
-    async_event& changed() noexcept { return at_->changed; }
-    void keep() noexcept { kept_ = true; }
-
-   private:
-    async_semaphore& of_;
-    std::list<waiter>::iterator at_;
-    bool kept_ = false;
-  };
-
-  void serve() noexcept {
-    for (waiter& each : waiting_) {
-      if (each.granted) continue;
-      if (available_ < each.permits) return;
-      available_ -= each.permits;
-      each.granted = true;
-      each.changed.notify();
-    }
-  }
-
-  asio::any_io_executor executor_;
-  std::size_t available_;
-  std::list<waiter> waiting_;
-  std::optional<error> failure_;
-};
-
-/// Permits taken from a semaphore; the destructor releases them.
-class held_permits {
- public:
-  held_permits() = default;
-  held_permits(async_semaphore& from, std::size_t permits) noexcept : from_(&from), permits_(permits) {}
-  held_permits(held_permits&& other) noexcept : from_(std::exchange(other.from_, nullptr)), permits_(other.permits_) {}
-  held_permits& operator=(held_permits&& other) noexcept {
-    if (this != &other) {
-      release();
-      from_ = std::exchange(other.from_, nullptr);
-      permits_ = other.permits_;
-    }
-    return *this;
-  }
-  ~held_permits() { release(); }
-
-  void release() noexcept {
-    if (async_semaphore* from = std::exchange(from_, nullptr)) from->release(permits_);
-  }
-
- private:
-  async_semaphore* from_ = nullptr;
-  std::size_t permits_ = 0;
-};
-
-}  // namespace cofferdam::inline COFFERDAM_ABI::detail
-
-// ---- cofferdam/core/homed_source.hpp ----
+// ---- cofferdam/detail/core/homed_source.hpp ----
 
 
 #include <asio/any_io_executor.hpp>
@@ -32690,11 +32566,11 @@ class basic_lent_source final : public file_source {
 /// strand.
 /// \param put  makes the coroutine that writes a `file_source&`.
 template <class Put>
-awaitable<transfer> put_on(home_strand home, file_source& source, Put put) {
+awaitable<transfer_result> put_on(home_strand home, file_source& source, Put put) {
   asio::any_io_executor caller = co_await asio::this_coro::executor;
   lent_source lent(source, strand_of(std::move(caller)));
   const auto work = [&put, &lent] { return put(lent); };
-  transfer report = co_await home.run(work);
+  transfer_result report = co_await home.run(work);
   co_return report;
 }
 
@@ -32709,7 +32585,7 @@ awaitable<std::unique_ptr<file_source>> get_on(home_strand home, Get get) {
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail
 
-// ---- cofferdam/core/homed_files.hpp ----
+// ---- cofferdam/detail/core/homed_files.hpp ----
 
 
 #include <memory>
@@ -32732,7 +32608,7 @@ class homed_files final : public file_system_adaptor<homed_files<State>> {
     return state->home().run([state, operation = std::move(operation)] { return State::with_files(state, operation); });
   }
 
-  awaitable<transfer> put_files(file_source& source) override {
+  awaitable<transfer_result> put_files(file_source& source) override {
     const std::shared_ptr<State> state = get();
     return put_on(state->home(), source, [state](file_source& lent) {
       return State::with_files(state, [&lent](auto& files) { return files.put_files(lent); });
@@ -32749,7 +32625,7 @@ class homed_files final : public file_system_adaptor<homed_files<State>> {
  private:
   std::shared_ptr<State> get() const {
     std::shared_ptr<State> state = state_.lock();
-    if (!state) throw error(errc::environment_closed, "files: the environment is closed; open another one");
+    if (!state) throw error(exec_errc::environment_closed, "files: the environment is closed; open another one");
     return state;
   }
 
@@ -32758,7 +32634,7 @@ class homed_files final : public file_system_adaptor<homed_files<State>> {
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail
 
-// ---- cofferdam/core/homed_process.hpp ----
+// ---- cofferdam/detail/core/homed_process.hpp ----
 
 
 #include <cstdint>
@@ -32780,7 +32656,7 @@ class basic_homed_process final : public process::implementation {
     home_.run_soon([running = std::move(running_)]() mutable { const process ended(std::move(running)); });
   }
 
-  awaitable<chunk> read() override {
+  awaitable<output_chunk> read() override {
     return home_.run([this] { return running_.read(); });
   }
   awaitable<void> write_input(bytes_view data) override {
@@ -32801,8 +32677,8 @@ class basic_homed_process final : public process::implementation {
   awaitable<command_result> take_result() override {
     return home_.run([this] { return std::move(running_).wait(); });
   }
-  std::shared_ptr<const protections> walls() const override {
-    return home_.look([this] { return running_.walls(); });
+  std::shared_ptr<const isolation_report> isolation() const override {
+    return home_.look([this] { return running_.isolation(); });
   }
 
  private:
@@ -32854,7 +32730,7 @@ void environment_handle<State>::abandon() noexcept {
 
 template <class State>
 const std::shared_ptr<State>& environment_handle<State>::get() const {
-  if (!state_) throw error(errc::environment_closed, State::nothing_open);
+  if (!state_) throw error(exec_errc::environment_closed, State::nothing_open);
   return state_;
 }
 
@@ -32924,7 +32800,8 @@ class provider_name {
       if (kind == each.substr(0, end)) return found(text, colon, end != std::string_view::npos);
       known += (known.empty() ? "" : ", ") + std::string(each);
     }
-    throw error(errc::invalid_argument, "there is no provider \"" + one_line(text, 60) + "\"; there are: " + known);
+    throw error(exec_errc::invalid_argument,
+                "there is no provider \"" + one_line(text, 60) + "\"; there are: " + known);
   }
 
   /// Returns the part before the colon.
@@ -32939,10 +32816,11 @@ class provider_name {
     if (colon == std::string_view::npos) return name;
     name.value_ = text.substr(colon + 1);
     if (!takes_value)
-      throw error(errc::invalid_argument, "the provider \"" + name.kind_ + "\" takes nothing after it, not \"" +
-                                              one_line(name.value_, 60) + "\"");
+      throw error(exec_errc::invalid_argument, "the provider \"" + name.kind_ + "\" takes nothing after it, not \"" +
+                                                   one_line(name.value_, 60) + "\"");
     if (name.value_.empty())
-      throw error(errc::invalid_argument, "the provider \"" + one_line(text, 60) + "\" has nothing after its colon");
+      throw error(exec_errc::invalid_argument,
+                  "the provider \"" + one_line(text, 60) + "\" has nothing after its colon");
     return name;
   }
 
@@ -32951,29 +32829,6 @@ class provider_name {
 };
 
 }  // namespace cofferdam::inline COFFERDAM_ABI
-
-// ---- cofferdam/core/short_pause.hpp ----
-
-
-#include <asio/any_io_executor.hpp>
-#include <asio/redirect_error.hpp>
-#include <asio/steady_timer.hpp>
-#include <asio/use_awaitable.hpp>
-
-#include <chrono>
-#include <system_error>
-
-namespace cofferdam::inline COFFERDAM_ABI::detail {
-
-/// Waits a short time before a condition is tested again, if no notification of its change exists.
-template <class = void>
-awaitable<void> short_pause(asio::any_io_executor executor) {
-  asio::steady_timer timer(executor, std::chrono::milliseconds(5));
-  std::error_code ignored;  // woken early is fine: the caller looks again
-  co_await timer.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
-}
-
-}  // namespace cofferdam::inline COFFERDAM_ABI::detail
 
 // ---- cofferdam/core/warning.hpp ----
 
@@ -33091,7 +32946,8 @@ class http_reply {
   /// \throws error{errc::invalid_argument} for another status.
   explicit http_reply(int status) : status_(status) {
     if (status < 200 || status > 599)
-      throw error(errc::invalid_argument, "http_reply: " + std::to_string(status) + " is not a status from 200 to 599");
+      throw error(exec_errc::invalid_argument,
+                  "http_reply: " + std::to_string(status) + " is not a status from 200 to 599");
   }
 
   /// Adds a field.
@@ -33129,9 +32985,9 @@ class http_reply {
   static void check(const std::string& name, std::string_view value) {
     for (const std::string_view one : {"Content-Length", "Transfer-Encoding", "Trailer"})
       if (detail::same_ignoring_case(name, one))
-        throw error(errc::invalid_argument, "a reply's " + std::string(one) + " is the server's business");
+        throw error(exec_errc::invalid_argument, "a reply's " + std::string(one) + " is the server's business");
     if (detail::same_ignoring_case(name, "Connection") && !detail::same_ignoring_case(value, "close"))
-      throw error(errc::invalid_argument, "a reply's Connection can only be close");
+      throw error(exec_errc::invalid_argument, "a reply's Connection can only be close");
   }
 
   int status_ = 200;
@@ -33292,31 +33148,31 @@ class http_server_settings {
   /// closes the connection that has waited longest for a request (a new connection gets at least a second). If none
   /// waits, new connections wait.
   http_server_settings& connections(std::size_t most) {
-    if (most == 0) throw error(errc::invalid_argument, "http_server: it needs at least one connection");
+    if (most == 0) throw error(exec_errc::invalid_argument, "http_server: it needs at least one connection");
     connections_ = most;
     return *this;
   }
 
   /// Limits the time from the first byte of a request (on a new connection: from its beginning) to the end of the head:
   /// 408. Default 30 s. Applies also to the time for discarding an unread body.
-  http_server_settings& head_time(std::chrono::milliseconds most) { return set(head_time_, most); }
+  http_server_settings& head_timeout(std::chrono::milliseconds most) { return set(head_timeout_, most); }
   /// Limits the time between two pieces of a body while a handler waits for one: 408. Default 60 s.
   http_server_settings& body_time(std::chrono::milliseconds most) { return set(body_time_, most); }
   /// Limits the time in which the client must accept each 64 KiB of a reply; a slower connection is closed. Default 60
   /// s.
-  http_server_settings& write_time(std::chrono::milliseconds most) { return set(write_time_, most); }
+  http_server_settings& write_timeout(std::chrono::milliseconds most) { return set(write_timeout_, most); }
   /// Limits the time between two requests; then the connection is closed. Default 75 s.
-  http_server_settings& idle_time(std::chrono::milliseconds most) { return set(idle_time_, most); }
+  http_server_settings& idle_timeout(std::chrono::milliseconds most) { return set(idle_timeout_, most); }
   /// Limits the time of a handler; then it is cancelled, the client gets 503 if nothing was sent, and the connection is
   /// closed. Default: no limit.
-  http_server_settings& request_time(std::optional<std::chrono::milliseconds> most) {
+  http_server_settings& request_timeout(std::optional<std::chrono::milliseconds> most) {
     std::chrono::milliseconds checked{1};
     set(checked, most.value_or(checked));
-    request_time_ = most;
+    request_timeout_ = most;
     return *this;
   }
   /// Limits the time of handlers after a call of `stop`; then they are cancelled. Default 10 s.
-  http_server_settings& stop_time(std::chrono::milliseconds most) { return set(stop_time_, most); }
+  http_server_settings& stop_timeout(std::chrono::milliseconds most) { return set(stop_timeout_, most); }
 
   /// Sets the hosts that requests may name; others, and a missing host, get 421. Default: `localhost`, `127.0.0.1` and
   /// `[::1]` for a TCP listener that only this machine can reach; any host for other listeners, so set the hosts there.
@@ -33325,7 +33181,8 @@ class http_server_settings {
   /// \param hosts  names or addresses (IPv6 in brackets) without a port, which allows every port, or with a port. `*`
   ///               alone allows every host.
   http_server_settings& allowed_hosts(std::vector<std::string> hosts) {
-    if (hosts.empty()) throw error(errc::invalid_argument, "http_server: without an allowed host nobody is served");
+    if (hosts.empty())
+      throw error(exec_errc::invalid_argument, "http_server: without an allowed host nobody is served");
     hosts_ = std::move(hosts);
     return *this;
   }
@@ -33348,12 +33205,12 @@ class http_server_settings {
   std::uint64_t body() const noexcept { return body_; }
   std::uint64_t drained() const noexcept { return drained_; }
   std::size_t connections() const noexcept { return connections_; }
-  std::chrono::milliseconds head_time() const noexcept { return head_time_; }
+  std::chrono::milliseconds head_timeout() const noexcept { return head_timeout_; }
   std::chrono::milliseconds body_time() const noexcept { return body_time_; }
-  std::chrono::milliseconds write_time() const noexcept { return write_time_; }
-  std::chrono::milliseconds idle_time() const noexcept { return idle_time_; }
-  std::optional<std::chrono::milliseconds> request_time() const noexcept { return request_time_; }
-  std::chrono::milliseconds stop_time() const noexcept { return stop_time_; }
+  std::chrono::milliseconds write_timeout() const noexcept { return write_timeout_; }
+  std::chrono::milliseconds idle_timeout() const noexcept { return idle_timeout_; }
+  std::optional<std::chrono::milliseconds> request_timeout() const noexcept { return request_timeout_; }
+  std::chrono::milliseconds stop_timeout() const noexcept { return stop_timeout_; }
   const std::optional<std::vector<std::string>>& allowed_hosts() const noexcept { return hosts_; }
   const std::optional<std::vector<std::string>>& allowed_origins() const noexcept { return origins_; }
   const error_handler& on_error() const noexcept { return on_error_; }
@@ -33361,7 +33218,8 @@ class http_server_settings {
  private:
   http_server_settings& set(std::chrono::milliseconds& which, std::chrono::milliseconds most) {
     if (most <= std::chrono::milliseconds::zero() || most > std::chrono::hours(24 * 365))
-      throw error(errc::invalid_argument, "http_server_settings: a time limit is more than zero and at most a year");
+      throw error(exec_errc::invalid_argument,
+                  "http_server_settings: a time limit is more than zero and at most a year");
     which = most;
     return *this;
   }
@@ -33370,12 +33228,12 @@ class http_server_settings {
   std::uint64_t body_ = std::uint64_t{16} * 1024 * 1024;
   std::uint64_t drained_ = std::uint64_t{256} * 1024;
   std::size_t connections_ = 256;
-  std::chrono::milliseconds head_time_{30'000};
+  std::chrono::milliseconds head_timeout_{30'000};
   std::chrono::milliseconds body_time_{60'000};
-  std::chrono::milliseconds write_time_{60'000};
-  std::chrono::milliseconds idle_time_{75'000};
-  std::optional<std::chrono::milliseconds> request_time_;
-  std::chrono::milliseconds stop_time_{10'000};
+  std::chrono::milliseconds write_timeout_{60'000};
+  std::chrono::milliseconds idle_timeout_{75'000};
+  std::optional<std::chrono::milliseconds> request_timeout_;
+  std::chrono::milliseconds stop_timeout_{10'000};
   std::optional<std::vector<std::string>> hosts_;
   std::optional<std::vector<std::string>> origins_;
   error_handler on_error_;
@@ -33457,7 +33315,7 @@ class listener {
 
  private:
   implementation& get() const {
-    if (!open_) throw error(errc::invalid_argument, "listener: there is none (default-constructed or moved from)");
+    if (!open_) throw error(exec_errc::invalid_argument, "listener: there is none (default-constructed or moved from)");
     return *open_;
   }
 
@@ -33505,8 +33363,8 @@ class http_server_core;
 /// server itself sends these replies, each with one line of text: 400 not HTTP, ambiguous lengths, an invalid `Host` ·
 /// 403 `Origin` · 408 · 411 a body of HTTP/1.0 without a length · 413 · 414, 431 · 417 another `Expect` · 421 `Host` (a
 /// 421 and a 403 are the answers to DNS rebinding) · 500 the handler failed or sent nothing · 501 `CONNECT`, a transfer
-/// coding other than chunked · 503 `request_time` · 505. All of them close the connection, except a 500 for a request
-/// whose rest can be drained.
+/// coding other than chunked · 503 `request_timeout` · 505. All of them close the connection, except a 500 for a
+/// request whose rest can be drained.
 ///
 ///     http_server server(executor, [](http_call& call) -> awaitable<void> {
 ///       co_await call.reply(http_reply(200).content("text/plain", "hello"));
@@ -33542,7 +33400,7 @@ class http_server {
   ///                    error{errc::cancelled}.
   awaitable<void> run();
 
-  /// Stops the server: accepts no more connections, closes idle connections, gives running handlers `stop_time` to
+  /// Stops the server: accepts no more connections, closes idle connections, gives running handlers `stop_timeout` to
   /// finish, and then cancels them. Completes when everything has ended. May be called again, but not from a handler,
   /// because it would wait for that handler.
   /// \par Cancellation  terminal: cancels the handlers at once, waits for their ends; throws error{errc::cancelled}.
@@ -33557,6 +33415,143 @@ class http_server {
 
 }  // namespace cofferdam::inline COFFERDAM_ABI
 
+
+// ---- cofferdam/detail/core/async_semaphore.hpp ----
+
+
+#include <asio/any_io_executor.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <list>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+/// A counter of permits that coroutines of one executor share, in the order of their requests. It must outlive the
+/// coroutines that wait for it.
+class async_semaphore {
+ public:
+  async_semaphore(asio::any_io_executor executor, std::size_t permits)
+      : executor_(std::move(executor)), available_(permits) {}
+  async_semaphore(const async_semaphore&) = delete;
+  async_semaphore& operator=(const async_semaphore&) = delete;
+
+  std::size_t available() const noexcept { return available_; }
+
+  /// Takes the permits at once. Returns false, and takes nothing, if other coroutines wait or too few permits are
+  /// available.
+  bool try_acquire(std::size_t permits) noexcept {
+    if (!waiting_.empty() || available_ < permits) return false;
+    available_ -= permits;
+    return true;
+  }
+
+  /// Takes permits, after waiting until they are available.
+  /// \param permits  at most the total number of permits; more would wait for ever.
+  /// \param doing    the name of the operation, for the error message.
+  /// \throws error{errc::cancelled}, and no permit is taken; after `fail()`, the error given to `fail()`.
+  template <class = void>
+  awaitable<void> acquire(std::size_t permits, const char* doing) {
+    if (failure_) throw *failure_;
+    if (try_acquire(permits)) co_return;
+    place mine(*this, permits);
+    while (!mine.granted()) {
+      const wait_result result = co_await mine.changed().wait();
+      if (failure_) throw *failure_;
+      if (result == wait_result::cancelled)
+        throw error(exec_errc::cancelled, std::string(doing) + ": cancelled while it waited for its turn");
+    }
+    mine.keep();
+  }
+
+  void release(std::size_t permits) noexcept {
+    available_ += permits;
+    serve();
+  }
+
+  /// Makes every waiting and every later acquire() throw this error.
+  void fail(const error& reason) {
+    failure_ = reason;
+    for (waiter& each : waiting_) each.changed.notify();
+  }
+
+ private:
+  struct waiter {
+    waiter(const asio::any_io_executor& executor, std::size_t wanted) : changed(executor), permits(wanted) {}
+    async_event changed;
+    std::size_t permits;
+    bool granted = false;
+  };
+
+  /// A place in the queue. Unless `keep` was called, the destructor returns the permits that were granted.
+  class place {
+   public:
+    place(async_semaphore& of, std::size_t permits)
+        : of_(of), at_(of.waiting_.emplace(of.waiting_.end(), of.executor_, permits)) {}
+    place(const place&) = delete;
+    place& operator=(const place&) = delete;
+    ~place() {
+      const bool returns = at_->granted && !kept_;
+      const std::size_t permits = at_->permits;
+      of_.waiting_.erase(at_);
+      if (returns) of_.available_ += permits;
+      of_.serve();
+    }
+    bool granted() const noexcept { return at_->granted; }
+    async_event& changed() noexcept { return at_->changed; }
+    void keep() noexcept { kept_ = true; }
+
+   private:
+    async_semaphore& of_;
+    std::list<waiter>::iterator at_;
+    bool kept_ = false;
+  };
+
+  void serve() noexcept {
+    for (waiter& each : waiting_) {
+      if (each.granted) continue;
+      if (available_ < each.permits) return;
+      available_ -= each.permits;
+      each.granted = true;
+      each.changed.notify();
+    }
+  }
+
+  asio::any_io_executor executor_;
+  std::size_t available_;
+  std::list<waiter> waiting_;
+  std::optional<error> failure_;
+};
+
+/// Permits taken from a semaphore; the destructor releases them.
+class held_permits {
+ public:
+  held_permits() = default;
+  held_permits(async_semaphore& from, std::size_t permits) noexcept : from_(&from), permits_(permits) {}
+  held_permits(held_permits&& other) noexcept : from_(std::exchange(other.from_, nullptr)), permits_(other.permits_) {}
+  held_permits& operator=(held_permits&& other) noexcept {
+    if (this != &other) {
+      release();
+      from_ = std::exchange(other.from_, nullptr);
+      permits_ = other.permits_;
+    }
+    return *this;
+  }
+  ~held_permits() { release(); }
+
+  void release() noexcept {
+    if (async_semaphore* from = std::exchange(from_, nullptr)) from->release(permits_);
+  }
+
+ private:
+  async_semaphore* from_ = nullptr;
+  std::size_t permits_ = 0;
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
 
 // ---- cofferdam/serve/detail/tasks.hpp ----
 
@@ -33585,7 +33580,7 @@ inline std::exception_ptr failure_to_report(std::exception_ptr before, std::exce
   try {
     std::rethrow_exception(before);
   } catch (const error& failure) {
-    return failure.code() == errc::cancelled ? of_closing : before;
+    return failure.code() == exec_errc::cancelled ? of_closing : before;
   } catch (const std::system_error& failure) {
     return failure.code() == asio::error::operation_aborted ? of_closing : before;
   } catch (...) {
@@ -33685,8 +33680,8 @@ class guest_paths {
     if (rest.starts_with('~')) {
       rest.remove_prefix(1);
       if (!rest.empty() && rest.front() != '/')
-        throw error(errc::invalid_argument, "path " + cofferdam::detail::shown_path(path) +
-                                                ": other users' homes are not looked up; use an absolute path");
+        throw error(exec_errc::invalid_argument, "path " + cofferdam::detail::shown_path(path) +
+                                                     ": other users' homes are not looked up; use an absolute path");
       while (rest.starts_with('/')) rest.remove_prefix(1);
     }
     std::string absolute;
@@ -33697,8 +33692,8 @@ class guest_paths {
       if (absolute.size() > root.size() + 1 && absolute.starts_with(root) && absolute[root.size()] == '/')
         return workspace_path_or_root(std::string_view(absolute).substr(root.size() + 1));
     }
-    throw error(errc::outside_workspace, "path " + cofferdam::detail::shown_path(path) + " is outside of " + home_ +
-                                             ", which is all that a sandbox behind this gateway offers");
+    throw error(exec_errc::outside_workspace, "path " + cofferdam::detail::shown_path(path) + " is outside of " +
+                                                  home_ + ", which is all that a sandbox behind this gateway offers");
   }
 
   /// Returns the path of a workspace file as clients see it.
@@ -33712,7 +33707,7 @@ class guest_paths {
   /// Makes an EntryInfo.
   /// \param path  the entry's, in the workspace.
   /// \par Source  envd's filesystem.proto.
-  boost::json::object describe(const entry& found, std::string_view path) const {
+  boost::json::object describe(const directory_entry& found, std::string_view path) const {
     const std::string whole = outside(path);
     boost::json::object object;
     object["name"] = valid_json_text(std::string_view(whole).substr(whole.rfind('/') + 1));
@@ -33815,33 +33810,33 @@ inline http_reply text_reply(int status, std::string_view text) {
 
 /// Returns the code for one of our errors.
 inline connect_code connect_code_of(const error& failure) noexcept {
-  switch (static_cast<errc>(failure.code().value())) {
-    case errc::not_found: return connect_code::not_found;
-    case errc::already_exists:
-    case errc::collision: return connect_code::already_exists;
-    case errc::outside_workspace:
-    case errc::permission_denied: return connect_code::permission_denied;
-    case errc::invalid_argument:
-    case errc::not_a_file:
-    case errc::not_a_directory: return connect_code::invalid_argument;
-    case errc::not_empty: return connect_code::failed_precondition;
-    case errc::too_large: return connect_code::resource_exhausted;
-    case errc::unsupported: return connect_code::unimplemented;
-    case errc::environment_closed:
-    case errc::provider_lost:
-    case errc::unavailable:
-    case errc::provider_failed: return connect_code::unavailable;
-    case errc::cancelled: return connect_code::canceled;
-    case errc::deadlock:
-    case errc::io_error: break;
+  switch (static_cast<exec_errc>(failure.code().value())) {
+    case exec_errc::not_found: return connect_code::not_found;
+    case exec_errc::already_exists:
+    case exec_errc::collision: return connect_code::already_exists;
+    case exec_errc::outside_workspace:
+    case exec_errc::permission_denied: return connect_code::permission_denied;
+    case exec_errc::invalid_argument:
+    case exec_errc::not_a_file:
+    case exec_errc::not_a_directory: return connect_code::invalid_argument;
+    case exec_errc::not_empty: return connect_code::failed_precondition;
+    case exec_errc::too_large: return connect_code::resource_exhausted;
+    case exec_errc::unsupported: return connect_code::unimplemented;
+    case exec_errc::environment_closed:
+    case exec_errc::provider_lost:
+    case exec_errc::unavailable:
+    case exec_errc::provider_failed: return connect_code::unavailable;
+    case exec_errc::cancelled: return connect_code::canceled;
+    case exec_errc::deadlock:
+    case exec_errc::io_error: break;
   }
   return connect_code::internal;
 }
 
 /// Returns true if a failure is that of the client's connection, which the server answers itself.
 inline bool is_connection_failure(const error& failure) noexcept {
-  return failure.code() == errc::cancelled ||
-         (failure.code() == errc::io_error && failure.cause().category() == net_error_category());
+  return failure.code() == exec_errc::cancelled ||
+         (failure.code() == exec_errc::io_error && failure.cause().category() == net_error_category());
 }
 
 inline connect_failure as_connect_failure(const error& failure) {
@@ -34329,7 +34324,7 @@ class metadata_store {
   /// \throws http_refusal 400 for fields that envd does not accept.
   static values of(const http_fields& fields) {
     constexpr std::string_view prefix = "X-Metadata-";
-    constexpr std::size_t longest_key = 246;
+    constexpr std::size_t max_key = 246;
     constexpr std::size_t most = 4096;
     values all;
     std::size_t size = 0;
@@ -34339,8 +34334,8 @@ class metadata_store {
         continue;
       std::string key(name.substr(prefix.size()));
       for (char& c : key) c = cofferdam::detail::lowered(c);
-      if (key.empty() || key.size() > longest_key)
-        throw http_refusal(400, "file metadata: a key has 1 to " + std::to_string(longest_key) + " characters");
+      if (key.empty() || key.size() > max_key)
+        throw http_refusal(400, "file metadata: a key has 1 to " + std::to_string(max_key) + " characters");
       for (const char c : one.value())
         if (c < ' ' || c > '~') throw http_refusal(400, "file metadata: a value is printable US-ASCII");
       size += key.size() + one.value().size();
@@ -34357,7 +34352,7 @@ class metadata_store {
     forget(path);
     if (all.empty()) return;
     const std::size_t size = size_of(path, all);
-    if (size > most_bytes - bytes_) throw http_refusal(507, "file metadata: the sandbox has 4 MiB of it already");
+    if (size > max_bytes - bytes_) throw http_refusal(507, "file metadata: the sandbox has 4 MiB of it already");
     bytes_ += size;
     files_.emplace(path, all);
   }
@@ -34397,7 +34392,7 @@ class metadata_store {
   }
 
  private:
-  static constexpr std::size_t most_bytes = std::size_t{4} * 1024 * 1024;
+  static constexpr std::size_t max_bytes = std::size_t{4} * 1024 * 1024;
 
   static std::size_t size_of(const std::string& path, const values& all) noexcept {
     std::size_t size = path.size() + 128;
@@ -34450,7 +34445,7 @@ using encoded_message = std::shared_ptr<const std::string>;
 class served_process : public std::enable_shared_from_this<served_process> {
  public:
   /// The maximum number of messages, each with one piece of output, that wait for one listener.
-  static constexpr std::size_t most_pending = 2;
+  static constexpr std::size_t max_pending = 2;
 
   class listener {
    public:
@@ -34539,7 +34534,7 @@ class served_process : public std::enable_shared_from_this<served_process> {
     const ending at_end(*self);
     try {
       for (;;) {
-        const chunk piece = co_await self->running_.read();
+        const output_chunk piece = co_await self->running_.read();
         if (piece.end()) break;
         self->give(piece);
         while (self->is_full()) co_await self->room_.wait();
@@ -34547,11 +34542,11 @@ class served_process : public std::enable_shared_from_this<served_process> {
       const command_result result = co_await self->running_.wait();
       const bool never_ran = result.exit_code() < 0 && result.term_signal() == 0 && !result.reason().empty() &&
                              result.kind() != error_kind::timeout;
-      if (never_ran) self->give(chunk(output_stream::err, to_bytes(refusal_text(result))));
+      if (never_ran) self->give(output_chunk(output_stream::err, to_bytes(refusal_text(result))));
       self->end_ = std::make_shared<const std::string>(event_message("end", end_event(result)));
     } catch (const error& failure) {
       // The environment and the sandbox are gone: the listeners are disconnected.
-      if (failure.code() == errc::cancelled) throw;
+      if (failure.code() == exec_errc::cancelled) throw;
     }
   }
 
@@ -34564,7 +34559,7 @@ class served_process : public std::enable_shared_from_this<served_process> {
     try {
       co_await signal(self, SIGKILL);
     } catch (const error& failure) {
-      if (failure.code() == errc::cancelled) throw;  // otherwise it is gone with its environment
+      if (failure.code() == exec_errc::cancelled) throw;  // otherwise it is gone with its environment
     }
   }
 
@@ -34614,7 +34609,7 @@ class served_process : public std::enable_shared_from_this<served_process> {
     return text + "\n";
   }
 
-  void give(const chunk& piece) {
+  void give(const output_chunk& piece) {
     if (listeners_.empty()) return;
     std::string_view kind = piece.stream() == output_stream::err ? "stderr" : "stdout";
     if (has_terminal_) kind = "pty";
@@ -34629,7 +34624,7 @@ class served_process : public std::enable_shared_from_this<served_process> {
   }
   bool is_full() const noexcept {
     return std::any_of(listeners_.begin(), listeners_.end(),
-                       [](const listener* one) { return one->pending_.size() >= most_pending; });
+                       [](const listener* one) { return one->pending_.size() >= max_pending; });
   }
 
   process running_;
@@ -34665,7 +34660,7 @@ namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail {
 /// One thing that happened in a watched directory.
 class file_event {
  public:
-  file_event(const char* type, std::string name, const entry* now)
+  file_event(const char* type, std::string name, const directory_entry* now)
       : type_(type), name_(std::move(name)), has_entry_(now != nullptr) {
     if (now != nullptr) now_ = *now;
   }
@@ -34673,12 +34668,12 @@ class file_event {
   /// Relative to the watched directory.
   const std::string& name() const noexcept { return name_; }
   /// Returns the current entry; null if it was removed.
-  const entry* now() const noexcept { return has_entry_ ? &now_ : nullptr; }
+  const directory_entry* now() const noexcept { return has_entry_ ? &now_ : nullptr; }
 
  private:
   const char* type_;
   std::string name_;
-  entry now_;
+  directory_entry now_;
   bool has_entry_;
 };
 
@@ -34696,9 +34691,9 @@ class directory_watch {
 
   /// \param listed  what stands there, no deeper than is watched.
   /// \return        what has changed since the last call; nothing the first time.
-  std::vector<file_event> look(const std::vector<entry>& listed) {
-    std::map<std::string, entry, std::less<>> now;
-    for (const entry& one : listed) now.emplace(one.path(), one);
+  std::vector<file_event> look(const std::vector<directory_entry>& listed) {
+    std::map<std::string, directory_entry, std::less<>> now;
+    for (const directory_entry& one : listed) now.emplace(one.path(), one);
     std::vector<file_event> events;
     if (has_looked_) {
       for (const auto& [name, old] : known_)
@@ -34711,7 +34706,7 @@ class directory_watch {
   }
 
  private:
-  void compare(const std::string& name, const entry& one, std::vector<file_event>& events) const {
+  void compare(const std::string& name, const directory_entry& one, std::vector<file_event>& events) const {
     const auto old = known_.find(name);
     if (old == known_.end()) {
       events.emplace_back("EVENT_TYPE_CREATE", name, &one);
@@ -34729,7 +34724,7 @@ class directory_watch {
   bool is_recursive_;
   bool with_entries_;
   bool has_looked_ = false;
-  std::map<std::string, entry, std::less<>> known_;
+  std::map<std::string, directory_entry, std::less<>> known_;
 };
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail
@@ -34829,7 +34824,7 @@ class options {
     bool is_visible = !key.empty() && key.size() <= 512;
     for (const char c : key) is_visible = is_visible && c > ' ' && c < 0x7F;
     if (!is_visible)
-      throw error(errc::invalid_argument, "e2b_gateway: an API key is 1 to 512 visible ASCII characters");
+      throw error(exec_errc::invalid_argument, "e2b_gateway: an API key is 1 to 512 visible ASCII characters");
     api_keys_.push_back(std::move(key));
     return *this;
   }
@@ -34843,7 +34838,7 @@ class options {
       is_name = is_name &&
                 ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '.');
     if (!is_name || name.front() == '.' || name.back() == '.')
-      throw error(errc::invalid_argument, "e2b_gateway: the domain is a DNS name without a port");
+      throw error(exec_errc::invalid_argument, "e2b_gateway: the domain is a DNS name without a port");
     for (char& c : name) c = cofferdam::detail::lowered(c);
     domain_ = std::move(name);
     return *this;
@@ -34893,10 +34888,10 @@ class options {
   options& message(std::size_t most) { return at_least_one(message_, most); }
   /// Limits the time for the arrival of such a request, including the wait for memory: 408, or 503 if memory was
   /// missing. Default one minute; at least 10 ms.
-  options& message_time(std::chrono::milliseconds most) {
+  options& message_timeout(std::chrono::milliseconds most) {
     if (most < std::chrono::milliseconds(10) || most > std::chrono::hours(1))
-      throw error(errc::invalid_argument, "e2b_gateway: the message time is 10 ms to an hour");
-    message_time_ = most;
+      throw error(exec_errc::invalid_argument, "e2b_gateway: the message time is 10 ms to an hour");
+    message_timeout_ = most;
     return *this;
   }
   /// Limits the memory of all such requests of more than 16 KiB, in bytes; others wait. The requests of one key have a
@@ -34908,16 +34903,16 @@ class options {
     return *this;
   }
   /// Sets the maximum lifetime that a client may request, counted from now: 400. Default 24 h.
-  options& longest_life(std::chrono::seconds most) {
+  options& max_lifetime(std::chrono::seconds most) {
     if (most < std::chrono::seconds(1) || most > std::chrono::hours(24 * 365))
-      throw error(errc::invalid_argument, "e2b_gateway: the longest life is one second to a year");
-    longest_life_ = most;
+      throw error(exec_errc::invalid_argument, "e2b_gateway: the longest life is one second to a year");
+    max_lifetime_ = most;
     return *this;
   }
   /// Sets the interval for polling a watched directory. Default 250 ms; at least 10 ms.
   options& watch_interval(std::chrono::milliseconds time) {
     if (time < std::chrono::milliseconds(10) || time > std::chrono::hours(1))
-      throw error(errc::invalid_argument, "e2b_gateway: the watch interval is 10 ms to an hour");
+      throw error(exec_errc::invalid_argument, "e2b_gateway: the watch interval is 10 ms to an hour");
     watch_interval_ = time;
     return *this;
   }
@@ -34927,7 +34922,8 @@ class options {
   /// \param port  1 to 65535, but not 49983.
   options& port(std::uint16_t number, port_factory factory) {
     if (number == 0 || number == 49983 || !factory)
-      throw error(errc::invalid_argument, "e2b_gateway: a service needs a factory, and a port that is not 0 or 49983");
+      throw error(exec_errc::invalid_argument,
+                  "e2b_gateway: a service needs a factory, and a port that is not 0 or 49983");
     ports_[number] = std::move(factory);
     return *this;
   }
@@ -34952,24 +34948,24 @@ class options {
   std::size_t subscribers() const noexcept { return subscribers_; }
   std::size_t watchers() const noexcept { return watchers_; }
   std::size_t message() const noexcept { return message_; }
-  std::chrono::milliseconds message_time() const noexcept { return message_time_; }
+  std::chrono::milliseconds message_timeout() const noexcept { return message_timeout_; }
   std::size_t memory() const noexcept { return memory_ < message_ ? message_ : memory_; }
   std::uint64_t upload() const noexcept { return upload_; }
-  std::chrono::seconds longest_life() const noexcept { return longest_life_; }
+  std::chrono::seconds max_lifetime() const noexcept { return max_lifetime_; }
   std::chrono::milliseconds watch_interval() const noexcept { return watch_interval_; }
   const std::map<std::uint16_t, port_factory>& ports() const noexcept { return ports_; }
   const http_server_settings& server() const noexcept { return server_; }
 
  private:
   options& at_least_one(std::size_t& which, std::size_t most) {
-    if (most == 0) throw error(errc::invalid_argument, "e2b_gateway: a limit is at least 1");
+    if (most == 0) throw error(exec_errc::invalid_argument, "e2b_gateway: a limit is at least 1");
     which = most;
     return *this;
   }
   options& absolute(std::string& which, std::string path) {
     if (path.size() < 2 || path.front() != '/' || path.back() == '/' || path.find("//") != std::string::npos ||
         path.find("/.") != std::string::npos)
-      throw error(errc::invalid_argument,
+      throw error(exec_errc::invalid_argument,
                   "e2b_gateway: the home and the workspace are absolute paths in their shortest form: /home/user");
     which = std::move(path);
     return *this;
@@ -34977,8 +34973,8 @@ class options {
   static http_server_settings usual_server() {
     return http_server_settings()
         .connections(1024)
-        .write_time(std::chrono::minutes(10))
-        .idle_time(std::chrono::seconds(640));
+        .write_timeout(std::chrono::minutes(10))
+        .idle_timeout(std::chrono::seconds(640));
   }
 
   std::vector<std::string> api_keys_;
@@ -34993,10 +34989,10 @@ class options {
   std::size_t subscribers_ = 32;
   std::size_t watchers_ = 32;
   std::size_t message_ = std::size_t{4} * 1024 * 1024;
-  std::chrono::milliseconds message_time_{60'000};
+  std::chrono::milliseconds message_timeout_{60'000};
   std::size_t memory_ = std::size_t{64} * 1024 * 1024;
   std::uint64_t upload_ = std::uint64_t{4} * 1024 * 1024 * 1024;
-  std::chrono::seconds longest_life_{24 * 3600};
+  std::chrono::seconds max_lifetime_{24 * 3600};
   std::chrono::milliseconds watch_interval_{250};
   std::map<std::uint16_t, port_factory> ports_;
   http_server_settings server_ = usual_server();
@@ -35087,7 +35083,7 @@ class served_sandbox : public std::enable_shared_from_this<served_sandbox> {
   metadata_store& metadata() noexcept { return metadata_; }
   /// Makes an EntryInfo.
   /// \param path  the entry's, in the workspace.
-  boost::json::object describe(const entry& found, const std::string& path) const {
+  boost::json::object describe(const directory_entry& found, const std::string& path) const {
     boost::json::object object = paths_.describe(found, path);
     metadata_.describe(object, path);
     return object;
@@ -35204,7 +35200,8 @@ class served_sandbox : public std::enable_shared_from_this<served_sandbox> {
         asio::co_spawn(self->executor_, service->serve(call), cofferdam::detail::deferred),
         asio::co_spawn(self->executor_, ended(self), cofferdam::detail::deferred));
     const auto result = co_await served.async_wait(asio::experimental::wait_for_one(), asio::use_awaitable);
-    if (self->state_ == state::ended && !call.replied()) throw error(errc::environment_closed, "the sandbox has ended");
+    if (self->state_ == state::ended && !call.replied())
+      throw error(exec_errc::environment_closed, "the sandbox has ended");
     if (const std::exception_ptr& failure = std::get<1>(result)) std::rethrow_exception(failure);
     co_return true;
   }
@@ -35285,7 +35282,7 @@ class served_sandbox : public std::enable_shared_from_this<served_sandbox> {
 
   static awaitable<void> ended(std::shared_ptr<served_sandbox> self) {
     while (self->state_ != state::ended) co_await self->changed_.wait();
-    throw error(errc::environment_closed, "the sandbox has ended");
+    throw error(exec_errc::environment_closed, "the sandbox has ended");
   }
   static awaitable<void> pump(std::shared_ptr<served_sandbox> self, std::shared_ptr<served_process> one) {
     co_await served_process::pump(one);
@@ -35479,7 +35476,7 @@ class sandbox_registry : public std::enable_shared_from_this<sandbox_registry> {
       units = std::min(most, number_from<std::size_t>(*length).value_or(most));
     cofferdam::detail::request_body body;
     try {
-      co_await in_time(self->executor_, self->options_.message_time(),
+      co_await in_time(self->executor_, self->options_.message_timeout(),
                        cofferdam::detail::request_body::read(self->memory_, owner, units, call, body));
     } catch (const http_refusal&) {
       if (!body.is_waiting()) throw;
@@ -35524,7 +35521,7 @@ class sandbox_registry : public std::enable_shared_from_this<sandbox_registry> {
         try {
           is_paused = co_await served_sandbox::pause(sandbox);
         } catch (const error& failure) {
-          if (failure.code() == errc::cancelled) throw;
+          if (failure.code() == exec_errc::cancelled) throw;
         }
       }
       if (sandbox->now() == served_sandbox::state::ended) co_return;
@@ -35882,7 +35879,7 @@ class control_plane {
 
   std::chrono::seconds checked_life(std::int64_t seconds) const {
     if (seconds <= 0) throw http_refusal(400, "Timeout must be greater than 0");
-    const std::chrono::seconds most = core_->options().longest_life();
+    const std::chrono::seconds most = core_->options().max_lifetime();
     if (seconds > most.count())
       throw http_refusal(400, "Timeout cannot be greater than " + std::to_string(most.count() / 3600) + " hours");
     return std::chrono::seconds(seconds);
@@ -35996,7 +35993,7 @@ class control_plane {
       if (seconds < 0) throw http_refusal(400, "validation error: \"timeout\" must be an integer of at least 0");
       if (one->now() != served_sandbox::state::running)
         throw http_refusal(409, "Sandbox \"" + one->settings().id + "\" is not running");
-      const std::chrono::seconds longest = core_->options().longest_life();
+      const std::chrono::seconds longest = core_->options().max_lifetime();
       one->live(std::min(longest, std::chrono::seconds(std::min<std::int64_t>(seconds, longest.count()))));
       co_return http_reply(204);
     }
@@ -36085,7 +36082,7 @@ class single_file_source final : public file_source {
 class in_place_writer {
  public:
   /// \param environment, source  kept by the caller until the awaitable completes.
-  static awaitable<transfer> all(any_environment& environment, file_source& source) {
+  static awaitable<transfer_result> all(any_environment& environment, file_source& source) {
     return cofferdam::detail::put_each(
         source, [&environment, &source](const file_header& header) { return put_one(environment, source, header); });
   }
@@ -36108,12 +36105,12 @@ exec cat >&3)sh";
   static awaitable<transferred_file> put_one(any_environment& environment, file_source& source,
                                              const file_header& header) {
     const std::string path = header.destination();
-    std::optional<entry> found;
+    std::optional<directory_entry> found;
     try {
-      const entry one = co_await environment.files().stat(path);
+      const directory_entry one = co_await environment.files().stat(path);
       found = one;
     } catch (const error& failure) {
-      if (failure.code() != errc::not_found) throw;
+      if (failure.code() != exec_errc::not_found) throw;
     }
     const bool is_link = found && found->type() == file_type::symlink;
     if (found && (is_link || found->type() == file_type::regular) && environment.can_start()) {
@@ -36121,9 +36118,10 @@ exec cat >&3)sh";
       if (written) co_return std::move(*written);
     }
     if (is_link)
-      throw error(errc::permission_denied, "write " + cofferdam::detail::shown_path(path) +
-                                               ": it is a symbolic link, and what is behind this gateway has no shell "
-                                               "that would write to where it leads");
+      throw error(exec_errc::permission_denied,
+                  "write " + cofferdam::detail::shown_path(path) +
+                      ": it is a symbolic link, and what is behind this gateway has no shell "
+                      "that would write to where it leads");
     unsigned mode = header.mode();
     if (found) mode = found->mode();
     file_header whole(path, path, file_type::regular, header.size(), mode);
@@ -36133,7 +36131,7 @@ exec cat >&3)sh";
 
   static awaitable<transferred_file> put_whole(any_environment& environment, file_source& source, file_header header) {
     single_file_source one(source, std::move(header));
-    transfer report = co_await environment.files().put_files(one);
+    transfer_result report = co_await environment.files().put_files(one);
     if (!report.ok()) throw error(report.failed().front().reason());
     co_return report.files().front();
   }
@@ -36146,7 +36144,7 @@ exec cat >&3)sh";
     process running = co_await environment.start(std::move(writer));
     bool is_open = false;
     for (;;) {
-      const chunk piece = co_await running.read();
+      const output_chunk piece = co_await running.read();
       if (piece.data().empty()) break;
       is_open = piece.stream() == output_stream::out && as_text(piece.data()).starts_with("go");
       if (is_open) break;
@@ -36170,7 +36168,7 @@ exec cat >&3)sh";
       try {
         co_await running.write_input(view);
       } catch (const error& failure) {
-        if (failure.code() != errc::io_error) throw;
+        if (failure.code() != exec_errc::io_error) throw;
         break;
       }
     }
@@ -36182,13 +36180,13 @@ exec cat >&3)sh";
     const std::string what = "write " + cofferdam::detail::shown_path(path) + ": ";
     const std::string told = one_line(result.err().text());
     if (result.exit_code() == is_outside)
-      return {errc::outside_workspace, what + "it is a link that leads out of the home"};
-    if (result.exit_code() == is_no_file) return {errc::not_a_file, what + "no regular file"};
+      return {exec_errc::outside_workspace, what + "it is a link that leads out of the home"};
+    if (result.exit_code() == is_no_file) return {exec_errc::not_a_file, what + "no regular file"};
     if (told.find("No space left") != std::string::npos || told.find("quota exceeded") != std::string::npos)
-      return {errc::io_error, what + told, std::make_error_code(std::errc::no_space_on_device)};
+      return {exec_errc::io_error, what + told, std::make_error_code(std::errc::no_space_on_device)};
     if (result.exit_code() == is_denied || told.find("ermission denied") != std::string::npos)
-      return {errc::permission_denied, what + "permission denied"};
-    return {errc::io_error, what + (told.empty() ? result.reason() : told)};
+      return {exec_errc::permission_denied, what + "permission denied"};
+    return {exec_errc::io_error, what + (told.empty() ? result.reason() : told)};
   }
 };
 
@@ -36267,7 +36265,7 @@ class huffman_code {
   /// \param size  number of available bits.
   /// \param taken  receives the length of the code.
   int decode(std::uint64_t bits, unsigned size, unsigned& taken) const noexcept {
-    const entry quick = table_[bits & (table_size - 1)];
+    const directory_entry quick = table_[bits & (table_size - 1)];
     if (quick.length != 0 && quick.length <= size) {
       taken = quick.length;
       return quick.symbol;
@@ -36294,13 +36292,13 @@ class huffman_code {
  private:
   static constexpr unsigned table_bits = 9;
   static constexpr std::size_t table_size = std::size_t{1} << table_bits;
-  struct entry {
+  struct directory_entry {
     std::uint16_t symbol = 0;
     std::uint8_t length = 0;  // 0: longer than the codes in the table
   };
 
   void fill_table() noexcept {
-    table_.fill(entry());
+    table_.fill(directory_entry());
     unsigned code = 0;
     std::size_t index = 0;
     for (unsigned length = 1; length <= table_bits; ++length, code <<= 1U) {
@@ -36308,14 +36306,14 @@ class huffman_code {
         std::size_t reversed = 0;  // codes arrive with their first bit lowest
         for (unsigned bit = 0; bit < length; ++bit) reversed |= std::size_t{(code >> bit) & 1U} << (length - 1 - bit);
         for (std::size_t at = reversed; at < table_size; at += std::size_t{1} << length)
-          table_[at] = entry{symbols_[index], static_cast<std::uint8_t>(length)};
+          table_[at] = directory_entry{symbols_[index], static_cast<std::uint8_t>(length)};
       }
     }
   }
 
   std::array<std::uint16_t, longest + 1> counts_{};
   std::array<std::uint16_t, 288> symbols_{};
-  std::array<entry, table_size> table_{};
+  std::array<directory_entry, table_size> table_{};
 };
 
 }  // namespace detail
@@ -36394,7 +36392,7 @@ class gzip_decoder {
   static constexpr unsigned flag_comment = 16;
 
   [[noreturn]] static void refuse(const char* why) {
-    throw error(errc::io_error, std::string("gzip: ") + why, net_errc::malformed);
+    throw error(exec_errc::io_error, std::string("gzip: ") + why, net_errc::malformed);
   }
 
   // ---- bits, lowest first ----
@@ -36418,7 +36416,7 @@ class gzip_decoder {
   bool is_piece_full() const noexcept { return written_ - flushed_ >= history_size || written_ % window_size == 0; }
   void write(std::byte one) {
     if (total_ == most_)
-      throw error(errc::too_large, "gzip: the content is longer than " + std::to_string(most_) + " bytes");
+      throw error(exec_errc::too_large, "gzip: the content is longer than " + std::to_string(most_) + " bytes");
     ++total_;
     window_[written_++ % window_size] = one;
   }
@@ -36748,7 +36746,7 @@ class multipart_reader {
     part_end,
     end,
   };
-  static constexpr std::size_t longest_head = 16 * 1024;
+  static constexpr std::size_t max_head = 16 * 1024;
 
   /// \param boundary  1 to 70 characters.
   explicit multipart_reader(std::string boundary) : delimiter_("\r\n--" + std::move(boundary)) {}
@@ -36814,7 +36812,7 @@ class multipart_reader {
   enum class state { preamble, after_delimiter, head, content, end };
 
   static error malformed(const std::string& what) {
-    return {errc::io_error, "multipart/form-data: " + what, net_errc::malformed};
+    return {exec_errc::io_error, "multipart/form-data: " + what, net_errc::malformed};
   }
 
   /// Finds the first delimiter, at the beginning or after a line end.
@@ -36828,7 +36826,7 @@ class multipart_reader {
     }
     const std::size_t found = input_.find(delimiter_);
     if (found == std::string::npos) {
-      if (input_.size() > longest_head) throw malformed("it does not begin with its boundary");
+      if (input_.size() > max_head) throw malformed("it does not begin with its boundary");
       return event::more;
     }
     input_.erase(0, found + delimiter_.size());
@@ -36857,8 +36855,8 @@ class multipart_reader {
 
   event next_head() {
     const std::size_t end = input_.find("\r\n\r\n");
-    if (end == std::string::npos || end > longest_head) {
-      if (input_.size() > longest_head) throw malformed("a part's head is longer than 16 KiB");
+    if (end == std::string::npos || end > max_head) {
+      if (input_.size() > max_head) throw malformed("a part's head is longer than 16 KiB");
       return event::more;
     }
     name_.clear();
@@ -36965,7 +36963,7 @@ class upload_source : public file_source {
     try {
       if (gzip_->next() == gzip_decoder::event::output) return gzip_->output();
     } catch (const error& wrong) {
-      if (wrong.code() != errc::too_large) refuse_gzip(wrong.what());
+      if (wrong.code() != exec_errc::too_large) refuse_gzip(wrong.what());
       failure_ = std::make_exception_ptr(http_refusal(413, wrong.what()));
       throw;
     }
@@ -36973,7 +36971,7 @@ class upload_source : public file_source {
   }
   [[noreturn]] void refuse_gzip(const char* why) {
     failure_ = std::make_exception_ptr(http_refusal(400, why));
-    throw error(errc::io_error, why, net_errc::malformed);
+    throw error(exec_errc::io_error, why, net_errc::malformed);
   }
 
   http_call& call_;
@@ -37065,7 +37063,8 @@ class form_upload final : public upload_source {
       const std::string_view piece = co_await more();
       if (piece.empty()) {
         fail(std::make_exception_ptr(http_refusal(400, "multipart: NextPart: EOF")));
-        throw error(errc::io_error, "multipart/form-data: the body ends before its last boundary", net_errc::truncated);
+        throw error(exec_errc::io_error, "multipart/form-data: the body ends before its last boundary",
+                    net_errc::truncated);
       }
       reader_.feed(piece);
     }
@@ -37083,8 +37082,8 @@ class form_upload final : public upload_source {
     if (!seen_.insert(target).second)
       throw http_refusal(400, "you cannot upload multiple files to the same path '" + paths_.outside(target) +
                                   "' in one upload request");
-    constexpr std::size_t most_files = 10'000;
-    if (seen_.size() > most_files) throw http_refusal(400, "one form holds at most 10000 files");
+    constexpr std::size_t max_files = 10'000;
+    if (seen_.size() > max_files) throw http_refusal(400, "one form holds at most 10000 files");
     return {target, target, file_type::regular, 0, 0644};
   }
 
@@ -37186,12 +37185,12 @@ class files_endpoint {
   /// Converts a failure of the environment to a refusal.
   http_refusal refusal(const error& failure, std::string_view path) const {
     const std::string name = "'" + one_line(sandbox_->paths().outside(path)) + "'";
-    if (failure.code() == errc::not_found) return {404, "path " + name + " does not exist"};
-    if (failure.code() == errc::not_a_file) return {400, "path is a directory: " + name};
-    if (failure.code() == errc::outside_workspace || failure.code() == errc::permission_denied)
+    if (failure.code() == exec_errc::not_found) return {404, "path " + name + " does not exist"};
+    if (failure.code() == exec_errc::not_a_file) return {400, "path is a directory: " + name};
+    if (failure.code() == exec_errc::outside_workspace || failure.code() == exec_errc::permission_denied)
       return {403, failure.what()};
-    if (failure.code() == errc::invalid_argument) return {400, failure.what()};
-    if (failure.code() == errc::too_large) return {413, failure.what()};
+    if (failure.code() == exec_errc::invalid_argument) return {400, failure.what()};
+    if (failure.code() == exec_errc::too_large) return {413, failure.what()};
     if (failure.cause() == std::errc::no_space_on_device) return {507, "not enough disk space available"};
     return {500, failure.what()};
   }
@@ -37222,7 +37221,7 @@ class files_endpoint {
   awaitable<void> check_file(std::string path) {
     std::optional<http_refusal> wrong;
     try {
-      const entry found = co_await sandbox_->environment().files().stat(path);
+      const directory_entry found = co_await sandbox_->environment().files().stat(path);
       if (found.is_directory())
         wrong = http_refusal(400, "path '" + one_line(sandbox_->paths().outside(path)) + "' is a directory");
       if (found.type() == file_type::other)
@@ -37262,7 +37261,7 @@ class files_endpoint {
       co_await call_.write(view);
     }
     // The file became shorter after the head was sent, so the reply is aborted.
-    if (left != 0) throw error(errc::io_error, "download: the file has become shorter meanwhile");
+    if (left != 0) throw error(exec_errc::io_error, "download: the file has become shorter meanwhile");
   }
 
   awaitable<void> upload() {
@@ -37293,7 +37292,7 @@ class files_endpoint {
     }
     call_.body_limit(core_->options().upload());
     if (is_gzip) source->decode_gzip(core_->options().upload());
-    transfer report;
+    transfer_result report;
     std::exception_ptr failure;
     try {
       report = co_await in_place_writer::all(sandbox_->environment(), *source);
@@ -37493,7 +37492,7 @@ class rpc_call {
     try {
       return reader.next(rest);
     } catch (const error& broken) {
-      if (broken.code() == errc::too_large) throw rpc_failure(connect_code::resource_exhausted, broken.what());
+      if (broken.code() == exec_errc::too_large) throw rpc_failure(connect_code::resource_exhausted, broken.what());
       throw rpc_failure(connect_code::invalid_argument, std::string("protocol error: ") + broken.what());
     }
   }
@@ -37638,26 +37637,26 @@ class filesystem_service {
  private:
   file_system files() { return sandbox_.environment().files(); }
 
-  static constexpr std::size_t most_listed = 20'000;
-  static constexpr std::size_t most_listed_bytes = std::size_t{16} * 1024 * 1024;
-  static constexpr std::size_t most_watched = 10'000;
+  static constexpr std::size_t max_listed = 20'000;
+  static constexpr std::size_t max_listed_bytes = std::size_t{16} * 1024 * 1024;
+  static constexpr std::size_t max_watched = 10'000;
 
   message_fields fields() const noexcept { return message_fields(rpc_.message()); }
   std::string text_of(std::string_view name) const { return fields().text(name).value_or(std::string()); }
   std::string inside(std::string_view path) const { return sandbox_.paths().inside(path); }
 
   /// Returns the entry; no value if there is none.
-  awaitable<std::optional<entry>> look(std::string path) {
-    std::optional<entry> found;
+  awaitable<std::optional<directory_entry>> look(std::string path) {
+    std::optional<directory_entry> found;
     try {
-      const entry one = co_await files().stat(std::move(path));
+      const directory_entry one = co_await files().stat(std::move(path));
       found = one;
     } catch (const error& failure) {
-      if (failure.code() != errc::not_found && failure.code() != errc::not_a_directory) throw;
+      if (failure.code() != exec_errc::not_found && failure.code() != exec_errc::not_a_directory) throw;
     }
     co_return found;
   }
-  boost::json::object entry_answer(const entry& found, const std::string& path) const {
+  boost::json::object entry_answer(const directory_entry& found, const std::string& path) const {
     boost::json::object answer;
     answer["entry"] = sandbox_.describe(found, path);
     return answer;
@@ -37666,7 +37665,7 @@ class filesystem_service {
   awaitable<boost::json::object> stat() {
     const std::string given = text_of("path");
     const std::string path = inside(given);
-    const std::optional<entry> found = co_await look(path);
+    const std::optional<directory_entry> found = co_await look(path);
     if (!found) sandbox_.metadata().removed(path);
     if (!found)
       throw rpc_failure(connect_code::not_found, "file not found: lstat " + shown(sandbox_.paths().outside(path)) +
@@ -37678,14 +37677,14 @@ class filesystem_service {
     const std::string path = inside(text_of("path"));
     const std::uint32_t asked = fields().number("depth").value_or(1);
     const std::uint32_t depth = asked == 0 ? 1 : asked;
-    const std::optional<entry> found = co_await look(path);
+    const std::optional<directory_entry> found = co_await look(path);
     check_directory(found, path, "path not found: path ", "path is not a directory: ");
     co_await rpc_.take_listing();
-    const list_options options = list_options().depth(depth).entries(most_listed);
-    const std::vector<entry> all = co_await listed(
-        path, options, "more than " + std::to_string(most_listed) + " entries; list a directory below, or less deep");
+    const list_options options = list_options().depth(depth).entries(max_listed);
+    const std::vector<directory_entry> all = co_await listed(
+        path, options, "more than " + std::to_string(max_listed) + " entries; list a directory below, or less deep");
     boost::json::array entries;
-    for (const entry& one : all)
+    for (const directory_entry& one : all)
       entries.push_back(sandbox_.describe(one, cofferdam::detail::joined_path(path, one.path())));
     boost::json::object answer;
     if (!entries.empty()) answer["entries"] = std::move(entries);
@@ -37694,7 +37693,7 @@ class filesystem_service {
 
   awaitable<boost::json::object> make_directory() {
     const std::string path = inside(text_of("path"));
-    std::optional<entry> found = co_await look(path);
+    std::optional<directory_entry> found = co_await look(path);
     if (found && found->is_directory())
       throw rpc_failure(connect_code::already_exists,
                         "directory already exists: " + shown(sandbox_.paths().outside(path)));
@@ -37703,7 +37702,7 @@ class filesystem_service {
                         "path already exists but it is not a directory: " + shown(sandbox_.paths().outside(path)));
     co_await files().make_directory(path);
     found = co_await look(path);
-    if (!found) throw error(errc::not_found, "make directory: it has gone again");
+    if (!found) throw error(exec_errc::not_found, "make directory: it has gone again");
     co_return entry_answer(*found, path);
   }
 
@@ -37712,7 +37711,7 @@ class filesystem_service {
     const std::string to = inside(text_of("destination"));
     if (from == "." || to == ".")
       throw rpc_failure(connect_code::invalid_argument, "the home itself cannot be moved, or be replaced");
-    std::optional<entry> found = co_await look(from);
+    std::optional<directory_entry> found = co_await look(from);
     if (!found)
       throw rpc_failure(connect_code::not_found,
                         "source file not found: rename " + shown(sandbox_.paths().outside(from)) + " " +
@@ -37722,7 +37721,7 @@ class filesystem_service {
     co_await files().rename(from, to);
     sandbox_.metadata().moved(from, to);
     found = co_await look(to);
-    if (!found) throw error(errc::not_found, "move: it has gone again");
+    if (!found) throw error(exec_errc::not_found, "move: it has gone again");
     co_return entry_answer(*found, to);
   }
 
@@ -37732,7 +37731,7 @@ class filesystem_service {
     try {
       co_await files().remove(path);
     } catch (const error& failure) {
-      if (failure.code() != errc::not_found && failure.code() != errc::not_a_directory) throw;
+      if (failure.code() != exec_errc::not_found && failure.code() != exec_errc::not_a_directory) throw;
     }
     sandbox_.metadata().removed(path);
   }
@@ -37755,7 +37754,7 @@ class filesystem_service {
 
   awaitable<std::shared_ptr<directory_watch>> begin_watch() {
     const std::string path = inside(text_of("path"));
-    const std::optional<entry> found = co_await look(path);
+    const std::optional<directory_entry> found = co_await look(path);
     check_directory(found, path, "path ", "path is not a directory: ");
     const bool is_recursive = fields().boolean("recursive").value_or(false);
     const bool with_entries =
@@ -37764,28 +37763,28 @@ class filesystem_service {
     rpc_.forget();
     co_await sandbox_.looks().acquire(1, "watch");
     const cofferdam::detail::held_permits turn(sandbox_.looks(), 1);
-    const std::vector<entry> all = co_await watched(*made);
+    const std::vector<directory_entry> all = co_await watched(*made);
     made->look(all);
     co_return made;
   }
 
-  awaitable<std::vector<entry>> watched(const directory_watch& watch) {
-    list_options options = list_options().entries(most_watched);
+  awaitable<std::vector<directory_entry>> watched(const directory_watch& watch) {
+    list_options options = list_options().entries(max_watched);
     if (!watch.is_recursive()) options.depth(1);
     std::string sentence =
-        "there are more than " + std::to_string(most_watched) + " entries below the directory, too many to watch";
+        "there are more than " + std::to_string(max_watched) + " entries below the directory, too many to watch";
     return listed(watch.path(), options, std::move(sentence));
   }
 
   /// \param sentence  the error message if there are more entries.
-  awaitable<std::vector<entry>> listed(std::string path, list_options options, std::string sentence) {
-    options.path_bytes(most_listed_bytes);
+  awaitable<std::vector<directory_entry>> listed(std::string path, list_options options, std::string sentence) {
+    options.path_bytes(max_listed_bytes);
     bool is_too_much = false;
-    std::vector<entry> all;
+    std::vector<directory_entry> all;
     try {
       all = co_await files().list(path, options);
     } catch (const error& failure) {
-      if (failure.code() != errc::too_large) throw;
+      if (failure.code() != exec_errc::too_large) throw;
       is_too_much = true;
     }
     if (is_too_much) throw rpc_failure(connect_code::resource_exhausted, sentence);
@@ -37805,11 +37804,11 @@ class filesystem_service {
   awaitable<std::vector<file_event>> changes(std::shared_ptr<directory_watch> watch) {
     co_await sandbox_.looks().acquire(1, "watch");
     const cofferdam::detail::held_permits turn(sandbox_.looks(), 1);
-    std::vector<entry> all;
+    std::vector<directory_entry> all;
     try {
       all = co_await watched(*watch);
     } catch (const error& failure) {
-      if (failure.code() != errc::not_found && failure.code() != errc::not_a_directory) throw;
+      if (failure.code() != exec_errc::not_found && failure.code() != exec_errc::not_a_directory) throw;
     }
     co_return watch->look(all);
   }
@@ -37829,7 +37828,7 @@ class filesystem_service {
       std::error_code woken;
       co_await timer.async_wait(asio::redirect_error(asio::use_awaitable, woken));
       if (sandbox_.now() == served_sandbox::state::ended)
-        throw error(errc::environment_closed, "the sandbox has ended");
+        throw error(exec_errc::environment_closed, "the sandbox has ended");
       if (rpc_.due() && steady_clock::now() >= *rpc_.due()) {
         co_await rpc_.end_stream(connect_code::deadline_exceeded, "context deadline exceeded");
         co_return;
@@ -37884,7 +37883,7 @@ class filesystem_service {
     append_repaired_utf8(text, path);
     return text;
   }
-  void check_directory(const std::optional<entry>& found, std::string_view path, std::string_view missing,
+  void check_directory(const std::optional<directory_entry>& found, std::string_view path, std::string_view missing,
                        std::string_view no_directory) const {
     const std::string name = shown(sandbox_.paths().outside(path));
     if (!found)
@@ -37976,7 +37975,7 @@ class process_service {
 
  private:
   /// Maximum size in bytes. A tag stays in memory as long as the process runs, and every list repeats it.
-  static constexpr std::size_t most_tag = 1024;
+  static constexpr std::size_t max_tag = 1024;
 
   static rpc_failure not_found(std::uint32_t pid) {
     return {connect_code::not_found, "process with pid " + std::to_string(pid) + " not found"};
@@ -37994,7 +37993,7 @@ class process_service {
         std::shared_ptr<served_process> found = sandbox_.find_process(*tag);
         if (!found)
           throw rpc_failure(connect_code::not_found,
-                            "process with tag " + one_line(tag->substr(0, most_tag)) + " not found");
+                            "process with tag " + one_line(tag->substr(0, max_tag)) + " not found");
         return found;
       }
     }
@@ -38070,7 +38069,7 @@ class process_service {
     try {
       co_await served_process::write(one, std::move(*data));
     } catch (const error& failure) {
-      if (failure.code() != errc::io_error && failure.code() != errc::unsupported) throw;
+      if (failure.code() != exec_errc::io_error && failure.code() != exec_errc::unsupported) throw;
       failed = failure.what();
     }
     if (failed) throw rpc_failure(connect_code::internal, "error writing to stdin: " + *failed);
@@ -38130,11 +38129,11 @@ class process_service {
   awaitable<void> find_directory(std::string given, std::string inside) {
     bool is_directory = false;
     try {
-      const entry found = co_await sandbox_.environment().files().stat(inside);
+      const directory_entry found = co_await sandbox_.environment().files().stat(inside);
       // The environment must check the link's target.
       is_directory = found.is_directory() || found.type() == file_type::symlink;
     } catch (const error& failure) {
-      if (failure.code() != errc::not_found && failure.code() != errc::not_a_directory) throw;
+      if (failure.code() != exec_errc::not_found && failure.code() != exec_errc::not_a_directory) throw;
     }
     if (!is_directory)
       throw rpc_failure(connect_code::invalid_argument, "cwd '" + one_line(given) + "' does not exist");
@@ -38161,7 +38160,7 @@ class process_service {
         process running = co_await sandbox_.environment().start(std::move(keeping));
         co_return running;
       } catch (const error& failure) {
-        if (failure.code() != errc::unsupported) throw;
+        if (failure.code() != exec_errc::unsupported) throw;
         sandbox_.keeps_background = false;
       }
     }
@@ -38182,9 +38181,8 @@ class process_service {
                                                               std::to_string(sandbox_.processes().size()) +
                                                               " processes, as many as this gateway allows");
     std::string tag = fields.text("tag").value_or(std::string());
-    if (tag.size() > most_tag)
-      throw rpc_failure(connect_code::invalid_argument,
-                        "the tag is longer than " + std::to_string(most_tag) + " bytes");
+    if (tag.size() > max_tag)
+      throw rpc_failure(connect_code::invalid_argument, "the tag is longer than " + std::to_string(max_tag) + " bytes");
     const starting place(sandbox_);
     command made = make_command(fields, config_fields);
     const std::string directory = config_fields.text("cwd").value_or(std::string());
@@ -38199,7 +38197,7 @@ class process_service {
     rpc_.forget();
     process running = co_await run(std::move(made));
     if (sandbox_.now() == served_sandbox::state::ended)
-      throw error(errc::environment_closed, "start: the sandbox has ended");
+      throw error(exec_errc::environment_closed, "start: the sandbox has ended");
     const auto one = std::make_shared<served_process>(sandbox_.executor(), std::move(running), sandbox_.next_pid(),
                                                       std::move(shown), std::move(tag), has_terminal, has_input);
     served_process::listener mine(one, sandbox_.executor());
@@ -38262,7 +38260,7 @@ class process_service {
         ping = steady_clock::now() + rpc_.keepalive();
       }
     }
-    if (!one.end()) throw error(errc::environment_closed, "the sandbox has ended");
+    if (!one.end()) throw error(exec_errc::environment_closed, "the sandbox has ended");
     if (one.timed_out() && steady_clock::now() >= due) {
       co_await rpc_.end_stream(connect_code::deadline_exceeded, "context deadline exceeded");
     } else {
@@ -38356,10 +38354,10 @@ class dispatcher {
   /// answers.
   static std::optional<http_reply> api_reply(const error& failure) {
     if (is_connection_failure(failure)) return std::nullopt;
-    if (failure.code() == errc::too_large) return error_reply(413, failure.what());
-    if (failure.code() == errc::invalid_argument) return error_reply(400, failure.what());
+    if (failure.code() == exec_errc::too_large) return error_reply(413, failure.what());
+    if (failure.code() == exec_errc::invalid_argument) return error_reply(400, failure.what());
     if (cofferdam::detail::is_environment_gone(failure)) return error_reply(404, "The sandbox has ended");
-    if (failure.code() == errc::unsupported) return error_reply(501, failure.what());
+    if (failure.code() == exec_errc::unsupported) return error_reply(501, failure.what());
     // The reason is reported to the operator of the gateway, not to the client.
     return error_reply(500, "The sandbox could not be created, or changed");
   }
@@ -38430,7 +38428,7 @@ class dispatcher {
       try {
         is_served = co_await served_sandbox::serve(one, port, call);
       } catch (const error& failure) {
-        if (failure.code() != errc::environment_closed || call.replied()) throw;
+        if (failure.code() != exec_errc::environment_closed || call.replied()) throw;
         is_lost = true;
       }
       if (is_lost) {
@@ -38520,11 +38518,11 @@ class dispatcher {
       if (call.replied() || is_connection_failure(failure)) throw;
       if (cofferdam::detail::is_environment_gone(failure)) {
         reply = not_found_reply(id);
-      } else if (failure.code() == errc::too_large) {
+      } else if (failure.code() == exec_errc::too_large) {
         reply = error_reply(413, failure.what());
-      } else if (failure.code() == errc::outside_workspace) {
+      } else if (failure.code() == exec_errc::outside_workspace) {
         reply = error_reply(403, failure.what());
-      } else if (failure.code() == errc::invalid_argument) {
+      } else if (failure.code() == exec_errc::invalid_argument) {
         reply = error_reply(400, failure.what());
       } else {
         throw;
@@ -38689,11 +38687,11 @@ class server {
   ///                    error{errc::cancelled}.
   awaitable<void> serve(listener where) {
     if (core_->options().api_keys().empty() && !where.is_loopback())
-      throw error(errc::invalid_argument,
+      throw error(exec_errc::invalid_argument,
                   "e2b_gateway: " + where.name() +
                       " can be reached from elsewhere, and there is no API key: say e2b_gateway::options::api_key, or "
                       "listen on 127.0.0.1");
-    if (server_) throw error(errc::invalid_argument, "e2b_gateway: it serves already, or has served");
+    if (server_) throw error(exec_errc::invalid_argument, "e2b_gateway: it serves already, or has served");
     http_server_settings settings = core_->options().server();
     settings.allowed_hosts({"*"});  // the router checks host names
     server_ = std::make_shared<http_server>(
@@ -38703,10 +38701,10 @@ class server {
     return serve_on(server_, core_);
   }
 
-  /// Ends `serve`: accepts no more requests, lets running ones finish within the server's `stop_time`, then cancels
+  /// Ends `serve`: accepts no more requests, lets running ones finish within the server's `stop_timeout`, then cancels
   /// them.
   awaitable<void> stop() {
-    if (!server_) throw error(errc::invalid_argument, "e2b_gateway: it does not serve yet");
+    if (!server_) throw error(exec_errc::invalid_argument, "e2b_gateway: it does not serve yet");
     return server_->stop();
   }
 
@@ -38864,12 +38862,12 @@ class interpreter_output {
     return said;
   }
   /// Returns the kept output that was not sent before.
-  std::string finish(const captured& all) {
+  std::string finish(const captured_output& all) {
     const bytes_view head(all.head());
     held_ += as_text(head.subspan(told_ < head.size() ? told_ : head.size()));
     if (all.cut() == 0) return line(held_);
     std::string text(without_cut_end(held_));
-    text += captured::cut_marker(all.cut(), all.total());
+    text += captured_output::cut_marker(all.cut(), all.total());
     text += without_cut_start(as_text(all.tail()));
     return line(text);
   }
@@ -38979,7 +38977,7 @@ class interpreter_settings {
   std::size_t request = std::size_t{4} * 1024 * 1024;
   std::size_t output = std::size_t{4} * 1024 * 1024;
   std::size_t results = std::size_t{16} * 1024 * 1024;
-  std::chrono::milliseconds request_time{60'000};
+  std::chrono::milliseconds request_timeout{60'000};
   std::chrono::milliseconds keepalive{5000};
   std::shared_ptr<interpreter_memory> memory = std::make_shared<interpreter_memory>(std::size_t{256} * 1024 * 1024);
 };
@@ -39157,11 +39155,11 @@ class interpreter_service final : public e2b_gateway::port_service {
       reply = json_reply(422, failure.detail());
     } catch (const error& failure) {
       if (call.replied() || is_connection_failure(failure)) throw;
-      if (failure.code() == errc::unsupported) {
+      if (failure.code() == exec_errc::unsupported) {
         reply = text_reply(501, failure.what());
-      } else if (failure.code() == errc::outside_workspace || failure.code() == errc::invalid_argument) {
+      } else if (failure.code() == exec_errc::outside_workspace || failure.code() == exec_errc::invalid_argument) {
         reply = text_reply(400, failure.what());
-      } else if (failure.code() == errc::provider_failed) {
+      } else if (failure.code() == exec_errc::provider_failed) {
         reply = text_reply(500, printable(failure.what()));
       } else {
         throw;
@@ -39176,7 +39174,7 @@ class interpreter_service final : public e2b_gateway::port_service {
   }
 
  private:
-  using runner = runner_of<python_provider<borrowed<any_environment>>>;
+  using runner = runner_of<python_provider<environment_ref<any_environment>>>;
   using context_pointer = std::shared_ptr<interpreter_context>;
   using run_pointer = std::shared_ptr<interpreter_run>;
 
@@ -39265,7 +39263,7 @@ class interpreter_service final : public e2b_gateway::port_service {
   /// \param share  has counted the body's size afterwards.
   awaitable<boost::json::object> read(http_call& call, interpreter_share& share) {
     bytes body;
-    co_await in_time(executor_, settings_->request_time, read_body(call, share, body));
+    co_await in_time(executor_, settings_->request_timeout, read_body(call, share, body));
     std::error_code broken;
     boost::json::value value = cofferdam::detail::parse_untrusted_json(as_text(body), broken);
     if (broken) throw schema_failure("", "JSON decode error");
@@ -39395,7 +39393,7 @@ class interpreter_service final : public e2b_gateway::port_service {
     options = std::move(options).variable("E2B_SANDBOX", "true").variable("E2B_SANDBOX_ID", facts_.id());
     options = std::move(options).variable("E2B_TEMPLATE_ID", facts_.template_name());
     for (const auto& [name, value] : facts_.variables()) options = std::move(options).variable(name, value);
-    const auto recipe = borrowed<any_environment>(environment_) | options;
+    const auto recipe = environment_ref<any_environment>(environment_) | options;
     runner opened = co_await recipe.open();
     runner_.emplace(std::move(opened));
   }
@@ -39598,8 +39596,8 @@ class code_interpreter {
   /// Sets the maximum size of one request in bytes: 413. Default 4 MiB.
   code_interpreter& request(std::size_t most) { return limit(&detail::interpreter_settings::request, most); }
   /// Limits the time for the arrival of a request: 408. Default one minute; at least 10 ms.
-  code_interpreter& request_time(std::chrono::milliseconds most) {
-    return time(&detail::interpreter_settings::request_time, "the request time", most);
+  code_interpreter& request_timeout(std::chrono::milliseconds most) {
+    return time(&detail::interpreter_settings::request_timeout, "the request time", most);
   }
   /// Sets the maximum bytes that are sent of each output of an execution; of more, the first and last half. Default 4
   /// MiB.
@@ -39632,7 +39630,7 @@ class code_interpreter {
     return *this;
   }
   code_interpreter& limit(std::size_t detail::interpreter_settings::*which, std::size_t most) {
-    if (most == 0) throw error(errc::invalid_argument, "code_interpreter: a limit is at least 1");
+    if (most == 0) throw error(exec_errc::invalid_argument, "code_interpreter: a limit is at least 1");
     auto changed = copy();
     (*changed).*which = most;
     return with(std::move(changed));
@@ -39640,7 +39638,7 @@ class code_interpreter {
   code_interpreter& time(std::chrono::milliseconds detail::interpreter_settings::*which, const char* name,
                          std::chrono::milliseconds most) {
     if (most < std::chrono::milliseconds(10) || most > std::chrono::hours(1))
-      throw error(errc::invalid_argument, "code_interpreter: " + std::string(name) + " is 10 ms to an hour");
+      throw error(exec_errc::invalid_argument, "code_interpreter: " + std::string(name) + " is 10 ms to an hour");
     auto changed = copy();
     (*changed).*which = most;
     return with(std::move(changed));
@@ -39692,7 +39690,7 @@ inline std::string_view role_name(chat_role role) {
 }
 
 inline error broken_history(const std::string& why) {
-  return error(errc::invalid_argument, "this is no saved conversation: " + why);
+  return error(exec_errc::invalid_argument, "this is no saved conversation: " + why);
 }
 
 }  // namespace detail
@@ -40126,7 +40124,7 @@ inline rpc_input read_rpc(std::string_view text, const rpc_limits& limits) {
     std::string why = "Parse error";
     if (failure == make_error_code(boost::json::error::too_deep)) why += ": nested too deeply";
     if (failure == make_error_code(boost::json::error::object_too_large))
-      why += ": an object has more than " + std::to_string(cofferdam::detail::most_members) + " members";
+      why += ": an object has more than " + std::to_string(cofferdam::detail::max_members) + " members";
     made.faults.emplace_back(rpc_fault(parse_error, why), nullptr);
     return made;
   }
@@ -40361,7 +40359,7 @@ class asked_table {
     std::string why = "no reason";
     if (const boost::json::object* const failure = object_at(*mine->whole, "error"))
       why = std::string(if_text_at(*failure, "message").value_or(why));
-    throw error(errc::io_error, "the client refused " + method + ": \"" + why.substr(0, 500) + "\"");
+    throw error(exec_errc::io_error, "the client refused " + method + ": \"" + why.substr(0, 500) + "\"");
   }
 
  private:
@@ -40726,7 +40724,7 @@ class tool_definition {
                       c == '.' || c == '-');
     if (!good)
       throw error(
-          errc::invalid_argument,
+          exec_errc::invalid_argument,
           "mcp: a tool's name has 1 to 128 letters, digits, dots, dashes and underscores, not \"" + name_ + "\"");
     input_["type"] = "object";
     input_["additionalProperties"] = false;
@@ -40744,7 +40742,7 @@ class tool_definition {
   tool_definition& input(boost::json::object schema) {
     const std::string complaint = detail::schema_complaint(schema);
     if (!complaint.empty())
-      throw error(errc::invalid_argument, "mcp: the input schema of the tool '" + name_ + "' " + complaint);
+      throw error(exec_errc::invalid_argument, "mcp: the input schema of the tool '" + name_ + "' " + complaint);
     input_ = std::move(schema);
     return *this;
   }
@@ -40956,15 +40954,15 @@ class server_options {
 
   /// Sets the time limits of commands and of Python code without one. Default 120 s and 60 s.
   /// \throws error{errc::invalid_argument}
-  server_options& command_time(std::chrono::seconds usual) { return set(command_time_, usual); }
-  server_options& python_time(std::chrono::seconds usual) { return set(python_time_, usual); }
+  server_options& command_timeout(std::chrono::seconds usual) { return set(command_timeout_, usual); }
+  server_options& python_timeout(std::chrono::seconds usual) { return set(python_timeout_, usual); }
   /// Sets the maximum time limit that a call may request. Default one hour.
-  server_options& longest_time(std::chrono::seconds most) { return set(longest_time_, most); }
+  server_options& max_timeout(std::chrono::seconds most) { return set(max_timeout_, most); }
   /// Sets how many Python interpreters a client may have besides the default one, and the idle time after which one is
   /// ended. Default 16 and 30 minutes.
   server_options& python_contexts(std::size_t most, std::chrono::seconds idle = std::chrono::minutes(30)) {
-    most_contexts_ = most;
-    return set(context_time_, idle);
+    max_contexts_ = most;
+    return set(context_timeout_, idle);
   }
   /// Sets a folder of this machine from which clients may copy files by the tool `upload_file`, or one to which they
   /// may copy by `download_file`. Default: none. Clients cannot leave these folders, even through links in them. All
@@ -40985,7 +40983,7 @@ class server_options {
   }
   /// Sets how many calls run at once in one environment, and how many may wait. Default 8 and 64.
   server_options& calls(std::size_t at_once, std::size_t waiting) {
-    if (at_once == 0) throw error(errc::invalid_argument, "mcp: at least one call must be able to run");
+    if (at_once == 0) throw error(exec_errc::invalid_argument, "mcp: at least one call must be able to run");
     at_once_ = at_once;
     waiting_ = waiting;
     return *this;
@@ -40999,13 +40997,13 @@ class server_options {
   /// limit (at least 1,000), because parsing values delays all other clients. Default 4 MiB; at least 1.
   /// \throws error{errc::invalid_argument}
   server_options& message(std::size_t most) {
-    if (most == 0) throw error(errc::invalid_argument, "mcp: a message has at least one byte");
+    if (most == 0) throw error(exec_errc::invalid_argument, "mcp: a message has at least one byte");
     message_ = most;
     return *this;
   }
   /// Sets the maximum number of entries in one page of a list. Default 100.
   server_options& page(std::size_t most) {
-    if (most == 0) throw error(errc::invalid_argument, "mcp: a page has at least one entry");
+    if (most == 0) throw error(exec_errc::invalid_argument, "mcp: a page has at least one entry");
     page_ = most;
     return *this;
   }
@@ -41020,17 +41018,17 @@ class server_options {
   /// message. Default 64 MiB, and at least one message.
   /// \throws error{errc::invalid_argument}
   server_options& memory(std::size_t most) {
-    if (most == 0) throw error(errc::invalid_argument, "mcp: the memory of messages is at least one byte");
+    if (most == 0) throw error(exec_errc::invalid_argument, "mcp: the memory of messages is at least one byte");
     memory_ = most;
     return *this;
   }
   /// HTTP: limits the time for the arrival of a message, including the wait for memory: 408, or 503 if it waited for
   /// memory. From 10 ms to an hour; default one minute.
   /// \throws error{errc::invalid_argument}
-  server_options& message_time(std::chrono::milliseconds most) {
+  server_options& message_timeout(std::chrono::milliseconds most) {
     if (most < std::chrono::milliseconds(10) || most > std::chrono::hours(1))
-      throw error(errc::invalid_argument, "mcp: the message time is 10 ms to an hour");
-    message_time_ = most;
+      throw error(exec_errc::invalid_argument, "mcp: the message time is 10 ms to an hour");
+    message_timeout_ = most;
     return *this;
   }
 
@@ -41046,13 +41044,13 @@ class server_options {
   server_options& token(std::string secret) {
     bool good = secret.size() >= 16;
     for (const char c : secret) good = good && c > ' ' && c < 0x7F;
-    if (!good) throw error(errc::invalid_argument, "mcp: a token has at least 16 visible characters");
+    if (!good) throw error(exec_errc::invalid_argument, "mcp: a token has at least 16 visible characters");
     tokens_.push_back(std::move(secret));
     return *this;
   }
   /// HTTP: sets the path of the endpoint. Default "/mcp".
   server_options& path(std::string where) {
-    if (!where.starts_with('/')) throw error(errc::invalid_argument, "mcp: the path begins with a slash");
+    if (!where.starts_with('/')) throw error(exec_errc::invalid_argument, "mcp: the path begins with a slash");
     path_ = std::move(where);
     return *this;
   }
@@ -41072,7 +41070,7 @@ class server_options {
   /// token, is not counted.
   server_options& sessions(std::size_t most, std::chrono::seconds idle = std::chrono::minutes(30)) {
     sessions_ = most;
-    return set(session_time_, idle);
+    return set(session_timeout_, idle);
   }
   /// HTTP, legacy era: sets if a single answer is sent as JSON. Default true. If false, all answers are streams, which
   /// clients can resume from the first byte on.
@@ -41098,11 +41096,11 @@ class server_options {
   const std::optional<std::string>& instructions() const noexcept { return instructions_; }
   const std::string& about_environment() const noexcept { return about_environment_; }
   bool open_world() const noexcept { return open_world_; }
-  std::chrono::seconds command_time() const noexcept { return command_time_; }
-  std::chrono::seconds python_time() const noexcept { return python_time_; }
-  std::chrono::seconds longest_time() const noexcept { return longest_time_; }
-  std::size_t most_contexts() const noexcept { return most_contexts_; }
-  std::chrono::seconds context_time() const noexcept { return context_time_; }
+  std::chrono::seconds command_timeout() const noexcept { return command_timeout_; }
+  std::chrono::seconds python_timeout() const noexcept { return python_timeout_; }
+  std::chrono::seconds max_timeout() const noexcept { return max_timeout_; }
+  std::size_t max_contexts() const noexcept { return max_contexts_; }
+  std::chrono::seconds context_timeout() const noexcept { return context_timeout_; }
   const std::string& input_folder() const noexcept { return input_folder_; }
   const std::string& output_folder() const noexcept { return output_folder_; }
   std::size_t kept_output() const noexcept { return kept_output_; }
@@ -41113,7 +41111,7 @@ class server_options {
   std::size_t page() const noexcept { return page_; }
   bool has_files() const noexcept { return has_files_; }
   std::size_t memory() const noexcept { return memory_; }
-  std::chrono::milliseconds message_time() const noexcept { return message_time_; }
+  std::chrono::milliseconds message_timeout() const noexcept { return message_timeout_; }
   const std::vector<std::string>& tokens() const noexcept { return tokens_; }
   bool needs_token() const noexcept { return !without_token_; }
   const std::string& path() const noexcept { return path_; }
@@ -41121,14 +41119,14 @@ class server_options {
   const std::vector<std::string>& origins() const noexcept { return origins_; }
   bool json_answers() const noexcept { return json_answers_; }
   std::size_t sessions() const noexcept { return sessions_; }
-  std::chrono::seconds session_time() const noexcept { return session_time_; }
+  std::chrono::seconds session_timeout() const noexcept { return session_timeout_; }
   const http_server_settings& http() const noexcept { return http_; }
   const std::function<void(const std::string&, std::exception_ptr)>& on_error() const noexcept { return on_error_; }
 
  private:
   server_options& set(std::chrono::seconds& which, std::chrono::seconds wanted) {
     if (wanted <= std::chrono::seconds::zero() || wanted > std::chrono::hours(24 * 365))
-      throw error(errc::invalid_argument, "mcp: a time is at least a second and at most a year");
+      throw error(exec_errc::invalid_argument, "mcp: a time is at least a second and at most a year");
     which = wanted;
     return *this;
   }
@@ -41142,11 +41140,11 @@ class server_options {
   bool has_files_ = false;
   bool json_answers_ = true;
   bool without_token_ = false;
-  std::chrono::seconds command_time_{120};
-  std::chrono::seconds python_time_{60};
-  std::chrono::seconds longest_time_{3600};
-  std::size_t most_contexts_ = 16;
-  std::chrono::seconds context_time_{1800};
+  std::chrono::seconds command_timeout_{120};
+  std::chrono::seconds python_timeout_{60};
+  std::chrono::seconds max_timeout_{3600};
+  std::size_t max_contexts_ = 16;
+  std::chrono::seconds context_timeout_{1800};
   std::string input_folder_;
   std::string output_folder_;
   std::size_t kept_output_ = 20'000;
@@ -41155,10 +41153,10 @@ class server_options {
   std::size_t requests_ = 128;
   std::size_t message_ = std::size_t{4} * 1024 * 1024;
   std::size_t memory_ = std::size_t{64} * 1024 * 1024;
-  std::chrono::milliseconds message_time_{60'000};
+  std::chrono::milliseconds message_timeout_{60'000};
   std::size_t page_ = 100;
   std::size_t sessions_ = 256;
-  std::chrono::seconds session_time_{1800};
+  std::chrono::seconds session_timeout_{1800};
   std::vector<std::string> tokens_;
   std::string path_ = "/mcp";
   std::vector<std::string> hosts_;
@@ -41195,7 +41193,8 @@ class server_core;
 ///     co_await server.serve_stdio();
 ///
 /// Do not use a `timeout` layer in the provider: the Python interpreter is one long command, which the layer would end,
-/// with all its contexts. Limit the time of calls by `server_options::command_time`, `python_time` and `longest_time`.
+/// with all its contexts. Limit the time of calls by `server_options::command_timeout`, `python_timeout` and
+/// `max_timeout`.
 ///
 /// Each client has its own environment, opened when a tool first needs it, and closed when the client disconnects;
 /// other clients cannot see it. (Over HTTP a client is a session, or, in the modern era, a token and a place name: see
@@ -41371,7 +41370,8 @@ inline void append_fields(std::string& text, const http_fields& fields) {
 /// \par Source  RFC 9112, 3.
 inline std::string http_head_text(const http_request_head& head) {
   if (!detail::is_token(head.method) || !detail::is_target(head.target))
-    throw error(errc::invalid_argument, "an HTTP request needs a method that is a token and a target of visible ASCII");
+    throw error(exec_errc::invalid_argument,
+                "an HTTP request needs a method that is a token and a target of visible ASCII");
   std::string text = head.method + " " + head.target + " HTTP/1." + (head.minor_version == 0 ? "0" : "1") + "\r\n";
   detail::append_fields(text, head.fields);
   return text;
@@ -41382,7 +41382,7 @@ inline std::string http_head_text(const http_request_head& head) {
 /// \par Source  RFC 9112, 4.
 inline std::string http_head_text(const http_response_head& head) {
   if (head.status < 100 || head.status > 599 || !detail::is_field_text(head.reason))
-    throw error(errc::invalid_argument,
+    throw error(exec_errc::invalid_argument,
                 "an HTTP response needs a status from 100 to 599 and a reason without controls");
   std::string text = "HTTP/1." + std::string(head.minor_version == 0 ? "0 " : "1 ");
   text += std::to_string(head.status) + " " + head.reason + "\r\n";
@@ -41394,7 +41394,7 @@ inline std::string http_head_text(const http_response_head& head) {
 /// \param size  more than 0: an empty chunk would end the body.
 /// \par Source  RFC 9112, 7.1.
 inline std::string http_chunk_head(std::uint64_t size) {
-  if (size == 0) throw error(errc::invalid_argument, "an empty chunk would end the body");
+  if (size == 0) throw error(exec_errc::invalid_argument, "an empty chunk would end the body");
   std::array<char, 16> digits{};
   const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), size, 16).ptr;
   std::string text(digits.data(), end);
@@ -41523,8 +41523,8 @@ namespace cofferdam::inline COFFERDAM_ABI {
 /// \par Threads  one at a time.
 class tar_names {
  public:
-  /// \param most_memory  maximum memory for all names, in bytes. Default 256 MiB.
-  explicit tar_names(std::size_t most_memory = std::size_t{256} * 1024 * 1024) : left_(most_memory) {}
+  /// \param max_memory  maximum memory for all names, in bytes. Default 256 MiB.
+  explicit tar_names(std::size_t max_memory = std::size_t{256} * 1024 * 1024) : left_(max_memory) {}
 
   /// Returns the entry's name, normalized as by `workspace_path_or_root`.
   /// \throws error{errc::outside_workspace}: an absolute name, a `..`, a name beneath a link; a symbolic link that is
@@ -41538,14 +41538,14 @@ class tar_names {
     const std::vector<std::string_view> parts = detail::path_components(clean);
     if (parts.empty()) {
       if (entry.type() == tar_type::directory) return clean;
-      throw error(errc::collision, "the archive names its own root as something else than a directory");
+      throw error(exec_errc::collision, "the archive names its own root as something else than a directory");
     }
     const kind wanted = kind_of(entry.type());
     // Not a file until its target is known to be one.
     const bool is_hard_link = entry.type() == tar_type::hard_link;
     node& own = take_name(entry.name(), parts, is_hard_link ? kind::refused : wanted);
     if (wanted == kind::refused)
-      throw error(errc::not_a_file, shown(entry) + " is a device, a FIFO or of an unknown type");
+      throw error(exec_errc::not_a_file, shown(entry) + " is a device, a FIFO or of an unknown type");
     if (wanted == kind::link) check_symlink(entry, parts.size() - 1);
     if (is_hard_link) {
       check_hard_link(entry);
@@ -41604,12 +41604,12 @@ class tar_names {
       at = &found->second;
       if (is_last) {
         if (at->what != kind::directory || wanted != kind::directory)
-          throw error(errc::collision, "the archive names " + detail::shown_path(name) + " twice");
+          throw error(exec_errc::collision, "the archive names " + detail::shown_path(name) + " twice");
       } else if (at->what == kind::link) {
-        throw error(errc::outside_workspace,
+        throw error(exec_errc::outside_workspace,
                     "the archive's entry " + detail::shown_path(name) + " lies beneath a link");
       } else if (at->what != kind::directory) {
-        throw error(errc::not_a_directory,
+        throw error(exec_errc::not_a_directory,
                     "the archive's entry " + detail::shown_path(name) + " lies beneath what is no directory");
       }
     }
@@ -41620,7 +41620,7 @@ class tar_names {
     // The approximate memory of a map node besides its name.
     constexpr std::size_t overhead = 128;
     if (left_ < overhead + name.size())
-      throw error(errc::too_large, "the archive has more names than may be kept: raise the limit of tar_names");
+      throw error(exec_errc::too_large, "the archive has more names than may be kept: raise the limit of tar_names");
     left_ -= overhead + name.size();
     return nodes_.emplace(place{folder, std::string(name)}, node{what, ++last_}).first->second;
   }
@@ -41643,9 +41643,9 @@ class tar_names {
   static void check_symlink(const tar_entry& entry, std::size_t depth) {
     const std::string& target = entry.link();
     if (target.empty() || target.find('\0') != std::string::npos)
-      throw error(errc::invalid_argument, shown(entry) + " is a link to a name that none can have");
+      throw error(exec_errc::invalid_argument, shown(entry) + " is a link to a name that none can have");
     if (leads_out(target, depth))
-      throw error(errc::outside_workspace,
+      throw error(exec_errc::outside_workspace,
                   shown(entry) + " is a symbolic link that may lead out: to " + detail::shown_path(target));
   }
 
@@ -41660,8 +41660,8 @@ class tar_names {
       folder = what == kind::directory ? found->second.number : no_folder;
     }
     if (what != kind::file)
-      throw error(errc::not_found, shown(entry) + " is a hard link to " + detail::shown_path(entry.link()) +
-                                       ", which is no file that came before it");
+      throw error(exec_errc::not_found, shown(entry) + " is a hard link to " + detail::shown_path(entry.link()) +
+                                            ", which is no file that came before it");
   }
 
   static constexpr std::uint64_t no_folder = ~std::uint64_t{0};
@@ -41843,7 +41843,7 @@ class tar_limits {
   std::uint64_t bytes() const noexcept { return bytes_; }
 
  private:
-  std::size_t name_ = longest_path;
+  std::size_t name_ = max_path;
   std::size_t pax_header_ = std::size_t{1024} * 1024;
   std::size_t entries_ = 200'000;
   std::uint64_t bytes_ = std::uint64_t{8} * 1024 * 1024 * 1024;
@@ -41852,7 +41852,7 @@ class tar_limits {
 /// The next event of a `tar_reader`.
 enum class tar_event {
   more,            ///< all input has been read
-  head,            ///< an entry begins: `entry()`
+  head,            ///< an entry begins: `directory_entry()`
   data,            ///< a piece of its data: `data()`
   end_of_entry,    ///< its data is complete; also for an entry without data
   end_of_archive,  ///< the archive is complete; nothing but zeros may follow
@@ -41887,7 +41887,7 @@ class tar_reader {
   /// \throws        error{errc::invalid_argument} if `next()` has not returned `more` since the last piece.
   void feed(bytes_view piece) {
     if (!input_.empty())
-      throw error(errc::invalid_argument, "tar_reader: call next() until it says 'more', then feed() again");
+      throw error(exec_errc::invalid_argument, "tar_reader: call next() until it says 'more', then feed() again");
     input_ = as_text(piece);
   }
 
@@ -41908,7 +41908,7 @@ class tar_reader {
     if (state_ == state::failed) throw failure();
     if (state_ == state::ended) return;
     state_ = state::failed;
-    throw error(errc::io_error,
+    throw error(exec_errc::io_error,
                 "the tar archive was cut off after " + std::to_string(position_) + " bytes: its end is missing");
   }
 
@@ -41974,7 +41974,7 @@ class tar_reader {
         case state::ended: {
           const std::string_view rest = take(input_.size());
           if (!is_zero(rest)) throw damaged("something after its end");
-          if (rest.size() > most_trailing - trailing_) throw damaged("zeros without end after its end");
+          if (rest.size() > max_trailing - trailing_) throw damaged("zeros without end after its end");
           trailing_ += rest.size();
           return tar_event::more;
         }
@@ -42243,21 +42243,23 @@ class tar_reader {
   }
 
   std::string place() const { return "the tar archive has, before byte " + std::to_string(position_) + ", "; }
-  error damaged(const std::string& what) const { return error(errc::io_error, place() + what + ": it is damaged"); }
-  error unsupported(const std::string& what) const { return error(errc::unsupported, place() + what); }
+  error damaged(const std::string& what) const {
+    return error(exec_errc::io_error, place() + what + ": it is damaged");
+  }
+  error unsupported(const std::string& what) const { return error(exec_errc::unsupported, place() + what); }
   error too_large(const std::string& what) const {
-    return error(errc::too_large, place() + what + ": raise the limit");
+    return error(exec_errc::too_large, place() + what + ": raise the limit");
   }
   error long_name(std::string_view name) const {
     return too_large("the name " + detail::shown_path(name) + ", longer than " + std::to_string(limits_.name()) +
                      " bytes");
   }
   static error failure() {
-    return error(errc::io_error, "the tar archive has been refused: nothing more is read of it");
+    return error(exec_errc::io_error, "the tar archive has been refused: nothing more is read of it");
   }
 
   static constexpr std::size_t kept_capacity = std::size_t{16} * 1024;
-  static constexpr std::size_t most_trailing = std::size_t{1024} * 1024;  // writers fill up records, usually of 10 KiB
+  static constexpr std::size_t max_trailing = std::size_t{1024} * 1024;  // writers fill up records, usually of 10 KiB
 
   tar_limits limits_;
   state state_ = state::head;
@@ -42433,7 +42435,7 @@ class tar_writer {
   /// The name in the header if the pax header before it has the real name.
   static constexpr std::string_view stand_in = "pax-header";
 
-  static error misuse(const std::string& what) { return error(errc::invalid_argument, "tar_writer: " + what); }
+  static error misuse(const std::string& what) { return error(exec_errc::invalid_argument, "tar_writer: " + what); }
 
   static void check(const tar_entry& entry) {
     const bool is_link = entry.type() == tar_type::symlink || entry.type() == tar_type::hard_link;
@@ -42441,8 +42443,8 @@ class tar_writer {
       return misuse("entry " + detail::shown_path(entry.name()) + " " + what);
     };
     if (!is_link && entry.type() != tar_type::regular && entry.type() != tar_type::directory)
-      throw error(errc::unsupported, "tar_writer: entry " + detail::shown_path(entry.name()) +
-                                         " is neither a file, nor a directory, nor a link");
+      throw error(exec_errc::unsupported, "tar_writer: entry " + detail::shown_path(entry.name()) +
+                                              " is neither a file, nor a directory, nor a link");
     if (entry.name().empty()) throw refuse("has no name");
     if (entry.name().find('\0') != std::string::npos || entry.link().find('\0') != std::string::npos)
       throw refuse("has a NUL in its name or target");
@@ -42588,7 +42590,7 @@ inline unique_fd usable(unique_fd fd, const char* what) {
   if (!fd) {
     const std::error_code cause(errno, std::system_category());
     throw error(
-        errc::io_error,
+        exec_errc::io_error,
         std::string(what) + ": " + cause.message() + "; raise the limit on open files, or run fewer commands at once",
         cause);
   }
@@ -42598,7 +42600,8 @@ inline unique_fd usable(unique_fd fd, const char* what) {
 inline void set_nonblocking(const unique_fd& fd) {
   const int flags = ::fcntl(fd.get(), F_GETFL);
   if (flags < 0 || ::fcntl(fd.get(), F_SETFL, flags | O_NONBLOCK) < 0)
-    throw error(errc::io_error, "a pipe cannot be made non-blocking", std::error_code(errno, std::system_category()));
+    throw error(exec_errc::io_error, "a pipe cannot be made non-blocking",
+                std::error_code(errno, std::system_category()));
 }
 
 /// Calls write(2) without SIGPIPE: a closed pipe gives EPIPE. Does not change the host program's setting for that
@@ -42615,7 +42618,7 @@ inline pipe_ends make_pipe() {
   int fds[2] = {-1, -1};
   if (::pipe2(fds, O_CLOEXEC) < 0) {
     const std::error_code cause(errno, std::system_category());
-    throw error(errc::io_error,
+    throw error(exec_errc::io_error,
                 "pipe: " + cause.message() + "; raise the limit on open files, or run fewer commands at once", cause);
   }
   pipe_ends ends;
@@ -42628,7 +42631,7 @@ inline pipe_ends make_pipe() {
 
 }  // namespace cofferdam::inline COFFERDAM_ABI
 
-// ---- cofferdam/os/command_ends.hpp ----
+// ---- cofferdam/detail/os/command_ends.hpp ----
 
 
 #include <asio/any_io_executor.hpp>
@@ -42841,6 +42844,52 @@ class descriptor_input final : public input_end {
   asio::posix::stream_descriptor descriptor_;
   bool is_terminal_;
   bool is_line_start_ = true;
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
+
+// ---- cofferdam/detail/os/terminal.hpp ----
+
+
+#include <cerrno>
+#include <string>
+#include <system_error>
+#include <utility>
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+/// Sets the size of a terminal. It fails only if the terminal is gone.
+inline void set_terminal_size(const unique_fd& terminal, terminal_size size) noexcept {
+  winsize window{};
+  window.ws_row = size.rows();
+  window.ws_col = size.columns();
+  ::ioctl(terminal.get(), TIOCSWINSZ, &window);
+}
+
+/// Both ends of a new terminal.
+class terminal_ends {
+ public:
+  /// \throws error{errc::io_error} if the system has no free terminal, or no /dev/ptmx.
+  explicit terminal_ends(terminal_size size) {
+    ours = usable(unique_fd(::posix_openpt(O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC)), "terminal");
+    if (::unlockpt(ours.get()) != 0) throw failure();
+    theirs.reset(::ioctl(ours.get(), TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC));
+    if (!theirs) throw failure();
+    theirs = usable(std::move(theirs), "terminal");
+    set_terminal_size(ours, size);
+  }
+  unique_fd ours;  ///< non-blocking
+  unique_fd theirs;
+
+ private:
+  static error failure() {
+    const std::error_code cause(errno, std::system_category());
+    return error(exec_errc::io_error, "terminal: " + cause.message(), cause);
+  }
 };
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail
@@ -43135,53 +43184,7 @@ inline spawned spawn(const spawn_request& request) {
 
 }  // namespace cofferdam::inline COFFERDAM_ABI
 
-// ---- cofferdam/os/terminal.hpp ----
-
-
-#include <cerrno>
-#include <string>
-#include <system_error>
-#include <utility>
-
-#include <fcntl.h>
-#include <stdlib.h>
-#include <sys/ioctl.h>
-
-namespace cofferdam::inline COFFERDAM_ABI::detail {
-
-/// Sets the size of a terminal. It fails only if the terminal is gone.
-inline void set_terminal_size(const unique_fd& terminal, terminal_size size) noexcept {
-  winsize window{};
-  window.ws_row = size.rows();
-  window.ws_col = size.columns();
-  ::ioctl(terminal.get(), TIOCSWINSZ, &window);
-}
-
-/// Both ends of a new terminal.
-class terminal_ends {
- public:
-  /// \throws error{errc::io_error} if the system has no free terminal, or no /dev/ptmx.
-  explicit terminal_ends(terminal_size size) {
-    ours = usable(unique_fd(::posix_openpt(O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC)), "terminal");
-    if (::unlockpt(ours.get()) != 0) throw failure();
-    theirs.reset(::ioctl(ours.get(), TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC));
-    if (!theirs) throw failure();
-    theirs = usable(std::move(theirs), "terminal");
-    set_terminal_size(ours, size);
-  }
-  unique_fd ours;  ///< non-blocking
-  unique_fd theirs;
-
- private:
-  static error failure() {
-    const std::error_code cause(errno, std::system_category());
-    return error(errc::io_error, "terminal: " + cause.message(), cause);
-  }
-};
-
-}  // namespace cofferdam::inline COFFERDAM_ABI::detail
-
-// ---- cofferdam/os/command_pipes.hpp ----
+// ---- cofferdam/detail/os/command_pipes.hpp ----
 
 
 #include <utility>
@@ -43243,7 +43246,7 @@ class command_pipes {
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail
 
-// ---- cofferdam/os/reaper.hpp ----
+// ---- cofferdam/detail/os/reaper.hpp ----
 
 
 #include <cerrno>
@@ -43339,7 +43342,7 @@ class reaper {
       while (!removal.step()) continue;
       return true;
     } catch (const error& failure) {
-      return failure.code() == errc::not_found;
+      return failure.code() == exec_errc::not_found;
     } catch (const std::bad_alloc&) {
       return false;
     }
@@ -43383,20 +43386,20 @@ inline std::optional<command_result> refuse_invalid(const command& c) {
   };
   const auto too_long = [&](const std::string& what, std::size_t size) {
     return invalid(what + " has " + std::to_string(size) + " bytes; Linux takes at most " +
-                       std::to_string(command::longest_string - 1),
+                       std::to_string(command::max_string - 1),
                    "Write the text to a file first, and run a short command that uses the file.");
   };
   constexpr const char* no_nul = "Remove the NUL byte; write binary data to a file instead.";
   if (c.is_shell()) {
     if (c.line().find('\0') != std::string::npos) return invalid("The command holds a NUL byte", no_nul);
     if (c.line().find_first_not_of(" \t\n") == std::string::npos) return invalid("The command is empty", "");
-    if (c.line().size() >= command::longest_string) return too_long("The command", c.line().size());
+    if (c.line().size() >= command::max_string) return too_long("The command", c.line().size());
     return std::nullopt;
   }
   if (c.words().empty() || c.words().front().empty()) return invalid("The command is empty", "");
   for (const std::string& word : c.words()) {
     if (word.find('\0') != std::string::npos) return invalid("A word of the command holds a NUL byte", no_nul);
-    if (word.size() >= command::longest_string) return too_long("A word of the command", word.size());
+    if (word.size() >= command::max_string) return too_long("A word of the command", word.size());
   }
   return std::nullopt;
 }
@@ -43892,7 +43895,7 @@ class command_transport {
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 /// Returns true if a stream has sudo's message about no_new_privs.
-inline bool tells_of_no_new_privileges(const captured& stream) {
+inline bool tells_of_no_new_privileges(const captured_output& stream) {
   // The second sentence is that of releases before 1.9.
   constexpr std::array<std::string_view, 2> sentences{"\"no new privileges\" flag is set",
                                                       "sudo: effective uid is not 0"};
@@ -43917,7 +43920,7 @@ inline void advise_without_sudo(command_result& result) {
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail
 
-// ---- cofferdam/os/running_command.hpp ----
+// ---- cofferdam/detail/os/running_command.hpp ----
 
 
 #include <asio/any_io_executor.hpp>
@@ -44051,11 +44054,11 @@ class basic_running_command final : public end_listener {
     co_await with_cleanup(waits, ends);
     if (cancelled) {
       if (!self->settled()) throw self->unended(doing + ": cancelled").with_partial(self->partial());
-      throw error(errc::cancelled, doing + ": cancelled; the command was ended").with_partial(self->partial());
+      throw error(exec_errc::cancelled, doing + ": cancelled; the command was ended").with_partial(self->partial());
     }
     if (self->failure_) std::rethrow_exception(self->failure_);
     if (self->ended_by() == end_reason::closed)
-      throw error(errc::environment_closed, doing + ": the environment was closed; the command was ended")
+      throw error(exec_errc::environment_closed, doing + ": the environment was closed; the command was ended")
           .with_partial(self->partial());
   }
 
@@ -44073,13 +44076,13 @@ class basic_running_command final : public end_listener {
   static constexpr std::chrono::milliseconds end_patience{3000};
 
   error unended(const std::string& doing) const {
-    return error(errc::provider_lost, doing + ", but the command has not ended within " +
-                                          std::to_string((limits_.grace + end_patience).count()) +
-                                          " ms; close the environment, which says what is left of it");
+    return error(exec_errc::provider_lost, doing + ", but the command has not ended within " +
+                                               std::to_string((limits_.grace + end_patience).count()) +
+                                               " ms; close the environment, which says what is left of it");
   }
 
   /// Returns the next piece of output; empty at the end.
-  awaitable<chunk> read() {
+  awaitable<output_chunk> read() {
     for (;;) {
       // The streams take turns, so that a busy stream does not block the other one.
       for (std::size_t turn = 0; turn < 2; ++turn) {
@@ -44087,28 +44090,28 @@ class basic_running_command final : public end_listener {
         bytes data = take_piece(index);
         if (data.empty()) continue;
         last_read_ = index;
-        co_return chunk(index == 0 ? output_stream::out : output_stream::err, std::move(data));
+        co_return output_chunk(index == 0 ? output_stream::out : output_stream::err, std::move(data));
       }
       proceed();
-      if (life_.has_all_output()) co_return chunk();
+      if (life_.has_all_output()) co_return output_chunk();
       arm(0);
       arm(1);
       const bool cancelled = co_await changed_.wait() == wait_result::cancelled;
-      if (cancelled) throw error(errc::cancelled, "read: cancelled; the command runs on").with_partial(partial());
+      if (cancelled) throw error(exec_errc::cancelled, "read: cancelled; the command runs on").with_partial(partial());
     }
   }
 
   awaitable<void> write_input(bytes_view data) {
     if (!limits_.open_input)
-      throw error(errc::unsupported,
+      throw error(exec_errc::unsupported,
                   "write_input: the command's input was not left open; say open_input() on the command");
     while (!feeding_.empty() && input_->is_open()) {
       const bool cancelled = co_await changed_.wait() == wait_result::cancelled;
-      if (cancelled) throw error(errc::cancelled, "write_input: cancelled; nothing was written");
+      if (cancelled) throw error(exec_errc::cancelled, "write_input: cancelled; nothing was written");
     }
     while (!data.empty()) {
       if (!input_->is_open())
-        throw error(errc::io_error, "write_input: the command no longer reads its input",
+        throw error(exec_errc::io_error, "write_input: the command no longer reads its input",
                     std::make_error_code(std::errc::broken_pipe));
       const ssize_t written = input_->write(data);
       if (written >= 0) {
@@ -44121,13 +44124,14 @@ class basic_running_command final : public end_listener {
       }
       arm_input();
       const bool cancelled = co_await changed_.wait() == wait_result::cancelled;
-      if (cancelled) throw error(errc::cancelled, "write_input: cancelled; part of the data may have been written");
+      if (cancelled)
+        throw error(exec_errc::cancelled, "write_input: cancelled; part of the data may have been written");
     }
   }
 
   void resize(terminal_size size) {
     if (!limits_.terminal)
-      throw error(errc::unsupported, "resize: the command has no terminal; say terminal() on the command");
+      throw error(exec_errc::unsupported, "resize: the command has no terminal; say terminal() on the command");
     if (over()) return;
     if (terminal_)
       set_terminal_size(terminal_, size);
@@ -44249,8 +44253,8 @@ class basic_running_command final : public end_listener {
   /// Called if the loop cannot wait for an event: a command that cannot be watched must not run.
   void cannot_watch(std::error_code cause) {
     kill();
-    fail(error(errc::io_error, "the command was ended: its end or its output cannot be waited for: " + cause.message(),
-               cause));
+    fail(error(exec_errc::io_error,
+               "the command was ended: its end or its output cannot be waited for: " + cause.message(), cause));
   }
 
   /// Makes the awaiting coroutines throw this error. The first one counts.
@@ -44474,7 +44478,7 @@ std::shared_ptr<Transport> make_command(const asio::any_io_executor& executor,
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail
 
-// ---- cofferdam/os/child_process.hpp ----
+// ---- cofferdam/detail/os/child_process.hpp ----
 
 
 #include <asio/any_io_executor.hpp>
@@ -44682,7 +44686,7 @@ class command_settings {
   /// The time for which remaining processes may continue after their command has ended.
   std::chrono::milliseconds output_grace{100};
   /// The isolation for every result; may be null.
-  std::shared_ptr<const protections> walls;
+  std::shared_ptr<const isolation_report> isolation;
 };
 
 namespace detail {
@@ -44706,14 +44710,15 @@ class basic_command_keeper : public std::enable_shared_from_this<command_keeper>
 
   static awaitable<command_result> run(std::shared_ptr<basic_command_keeper> self, command c, spawn_request request) {
     if (c.has_open_input())
-      throw error(errc::invalid_argument, "run_command: open_input() needs start(); give the whole input with input()");
+      throw error(exec_errc::invalid_argument,
+                  "run_command: open_input() needs start(); give the whole input with input()");
     if (!self->take_turn()) co_await next_turn(self, "run_command");
     launched started = self->launch_checked(c, request);
     if (!started.running) co_return std::move(started.refusal);
     const abandon_at_end guard(started.running);
     co_await running_command::complete(started.running, "run_command");
     command_result result = started.running->take_result();
-    result.walls(self->settings_.walls);
+    result.isolation(self->settings_.isolation);
     co_return result;
   }
 
@@ -44800,17 +44805,19 @@ class basic_command_keeper : public std::enable_shared_from_this<command_keeper>
   }
 
   static error nothing_left_of(std::uint32_t number) {
-    return error(errc::not_found, "end_background: nothing is left of a command " + std::to_string(number));
+    return error(exec_errc::not_found, "end_background: nothing is left of a command " + std::to_string(number));
   }
 
   void require_open() const {
-    if (closing_) throw error(errc::environment_closed, "the environment is closed; open another one");
+    if (closing_) throw error(exec_errc::environment_closed, "the environment is closed; open another one");
   }
 
   const asio::any_io_executor& executor() const noexcept { return executor_; }
   const std::shared_ptr<command_registry>& registry() const noexcept { return registry_; }
   const command_settings& settings() const noexcept { return settings_; }
-  void set_walls(std::shared_ptr<const protections> walls) noexcept { settings_.walls = std::move(walls); }
+  void set_walls(std::shared_ptr<const isolation_report> isolation) noexcept {
+    settings_.isolation = std::move(isolation);
+  }
 
   command_limits limits_of(const command& c) const {
     command_limits limits;
@@ -44860,7 +44867,7 @@ class basic_command_keeper : public std::enable_shared_from_this<command_keeper>
         : keeper_(std::move(keeper)), running_(std::move(running)) {}
     ~handle() override { running_->let_go(); }
 
-    awaitable<chunk> read() override { return running_->read(); }
+    awaitable<output_chunk> read() override { return running_->read(); }
     awaitable<void> write_input(bytes_view data) override { return running_->write_input(data); }
     awaitable<void> close_input() override {
       running_->close_input();
@@ -44868,7 +44875,8 @@ class basic_command_keeper : public std::enable_shared_from_this<command_keeper>
     }
     awaitable<void> signal(int number) override {
       if (number < 1 || number > 64)
-        throw error(errc::invalid_argument, "signal: " + std::to_string(number) + " is no signal; they are 1 to 64");
+        throw error(exec_errc::invalid_argument,
+                    "signal: " + std::to_string(number) + " is no signal; they are 1 to 64");
       running_->send(number);
       co_return;
     }
@@ -44879,16 +44887,16 @@ class basic_command_keeper : public std::enable_shared_from_this<command_keeper>
     awaitable<command_result> wait() override {
       co_await running_command::complete(running_, "wait");
       command_result result = running_->result();
-      result.walls(keeper_->settings_.walls);
+      result.isolation(keeper_->settings_.isolation);
       co_return result;
     }
     awaitable<command_result> take_result() override {
       co_await running_command::complete(running_, "wait");
       command_result result = running_->take_result();
-      result.walls(keeper_->settings_.walls);
+      result.isolation(keeper_->settings_.isolation);
       co_return result;
     }
-    std::shared_ptr<const protections> walls() const override { return keeper_->settings_.walls; }
+    std::shared_ptr<const isolation_report> isolation() const override { return keeper_->settings_.isolation; }
 
    private:
     std::shared_ptr<basic_command_keeper> keeper_;
@@ -44902,26 +44910,26 @@ class basic_command_keeper : public std::enable_shared_from_this<command_keeper>
     } catch (const error&) {
       throw;
     } catch (const std::system_error& failure) {  // from Asio
-      throw error(errc::io_error, std::string("the command was ended: it cannot be watched: ") + failure.what(),
+      throw error(exec_errc::io_error, std::string("the command was ended: it cannot be watched: ") + failure.what(),
                   failure.code());
     }
   }
 
   // A start takes a tenth of a millisecond. If hundreds arrive at once, the loop's timers and sockets get a turn after
   // every few.
-  static constexpr int most_starts = 32;
+  static constexpr int max_starts = 32;
 
   /// The first timer of a loop may need descriptors.
   static asio::steady_timer timer_of(const asio::any_io_executor& executor) {
     try {
       return asio::steady_timer(executor);
     } catch (const std::system_error& failure) {
-      throw error(errc::io_error, std::string("commands cannot be watched: ") + failure.what(), failure.code());
+      throw error(exec_errc::io_error, std::string("commands cannot be watched: ") + failure.what(), failure.code());
     }
   }
 
   bool take_turn() {
-    if (starts_ == most_starts) return false;
+    if (starts_ == max_starts) return false;
     ++starts_;
     if (!turn_ends_) begin_turn();
     return true;
@@ -44945,7 +44953,7 @@ class basic_command_keeper : public std::enable_shared_from_this<command_keeper>
       co_await self->turn_.async_wait(asio::redirect_error(asio::use_awaitable, woken));
       const asio::cancellation_state state = co_await asio::this_coro::cancellation_state;
       if (state.cancelled() != asio::cancellation_type::none)
-        throw error(errc::cancelled, std::string(doing) + ": cancelled before the command was started");
+        throw error(exec_errc::cancelled, std::string(doing) + ": cancelled before the command was started");
     } while (!self->take_turn());
   }
 
@@ -45089,14 +45097,14 @@ class basic_child_keeper final : public command_keeper {
     if (::sigaction(SIGCHLD, nullptr, &action) != 0) return;
     const bool ignored = (action.sa_flags & SA_SIGINFO) == 0 && action.sa_handler == SIG_IGN;
     if (ignored || (action.sa_flags & SA_NOCLDWAIT) != 0)
-      throw error(errc::provider_failed,
+      throw error(exec_errc::provider_failed,
                   "this program ignores SIGCHLD, so the kernel throws exit codes away; set it to SIG_DFL");
   }
 
  private:
   launched launch(command& c, spawn_request& request) override {
     if (c.background() == background_policy::keep)
-      throw error(errc::unsupported, "command: what it leaves running can be kept only where a warden watches it");
+      throw error(exec_errc::unsupported, "command: what it leaves running can be kept only where a warden watches it");
     launched outcome;
     command_pipes pipes(c, request, nothing_.get());
     const auto before = std::chrono::steady_clock::now();
@@ -45164,184 +45172,6 @@ constexpr std::string_view native_machine() noexcept {
 }
 
 }  // namespace cofferdam::inline COFFERDAM_ABI
-
-// ---- cofferdam/os/process_table.hpp ----
-
-
-#include <algorithm>
-#include <cerrno>
-#include <charconv>
-#include <csignal>
-#include <cstddef>
-#include <cstdint>
-#include <set>
-#include <string>
-#include <string_view>
-#include <system_error>
-#include <vector>
-
-#include <dirent.h>
-#include <fcntl.h>
-#include <sys/syscall.h>
-#include <sys/types.h>
-#include <unistd.h>
-
-// The processes of this machine, as this program sees them in /proc. Used if the process that should end them does not.
-
-namespace cofferdam::inline COFFERDAM_ABI::detail {
-
-/// One process that is alive.
-class table_entry {
- public:
-  pid_t pid = 0;
-  pid_t parent = 0;
-  std::uint64_t start_time = 0;  // distinguishes it from a later process with the same number
-  std::string name;
-};
-
-/// Returns a file of /proc, or an empty text if it cannot be read.
-inline std::string proc_text(const std::string& path) {
-  const unique_fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  std::string text;
-  if (!fd) return text;
-  char piece[4096];
-  for (;;) {
-    const ssize_t got = ::read(fd.get(), piece, sizeof piece);
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) return text;
-    text.append(piece, static_cast<std::size_t>(got));
-  }
-}
-
-/// Reads `/proc/PID/stat`.
-/// \return        false if the process is gone, or all of its threads have ended. A process of which only the first
-///                thread has ended has the state of a zombie, but is alive.
-/// \par Source    proc(5).
-inline bool parse_stat(std::string_view text, table_entry& into) {
-  const std::size_t open = text.find('(');
-  const std::size_t close = text.rfind(')');
-  if (open == std::string_view::npos || close == std::string_view::npos || close < open) return false;
-  into.name = std::string(text.substr(open + 1, close - open - 1));
-  std::string_view rest = text.substr(close + 1);
-  constexpr std::size_t parent_at = 1;  // counted from the state
-  constexpr std::size_t threads_at = 17;
-  constexpr std::size_t start_time_at = 19;
-  bool is_zombie = false;
-  for (std::size_t field = 0; field <= start_time_at; ++field) {
-    const std::size_t start = rest.find_first_not_of(' ');
-    if (start == std::string_view::npos) return false;
-    rest.remove_prefix(start);
-    const std::string_view word = rest.substr(0, rest.find(' '));
-    if (field == 0 && word == "X") return false;
-    if (field == 0) is_zombie = word == "Z";
-    if (field == parent_at) std::from_chars(word.data(), word.data() + word.size(), into.parent);
-    if (field == threads_at && is_zombie) {
-      unsigned threads = 0;
-      std::from_chars(word.data(), word.data() + word.size(), threads);
-      if (threads <= 1) return false;
-    }
-    if (field == start_time_at) std::from_chars(word.data(), word.data() + word.size(), into.start_time);
-    rest.remove_prefix(word.size());
-  }
-  return true;
-}
-
-/// Returns true if a signal or a tracer has stopped a process.
-inline bool is_stopped(pid_t pid) {
-  const std::string text = proc_text("/proc/" + std::to_string(pid) + "/stat");
-  const std::size_t close = text.rfind(')');
-  if (close == std::string::npos || close + 2 >= text.size()) return false;
-  return text[close + 2] == 'T' || text[close + 2] == 't';
-}
-
-/// Returns every living process of this machine, without zombies.
-inline std::vector<table_entry> process_table() {
-  std::vector<table_entry> all;
-  DIR* const folder = ::opendir("/proc");
-  if (folder == nullptr) return all;
-  while (const dirent* const one = ::readdir(folder)) {
-    table_entry entry;
-    const std::string_view name(one->d_name);
-    const auto [end, failure] = std::from_chars(name.data(), name.data() + name.size(), entry.pid);
-    if (failure != std::errc() || end != name.data() + name.size()) continue;
-    if (parse_stat(proc_text("/proc/" + std::string(name) + "/stat"), entry)) all.push_back(std::move(entry));
-  }
-  ::closedir(folder);
-  return all;
-}
-
-/// Returns the living descendants of a process, without that process itself.
-inline std::vector<table_entry> living_below(pid_t root) {
-  const std::vector<table_entry> all = process_table();
-  std::set<pid_t> known{root};
-  std::vector<table_entry> found;
-  for (bool more = true; more;) {
-    more = false;
-    for (const table_entry& one : all) {
-      if (!known.contains(one.parent) || !known.insert(one.pid).second) continue;
-      found.push_back(one);
-      more = true;
-    }
-  }
-  return found;
-}
-
-/// Returns the variables that a process was started with, each followed by a NUL. If the first thread has ended, those
-/// of another thread are read.
-inline std::string variables_of(pid_t pid) {
-  const std::string folder = "/proc/" + std::to_string(pid);
-  std::string variables(1, '\0');
-  variables += proc_text(folder + "/environ");
-  if (variables.size() > 1) return variables;
-  DIR* const threads = ::opendir((folder + "/task").c_str());
-  if (threads == nullptr) return variables;
-  while (const dirent* const one = ::readdir(threads)) {
-    if (one->d_name[0] == '.') continue;
-    variables += proc_text(folder + "/task/" + one->d_name + "/environ");
-    if (variables.size() > 1) break;
-  }
-  ::closedir(threads);
-  return variables;
-}
-
-/// Returns the processes that were started with this variable, at any place in the process tree.
-/// \param setting  `NAME=value`.
-inline std::vector<table_entry> living_with_variable(std::string_view setting) {
-  std::vector<table_entry> found;
-  std::string wanted(1, '\0');
-  wanted += setting;
-  wanted += '\0';
-  for (table_entry& one : process_table()) {
-    const std::string variables = variables_of(one.pid);
-    if (variables.find(wanted) != std::string::npos) found.push_back(std::move(one));
-  }
-  return found;
-}
-
-/// Sends SIGKILL to a process, unless its number belongs to another one by now.
-inline void kill_entry(const table_entry& one) noexcept {
-  try {
-    const unique_fd pidfd(static_cast<int>(::syscall(SYS_pidfd_open, one.pid, 0)));
-    table_entry now;
-    if (!pidfd || !parse_stat(proc_text("/proc/" + std::to_string(one.pid) + "/stat"), now)) return;
-    if (now.start_time == one.start_time) signal_process(pidfd.get(), SIGKILL);
-  } catch (const std::bad_alloc&) {  // out of memory: it is not killed
-  }
-}
-
-/// Returns "812 (sh), 813 (sleep)", with at most twenty processes.
-inline std::string list_of(const std::vector<table_entry>& processes) {
-  constexpr std::size_t most = 20;
-  std::string text;
-  for (std::size_t i = 0; i < processes.size() && i < most; ++i) {
-    if (i != 0) text += ", ";
-    text += std::to_string(processes[i].pid) + " (" + one_line(processes[i].name, 40) + ")";
-  }
-  if (processes.size() > most) text += " and " + std::to_string(processes.size() - most) + " more";
-  return text;
-}
-
-}  // namespace cofferdam::inline COFFERDAM_ABI::detail
 
 // ---- cofferdam/os/session_files.hpp ----
 
@@ -47168,11 +46998,11 @@ inline constexpr std::uint32_t magic = 0x4d444643;  // "CFDM"
 inline constexpr std::uint16_t version = 2;
 inline constexpr std::size_t header_size = 9;
 /// The maximum size of any payload except that of `spawn`.
-inline constexpr std::size_t longest_payload = 64 * 1024;
+inline constexpr std::size_t max_payload = 64 * 1024;
 /// Linux accepts at most 6 MiB of words and variables; the rest is for the other fields.
-inline constexpr std::size_t longest_spawn = 6 * 1024 * 1024 + 256 * 1024;
+inline constexpr std::size_t max_spawn = 6 * 1024 * 1024 + 256 * 1024;
 /// The maximum number of words, variables and paths to try, in total.
-inline constexpr std::uint32_t most_strings = 256 * 1024;
+inline constexpr std::uint32_t max_strings = 256 * 1024;
 /// The bytes of standard input that a job may receive before the first `input_credit`.
 inline constexpr std::uint32_t input_window = 64 * 1024;
 inline constexpr std::uint32_t keep_id = 0xffffffff;  ///< no change of uid or gid
@@ -47195,7 +47025,7 @@ enum class frame_type : std::uint8_t {
   // File operations, beneath the root of `configure`, one after another. At most file_window bytes of requests may wait
   // for their answers. Each frame is answered by one `reply` with its number, in the order of the requests.
   // `reply_data` may precede the reply; ignore it if the reply is an error. Errors and limits are documented at
-  // most_unfinished.
+  // max_unfinished.
   stat = 0x20,            ///< string path; a link at its end is not followed. Reply: an entry
   list = 0x21,            ///< string path, u8 recursive. Data: entries, each with its path from there as a string
   read = 0x22,            ///< string path, u64 offset, u64 most. Data: bytes; reply: u64 size of the file, u32 mode
@@ -47209,7 +47039,7 @@ enum class frame_type : std::uint8_t {
   set_mode = 0x2a,        ///< string path, u32 mode; a link at its end is refused
 
   // warden to host
-  hello = 0x80,   ///< u32 magic, u16 version, u16 machine (ELF e_machine), u32 pid, uid, gid, capabilities, most_jobs
+  hello = 0x80,   ///< u32 magic, u16 version, u16 machine (ELF e_machine), u32 pid, uid, gid, capabilities, max_jobs
   output = 0x82,  ///< bytes
   error_output = 0x83,  ///< bytes
   exited = 0x84,        ///< see exit_how
@@ -47226,7 +47056,7 @@ enum class frame_type : std::uint8_t {
       0x8b,  ///< job 0: u32 count: that many of the oldest file requests have no answer; the next request starts afresh
 
   reply = 0xa0,       ///< i32 errno (0: done), then the fields given at the request
-  reply_data = 0xa1,  ///< bytes of a file, or whole entries of a list, at most longest_payload; `reply` follows
+  reply_data = 0xa1,  ///< bytes of a file, or whole entries of a list, at most max_payload; `reply` follows
 };
 
 enum class fault : std::uint8_t { unknown_type = 1, too_long, malformed, unexpected, too_much_input, descriptors };
@@ -47312,12 +47142,12 @@ enum configure_flag : std::uint32_t {
 // EOPNOTSUPP: two file systems, or a mode that cannot be set here. EFBIG: a list beyond its limits. EIO: also a tree
 // that was moved while it was listed. EBUSY: the number has an unfinished file. EMFILE: too many have. EBADF: this one
 // has none.
-inline constexpr std::size_t file_window = 512 * 1024;                    ///< of requests, with their headers
-inline constexpr std::uint32_t most_unfinished = 8;                       ///< files at a time, each with its number
-inline constexpr std::uint32_t keep_mode = 0xffffffff;                    ///< that of the file replaced, else 0644
-inline constexpr std::uint64_t most_read = 1024 * 1024;                   ///< bytes of one `read`; more is cut
-inline constexpr std::uint64_t most_listed = 4'000'000;                   ///< entries of one `list`
-inline constexpr std::uint64_t most_listed_bytes = 512ULL * 1024 * 1024;  ///< the same in bytes, as they are sent
+inline constexpr std::size_t file_window = 512 * 1024;                   ///< of requests, with their headers
+inline constexpr std::uint32_t max_unfinished = 8;                       ///< files at a time, each with its number
+inline constexpr std::uint32_t keep_mode = 0xffffffff;                   ///< that of the file replaced, else 0644
+inline constexpr std::uint64_t max_read = 1024 * 1024;                   ///< bytes of one `read`; more is cut
+inline constexpr std::uint64_t max_listed = 4'000'000;                   ///< entries of one `list`
+inline constexpr std::uint64_t max_listed_bytes = 512ULL * 1024 * 1024;  ///< the same in bytes, as they are sent
 
 /// An entry: u8 type (as file_type: regular, directory, symlink, other), u32 mode, u64 size, i64 mtime_s, u32 mtime_ns.
 /// `reply` to `stat` has one; `reply_data` of `list` has many, each followed by its name as a string.
@@ -47361,14 +47191,14 @@ class frame {
 
 /// The error for input that violates the protocol.
 inline error violation(const std::string& what) {
-  return error(errc::provider_lost, "the warden's stream cannot be understood: " + what);
+  return error(exec_errc::provider_lost, "the warden's stream cannot be understood: " + what);
 }
 
 /// Splits a stream into frames. The stream may be cut anywhere.
 class frame_decoder {
  public:
   /// \param most  maximum size of a payload in bytes.
-  explicit frame_decoder(std::size_t most = longest_payload) : most_(most) {}
+  explicit frame_decoder(std::size_t most = max_payload) : most_(most) {}
 
   /// Returns the memory for the next bytes of the stream; never empty. The last frame is invalid afterwards.
   std::span<std::byte> room() {
@@ -47538,7 +47368,7 @@ class hello {
     uid_ = values.number<std::uint32_t>();
     gid_ = values.number<std::uint32_t>();
     capabilities_ = values.number<std::uint32_t>();
-    most_jobs_ = values.number<std::uint32_t>();
+    max_jobs_ = values.number<std::uint32_t>();
     values.finish();
   }
   /// Returns ELF's number of its machine: 62 x86-64, 183 aarch64.
@@ -47547,7 +47377,7 @@ class hello {
   std::uint32_t uid() const noexcept { return uid_; }
   std::uint32_t gid() const noexcept { return gid_; }
   bool can(capability what) const noexcept { return (capabilities_ & what) != 0; }
-  std::uint32_t most_jobs() const noexcept { return most_jobs_; }
+  std::uint32_t max_jobs() const noexcept { return max_jobs_; }
 
  private:
   std::uint16_t machine_ = 0;
@@ -47555,7 +47385,7 @@ class hello {
   std::uint32_t uid_ = 0;
   std::uint32_t gid_ = 0;
   std::uint32_t capabilities_ = 0;
-  std::uint32_t most_jobs_ = 0;
+  std::uint32_t max_jobs_ = 0;
 };
 
 /// The end of a command.
@@ -47628,7 +47458,7 @@ class spawn_order {
     for (const resource_limit& each : limits) to.number(each.resource()).number(each.soft()).number(each.hard());
     to.text(directory).texts(candidates).texts(words).texts(variables);
     bytes whole = to.take();
-    if (whole.size() - header_size > longest_spawn || words.size() + variables.size() > most_strings) return {};
+    if (whole.size() - header_size > max_spawn || words.size() + variables.size() > max_strings) return {};
     return whole;
   }
 };
@@ -47737,7 +47567,7 @@ class warden_link {
   static constexpr int frames_in_turn = 64;
 
   static error ended(std::error_code cause) {
-    return error(errc::provider_lost,
+    return error(exec_errc::provider_lost,
                  std::string("the warden is gone: its stream has ended") + (cause ? ": " + cause.message() : ""),
                  cause);
   }
@@ -48142,11 +47972,11 @@ class coroutine_link final : public warden_link, public std::enable_shared_from_
       std::rethrow_exception(failure);
     } catch (const error& reason) {
       listener->link_lost(
-          error(errc::provider_lost, std::string("the warden is gone: ") + reason.what(), reason.cause()));
+          error(exec_errc::provider_lost, std::string("the warden is gone: ") + reason.what(), reason.cause()));
     } catch (const std::system_error& reason) {
       listener->link_lost(ended(reason.code()));
     } catch (const std::exception& reason) {
-      listener->link_lost(error(errc::provider_lost, std::string("the warden is lost: ") + reason.what()));
+      listener->link_lost(error(exec_errc::provider_lost, std::string("the warden is lost: ") + reason.what()));
     }
   }
 
@@ -48241,7 +48071,7 @@ class framed_input final : public input_end {
   bool is_open() const noexcept override { return open_; }
   ssize_t write(bytes_view data) override {
     if (!open_) return -2;
-    const std::size_t count = std::min<std::size_t>({data.size(), credit_, wire::longest_payload / 2});
+    const std::size_t count = std::min<std::size_t>({data.size(), credit_, wire::max_payload / 2});
     if (count == 0) return -1;
     credit_ -= static_cast<std::uint32_t>(count);
     sink_->send(wire::frame_writer(wire::frame_type::input, job_).data(data.first(count)).take());
@@ -48417,7 +48247,7 @@ class basic_warden_command final : public command_transport {
     command_.status_known();
     if (cause)
       command_.fail(
-          error(errc::unavailable,
+          error(exec_errc::unavailable,
                 "Cannot run " + program_ +
                     ": the system passes no descriptors now, because programs of the same user have too many on their "
                     "way through Unix sockets (" +
@@ -48497,7 +48327,7 @@ class basic_warden_command final : public command_transport {
         is_told_to_end_ || !limits().timeout
             ? "a command was to be ended"
             : "the time limit of a command (" + std::to_string(limits().timeout->count()) + " ms) has passed";
-    const error reason(errc::provider_lost,
+    const error reason(exec_errc::provider_lost,
                        why +
                            ", and the warden has not ended it: a command may have stopped the warden; this program "
                            "has ended everything in the environment; open another one");
@@ -48597,7 +48427,7 @@ class basic_file_requests {
   };
 
   explicit basic_file_requests(const asio::any_io_executor& executor)
-      : executor_(executor), window_(executor, wire::file_window - reserve), files_(executor, wire::most_unfinished) {}
+      : executor_(executor), window_(executor, wire::file_window - reserve), files_(executor, wire::max_unfinished) {}
 
   static constexpr std::uint32_t first_number = 0x80000000;  ///< numbers below this are for commands
 
@@ -48641,7 +48471,7 @@ class basic_file_requests {
       const wait_result result = co_await one->came.wait();
       if (one->answered) break;
       if (result == wait_result::cancelled)
-        throw error(errc::cancelled, "file operation: cancelled; whether it was done is not known");
+        throw error(exec_errc::cancelled, "file operation: cancelled; whether it was done is not known");
     }
     if (!one->answered) throw *lost_;
     co_return std::move(one->answer);
@@ -48675,7 +48505,7 @@ class basic_file_requests {
         one.data->take(payload);
         return true;
       }
-      if (payload.size() > wire::most_read - one.answer.data.size())
+      if (payload.size() > wire::max_read - one.answer.data.size())
         throw wire::violation("more data for a file request than was asked for");
       one.answer.data.insert(one.answer.data.end(), payload.begin(), payload.end());
       return true;
@@ -48774,7 +48604,7 @@ class basic_warden_files {
 
   awaitable<void> write_file(std::string path, bytes_view content);
 
-  awaitable<entry> stat(std::string path) {
+  awaitable<directory_entry> stat(std::string path) {
     const std::string clean = beneath(path);
     wire::frame_writer frame(wire::frame_type::stat, 0);
     file_answer answer = co_await ask("stat", clean, frame.text(clean));
@@ -48782,13 +48612,13 @@ class basic_warden_files {
     co_return values.next_entry(clean);
   }
 
-  awaitable<std::vector<entry>> list(std::string path, list_options options);
+  awaitable<std::vector<directory_entry>> list(std::string path, list_options options);
 
   /// Returns the warden's own path of a directory beneath the root.
   awaitable<std::string> directory_path(std::string path) {
     const std::string clean = beneath(path);
     if (clean == ".") co_return path_;
-    entry found = co_await stat(clean);
+    directory_entry found = co_await stat(clean);
     if (found.type() == file_type::symlink) {  // It may lead out, or to a file. Listing it shows this.
       wire::frame_writer frame(wire::frame_type::list, 0);
       co_await ask("enter", clean, frame.text(clean).number(no_byte));
@@ -48818,9 +48648,9 @@ class basic_warden_files {
     co_await ask("rename", clean, frame.text(clean).text(target));
   }
 
-  awaitable<transfer> put_files(file_source& from) {
+  awaitable<transfer_result> put_files(file_source& from) {
     const auto put = [this, &from](const file_header& header) { return put_one(from, header); };
-    transfer report = co_await put_each(from, put);
+    transfer_result report = co_await put_each(from, put);
     co_return report;
   }
 
@@ -48835,19 +48665,19 @@ class basic_warden_files {
   class values_of {
    public:
     explicit values_of(bytes_view values) : frame_(wire::frame_type::reply, 0, values), reader_(frame_) {}
-    entry next_entry(std::string path) {
+    directory_entry next_entry(std::string path) {
       const auto type = reader_.number<std::uint8_t>();
       const auto mode = reader_.number<std::uint32_t>();
       const auto size = reader_.number<std::uint64_t>();
       reader_.number<std::int64_t>();
       reader_.number<std::uint32_t>();
       if (type > 3) throw wire::violation("a file of type " + std::to_string(type));
-      return entry(std::move(path), static_cast<file_type>(type), size, mode & 0777U);
+      return directory_entry(std::move(path), static_cast<file_type>(type), size, mode & 0777U);
     }
-    entry next_named_entry() {
-      const entry found = next_entry("");
+    directory_entry next_named_entry() {
+      const directory_entry found = next_entry("");
       std::string name = reader_.text();
-      return entry(std::move(name), found.type(), found.size(), found.mode());
+      return directory_entry(std::move(name), found.type(), found.size(), found.mode());
     }
     std::uint64_t next_size() { return reader_.number<std::uint64_t>(); }
     std::uint32_t next_mode() { return reader_.number<std::uint32_t>(); }
@@ -48899,7 +48729,7 @@ class basic_warden_files<Unused>::listing final : public reply_data_sink {
   void take(bytes_view piece) override {
     values_of values(piece);
     while (!failure_ && !values.empty()) {
-      entry one = values.next_named_entry();
+      directory_entry one = values.next_named_entry();
       if (!room_.reaches(one.path())) continue;
       try {
         room_.take_names(1);
@@ -48914,7 +48744,7 @@ class basic_warden_files<Unused>::listing final : public reply_data_sink {
 
   /// Returns the sorted entries. May be called once.
   /// \throws error{errc::too_large}
-  std::vector<entry> entries() {
+  std::vector<directory_entry> entries() {
     if (failure_) throw *failure_;
     directory::sort_entries(entries_);
     return std::move(entries_);
@@ -48922,18 +48752,18 @@ class basic_warden_files<Unused>::listing final : public reply_data_sink {
 
  private:
   listing_room room_;
-  std::vector<entry> entries_;
+  std::vector<directory_entry> entries_;
   std::optional<error> failure_;
 };
 
 template <class Unused>
-awaitable<std::vector<entry>> basic_warden_files<Unused>::list(std::string path, list_options options) {
+awaitable<std::vector<directory_entry>> basic_warden_files<Unused>::list(std::string path, list_options options) {
   const std::string clean = beneath(path);
   const auto found = std::make_shared<listing>(listing_room(options, clean));
   wire::frame_writer frame(wire::frame_type::list, 0);
   frame.text(clean).number(options.depth() == 1 ? no_byte : yes_byte);
   co_await ask("list", clean, frame, found);
-  std::vector<entry> entries = found->entries();
+  std::vector<directory_entry> entries = found->entries();
   co_return entries;
 }
 
@@ -48968,7 +48798,7 @@ class basic_warden_files<Unused>::writing {
   awaitable<void> put(bytes_view content) {
     while (!content.empty()) {
       check_answers();
-      const bytes_view piece = content.first(std::min(content.size(), wire::longest_payload));
+      const bytes_view piece = content.first(std::min(content.size(), wire::max_payload));
       bytes whole = wire::frame_writer(wire::frame_type::write_data, number_).data(piece).take();
       co_await send(std::move(whole));
       content = content.subspan(piece.size());
@@ -49019,7 +48849,7 @@ class basic_warden_files<Unused>::reading {
  public:
   reading(const basic_warden_files& files, std::string path) : files_(files), path_(std::move(path)) {}
 
-  /// Returns the next piece, at most wire::most_read bytes; empty at the end.
+  /// Returns the next piece, at most wire::max_read bytes; empty at the end.
   awaitable<bytes> next() {
     bytes piece;
     if (ended_) co_return piece;
@@ -49030,7 +48860,7 @@ class basic_warden_files<Unused>::reading {
     values_of values(answer.values);
     size_ = values.next_size();
     mode_ = values.next_mode();
-    if (answer.data.size() > wire::most_read) throw wire::violation("more of a file than was asked for");
+    if (answer.data.size() > wire::max_read) throw wire::violation("more of a file than was asked for");
     got_ += answer.data.size();
     ended_ = answer.data.empty() || got_ >= size_;
     piece = std::move(answer.data);
@@ -49046,7 +48876,7 @@ class basic_warden_files<Unused>::reading {
   awaitable<void> ask() {
     const std::uint32_t number = files_.requests_->number();
     wire::frame_writer frame(wire::frame_type::read, number);
-    bytes whole = frame.text(path_).number(got_).number(wire::most_read).take();
+    bytes whole = frame.text(path_).number(got_).number(wire::max_read).take();
     ahead_ = co_await files_.requests_->send(*files_.sink_, number, std::move(whole));
   }
 
@@ -49072,7 +48902,7 @@ class basic_warden_files<Unused>::source final : public file_source {
     const file_request& wanted = requests_[at_++];
     try {
       const std::string clean = files_.beneath(wanted.path());
-      entry found = co_await files_.stat(clean);
+      directory_entry found = co_await files_.stat(clean);
       if (found.is_directory()) {
         header.emplace(wanted.path(), wanted.destination(), file_type::directory, 0, found.mode());
       } else {
@@ -49119,7 +48949,8 @@ awaitable<bytes> basic_warden_files<Unused>::read_file(std::string path, std::si
   for (;;) {
     bytes piece = co_await from.next();
     if (piece.size() > most - content.size() || from.size() > most)
-      throw error(errc::too_large, "read " + shown_path(path) + ": longer than " + std::to_string(most) + " bytes");
+      throw error(exec_errc::too_large,
+                  "read " + shown_path(path) + ": longer than " + std::to_string(most) + " bytes");
     if (piece.empty()) co_return content;
     if (content.empty())
       content = std::move(piece);
@@ -49301,16 +49132,17 @@ class basic_warden_keeper final : public command_keeper, public link_listener, p
       if (as_another) frame.number(self->settings_.uid).number(self->settings_.gid);
       self->link_->send(frame.take(), {});
       self->renew_lease();
-      if (!self->settings().walls) self->describe_walls();
+      if (!self->settings().isolation) self->describe_walls();
       co_return;
     }
     const std::optional<error> reason = self->lost_;
     self->disconnect();
-    if (cancelled) throw error(errc::cancelled, "open: cancelled while the warden was starting");
+    if (cancelled) throw error(exec_errc::cancelled, "open: cancelled while the warden was starting");
     if (reason)
-      throw error(errc::provider_failed, std::string("the warden did not start: ") + reason->what(), reason->cause());
-    throw error(errc::provider_failed, "the warden did not say a word within " +
-                                           std::to_string(self->settings_.greeting_timeout.count()) + " ms");
+      throw error(exec_errc::provider_failed, std::string("the warden did not start: ") + reason->what(),
+                  reason->cause());
+    throw error(exec_errc::provider_failed, "the warden did not say a word within " +
+                                                std::to_string(self->settings_.greeting_timeout.count()) + " ms");
   }
 
   const wire::hello& hello() const noexcept { return *hello_; }
@@ -49399,8 +49231,8 @@ class basic_warden_keeper final : public command_keeper, public link_listener, p
   }
 
   static error overdue(std::chrono::milliseconds most) {
-    return error(errc::provider_lost, "close: the warden has not ended every command within " +
-                                          std::to_string(most.count()) + " ms; it was given up");
+    return error(exec_errc::provider_lost, "close: the warden has not ended every command within " +
+                                               std::to_string(most.count()) + " ms; it was given up");
   }
 
   launched launch(command& c, spawn_request& request) override {
@@ -49475,7 +49307,7 @@ class basic_warden_keeper final : public command_keeper, public link_listener, p
 
   /// Sets the isolation that the warden provides, unless the backend has set it.
   void describe_walls() {
-    protections walls;
+    isolation_report isolation;
     const std::uint32_t guards = guard_flags();
     std::string held = "process group";
     if (hello_->can(wire::capability_adopts)) {
@@ -49483,17 +49315,18 @@ class basic_warden_keeper final : public command_keeper, public link_listener, p
       const bool as_warden = settings_.uid == wire::keep_id || settings_.uid == hello_->uid();
       if (as_warden && (guards & wire::spawn_scope) == 0) held += ", unless it stops or kills the warden";
     }
-    walls.set(protection::process_tree, held);
-    walls.set(protection::host_death, std::move(held));
-    if ((guards & wire::spawn_scope) != 0) walls.set(protection::signals, "Landlock: only what the command started");
+    isolation.set(isolation_kind::process_tree, held);
+    isolation.set(isolation_kind::host_death, std::move(held));
+    if ((guards & wire::spawn_scope) != 0)
+      isolation.set(isolation_kind::signals, "Landlock: only what the command started");
     if ((guards & wire::spawn_filter) != 0) {
       const bool refuses = (guards & wire::spawn_refuse_tracing) != 0;
-      walls.set(protection::system_calls,
-                refuses ? "no limits for other processes, no tracing" : "no limits for other processes");
+      isolation.set(isolation_kind::system_calls,
+                    refuses ? "no limits for other processes, no tracing" : "no limits for other processes");
     }
     // otherwise the host is on another machine
-    if (link_->carries_descriptors()) walls.set(protection::secrets, secrets(guards));
-    set_walls(std::make_shared<const protections>(std::move(walls)));
+    if (link_->carries_descriptors()) isolation.set(isolation_kind::secrets, secrets(guards));
+    set_walls(std::make_shared<const isolation_report>(std::move(isolation)));
   }
 
   /// Returns the protection of this program's memory and environment from guests on the same machine.
@@ -49534,8 +49367,8 @@ class basic_warden_keeper final : public command_keeper, public link_listener, p
     if (arrived.type() == wire::frame_type::protocol_error) {
       const unsigned fault = values.number<std::uint8_t>();
       const unsigned type = values.number<std::uint8_t>();
-      throw error(errc::provider_lost, "the warden did not understand us (fault " + std::to_string(fault) +
-                                           ", frame type " + std::to_string(type) + ") and has ended everything");
+      throw error(exec_errc::provider_lost, "the warden did not understand us (fault " + std::to_string(fault) +
+                                                ", frame type " + std::to_string(type) + ") and has ended everything");
     }
     const auto found = jobs_.find(arrived.job());
     if (found == jobs_.end())
@@ -49572,7 +49405,7 @@ class basic_warden_keeper final : public command_keeper, public link_listener, p
 
   void link_lost(const error& reason) override {
     if (settings_.place.empty()) return lose(reason);
-    lose(error(errc::provider_lost, "lost " + settings_.place + ": " + reason.what(), reason.cause()));
+    lose(error(exec_errc::provider_lost, "lost " + settings_.place + ": " + reason.what(), reason.cause()));
   }
 
   void fail_all(const error& reason) noexcept {
@@ -49625,7 +49458,8 @@ class basic_warden_keeper final : public command_keeper, public link_listener, p
   bool is_silent_ = false;  // nothing has arrived since
   std::optional<wire::hello> hello_;
   std::optional<error> lost_;
-  const error closed_{errc::environment_closed, "the environment is closed"};  // made in advance, while there is memory
+  const error closed_{exec_errc::environment_closed,
+                      "the environment is closed"};  // made in advance, while there is memory
   std::uint32_t last_job_ = 0;
   std::unordered_map<std::uint32_t, std::shared_ptr<warden_command>> jobs_;
 };
@@ -49692,7 +49526,7 @@ class basic_warden_session : public command_session {
     try {
       link = std::make_shared<detail::socket_link>(executor, std::move(socket));
     } catch (const std::system_error& failure) {
-      throw error(errc::provider_failed, std::string("the warden's stream cannot be watched: ") + failure.what(),
+      throw error(exec_errc::provider_failed, std::string("the warden's stream cannot be watched: ") + failure.what(),
                   failure.code());
     }
     return meet(std::move(executor), std::move(link), std::move(settings));
@@ -49756,7 +49590,7 @@ namespace detail {
 
 inline error cannot_start(const std::string& what, int number) {
   const std::error_code cause(number, std::system_category());
-  return error(errc::provider_failed, "the warden cannot be started: " + what + ": " + cause.message(), cause);
+  return error(exec_errc::provider_failed, "the warden cannot be started: " + what + ": " + cause.message(), cause);
 }
 
 inline bool write_whole(const unique_fd& fd, std::span<const unsigned char> content) noexcept {
@@ -49819,7 +49653,7 @@ inline spawned spawn_warden(const unique_fd& program, const unique_fd& socket, c
 /// \throws error{errc::provider_failed} if neither may be executed, or if the system lacks a descriptor or process.
 inline started_warden start_warden(std::span<const unsigned char> program, const std::filesystem::path& folder) {
   if (program.empty())
-    throw error(errc::provider_failed, "the warden cannot be started: there is none for this kind of machine");
+    throw error(exec_errc::provider_failed, "the warden cannot be started: there is none for this kind of machine");
   int ends[2] = {-1, -1};
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0) throw detail::cannot_start("socketpair", errno);
   started_warden started;
@@ -49875,9 +49709,10 @@ namespace detail {
 class finished_process final : public process::implementation {
  public:
   explicit finished_process(command_result result);
-  awaitable<chunk> read() override { co_return chunk(); }
+  awaitable<output_chunk> read() override { co_return output_chunk(); }
   awaitable<void> write_input(bytes_view) override {
-    throw error(errc::io_error, "write_input: the command has ended", std::make_error_code(std::errc::broken_pipe));
+    throw error(exec_errc::io_error, "write_input: the command has ended",
+                std::make_error_code(std::errc::broken_pipe));
     co_return;
   }
   awaitable<void> close_input() override { co_return; }
@@ -49893,13 +49728,13 @@ class finished_process final : public process::implementation {
 }  // namespace detail
 
 COFFERDAM_DECL awaitable<void> process::implementation::resize(std::uint16_t, std::uint16_t) {
-  throw error(errc::unsupported, "resize: the command has no terminal; say terminal() on the command");
+  throw error(exec_errc::unsupported, "resize: the command has no terminal; say terminal() on the command");
   co_return;
 }
 
 COFFERDAM_DECL awaitable<void> process::resize(std::uint16_t rows, std::uint16_t columns) {
   if (rows == 0 || columns == 0)
-    throw error(errc::invalid_argument, "resize: a terminal has at least one row and one column");
+    throw error(exec_errc::invalid_argument, "resize: a terminal has at least one row and one column");
   return get().resize(rows, columns);
 }
 
@@ -49921,7 +49756,7 @@ COFFERDAM_DECL process process::finished(command_result result) {
 
 }  // namespace cofferdam::inline COFFERDAM_ABI
 
-// ---- cofferdam/core/impl/with_cleanup.ipp ----
+// ---- cofferdam/detail/core/impl/with_cleanup.ipp ----
 
 
 #include <asio/this_coro.hpp>
@@ -49961,2151 +49796,6 @@ awaitable<void> run_with_cleanup(std::function<awaitable<void>()> body, std::fun
 COFFERDAM_INSTANTIATE(awaitable<void> run_with_cleanup<void>(std::function<awaitable<void>()>,
                                                              std::function<awaitable<void>()>, cleanup_when,
                                                              failure_choice))
-
-}  // namespace cofferdam::inline COFFERDAM_ABI::detail
-
-// ---- cofferdam/net/detail/socket_stream.hpp ----
-
-
-#include <asio/buffer.hpp>
-#include <asio/error.hpp>
-#include <asio/redirect_error.hpp>
-#include <asio/use_awaitable.hpp>
-
-#include <algorithm>
-#include <cerrno>
-#include <cstddef>
-#include <cstdint>
-#include <span>
-#include <string>
-#include <system_error>
-#include <utility>
-
-#include <sys/sendfile.h>
-#include <sys/types.h>
-
-namespace cofferdam::inline COFFERDAM_ABI::detail {
-
-/// A connected stream socket of either family.
-template <class Socket>
-class socket_stream final : public byte_stream::implementation {
- public:
-  socket_stream(Socket socket, std::string peer) : socket_(std::move(socket)), peer_(std::move(peer)) {}
-
-  awaitable<std::size_t> read_some(std::span<std::byte> into) override {
-    std::error_code failure;
-    const asio::mutable_buffer room(into.data(), into.size());
-    const std::size_t count =
-        co_await socket_.async_read_some(room, asio::redirect_error(asio::use_awaitable, failure));
-    if (failure == asio::error::eof) co_return 0;
-    if (failure) throw stream_error(peer_, "reading", failure, closed_);
-    co_return count;
-  }
-
-  awaitable<void> write(bytes_view data) override {
-    // asio::async_write sends 64 KiB at a time, and needs a turn of the loop for each.
-    constexpr std::size_t at_once = std::size_t{256} * 1024;
-    std::error_code failure;
-    while (!data.empty()) {
-      const asio::const_buffer content(data.data(), std::min(data.size(), at_once));
-      const std::size_t count =
-          co_await socket_.async_write_some(content, asio::redirect_error(asio::use_awaitable, failure));
-      if (failure) throw stream_error(peer_, "writing", failure, closed_);
-      data = data.subspan(count);
-    }
-  }
-
-  awaitable<void> send_file(int file, std::uint64_t offset, std::uint64_t count) override {
-    constexpr std::uint64_t at_once = std::uint64_t{1024} * 1024;  // then other work on this executor has its turn
-    std::error_code failure;
-    socket_.native_non_blocking(true, failure);
-    if (failure) throw stream_error(peer_, "writing", failure, closed_);
-    while (count != 0) {
-      auto at = static_cast<off_t>(offset);
-      const auto size = static_cast<std::size_t>(std::min(count, at_once));
-      const int there = socket_.native_handle();
-      const ssize_t sent = without_sigpipe([&] { return ::sendfile(there, file, &at, size); });
-      const int number = errno;
-      if (sent == 0) throw file_is_shorter();
-      if (sent > 0) {
-        offset += static_cast<std::uint64_t>(sent);
-        count -= static_cast<std::uint64_t>(sent);
-      } else if (number == EINVAL || number == ENOSYS) {  // not supported by this file system
-        co_await send_by_pieces(file, offset, count);
-        co_return;
-      } else if (number != EAGAIN && number != EINTR) {
-        throw stream_error(peer_, "writing", std::error_code(number, std::system_category()), closed_);
-      }
-      // Also if all was sent, so that a cancellation is detected and other work need not wait for the whole file.
-      co_await socket_.async_wait(Socket::wait_write, asio::redirect_error(asio::use_awaitable, failure));
-      if (failure) throw stream_error(peer_, "writing", failure, closed_);
-    }
-  }
-
-  awaitable<void> shutdown_send() override {
-    std::error_code failure;
-    socket_.shutdown(Socket::shutdown_send, failure);
-    if (failure && failure != asio::error::not_connected)
-      throw stream_error(peer_, "ending what is sent", failure, closed_);
-    co_return;
-  }
-
-  void close() noexcept override {
-    closed_ = true;
-    std::error_code ignored;  // closed in any case
-    socket_.close(ignored);
-  }
-
-  bool is_quiet() noexcept override { return socket_.is_open() && is_quiet_descriptor(socket_.native_handle()); }
-
- private:
-  Socket socket_;
-  std::string peer_;
-  bool closed_ = false;
-};
-
-}  // namespace cofferdam::inline COFFERDAM_ABI::detail
-
-// ---- cofferdam/net/detail/time_limit.hpp ----
-
-
-#include <asio/any_io_executor.hpp>
-#include <asio/steady_timer.hpp>
-
-#include <chrono>
-#include <functional>
-#include <memory>
-#include <optional>
-#include <system_error>
-#include <utility>
-
-namespace cofferdam::inline COFFERDAM_ABI::detail {
-
-/// Calls a function when a time limit expires, usually to close the object that is awaited. Moving the limit costs only
-/// a reading of the clock: the timer runs on and checks again when it expires.
-class time_limit {
- public:
-  using clock = std::chrono::steady_clock;
-
-  time_limit() = default;
-  time_limit(const asio::any_io_executor& executor, std::function<void()> expire)
-      : state_(std::make_shared<state>(executor, std::move(expire))) {}
-  time_limit(time_limit&&) = default;
-  time_limit& operator=(time_limit&& other) noexcept {
-    stop();
-    state_ = std::move(other.state_);
-    return *this;
-  }
-  ~time_limit() { stop(); }
-
-  /// Sets the limit, counted from now.
-  /// \param limit  no value: no limit.
-  void arm(std::optional<std::chrono::milliseconds> limit) {
-    if (!limit || *limit > std::chrono::hours(24 * 365)) return disarm();
-    arm_until(clock::now() + *limit);
-  }
-  void arm_until(clock::time_point due) {
-    if (!state_ || state_->expired) return;
-    state_->due = due;
-    if (!state_->running || state_->timer.expiry() > due) wait(state_);
-  }
-  void disarm() noexcept {
-    if (state_) state_->due = clock::time_point::max();
-  }
-  /// Removes the limit, and the timer, which would keep the context running.
-  void rest() noexcept {
-    if (!state_) return;
-    disarm();
-    state_->running = false;
-    try {
-      state_->timer.cancel();
-    } catch (const std::system_error&) {  // a timer that was not cancelled has no effect
-    }
-  }
-  /// Never calls the function any more.
-  void stop() noexcept {
-    if (!state_) return;
-    state_->expire = nullptr;
-    rest();
-  }
-  bool expired() const noexcept { return state_ && state_->expired; }
-
- private:
-  struct state {
-    state(const asio::any_io_executor& executor, std::function<void()> call)
-        : timer(executor), expire(std::move(call)) {}
-    asio::steady_timer timer;
-    std::function<void()> expire;
-    clock::time_point due = clock::time_point::max();
-    bool running = false;
-    bool expired = false;
-  };
-
-  static void wait(const std::shared_ptr<state>& self) {
-    self->running = true;
-    self->timer.expires_at(self->due);
-    self->timer.async_wait([self](std::error_code failure) {
-      if (failure) return;  // stopped, or moved to an earlier time
-      self->running = false;
-      if (self->due == clock::time_point::max() || !self->expire) return;
-      if (clock::now() < self->due) return wait(self);
-      self->expired = true;
-      std::exchange(self->expire, nullptr)();
-    });
-  }
-
-  std::shared_ptr<state> state_;
-};
-
-}  // namespace cofferdam::inline COFFERDAM_ABI::detail
-
-// ---- cofferdam/net/detail/connect.hpp ----
-
-
-#include <asio/any_io_executor.hpp>
-#include <asio/error.hpp>
-#include <asio/ip/address.hpp>
-#include <asio/ip/tcp.hpp>
-#include <asio/local/stream_protocol.hpp>
-#include <asio/redirect_error.hpp>
-#include <asio/steady_timer.hpp>
-#include <asio/use_awaitable.hpp>
-
-#include <algorithm>
-#include <cerrno>
-#include <chrono>
-#include <cstddef>
-#include <cstdint>
-#include <memory>
-#include <string>
-#include <string_view>
-#include <system_error>
-#include <utility>
-#include <vector>
-
-#include <netinet/in.h>
-#include <netinet/tcp.h>
-#include <sys/socket.h>
-
-namespace cofferdam::inline COFFERDAM_ABI::detail {
-
-/// The time limit of a connection attempt.
-using due_time = std::chrono::steady_clock::time_point;
-
-inline std::string connect_advice(std::error_code cause) {
-  if (cause == std::errc::no_such_file_or_directory) return "; is the server running, and is that where it listens?";
-  if (cause == std::errc::permission_denied) return "; this user may not use it: is it in the socket's group?";
-  if (cause == std::errc::connection_refused) return "; nothing listens there: is the server running?";
-  if (cause == std::errc::too_many_files_open) return "; raise the limit on open files, or use fewer connections";
-  return "";
-}
-/// Returns the system's error of the same number: those of Asio 1.22's own category equal no std::errc.
-inline std::error_code as_system_error(std::error_code failure) {
-  if (failure.category() != asio::error::get_system_category()) return failure;
-  return std::error_code(failure.value(), std::system_category());
-}
-inline error connect_error(const std::string& name, const std::string& where, std::error_code cause) {
-  return error(errc::io_error, "cannot connect to " + name + where + ": " + cause.message() + connect_advice(cause),
-               cause);
-}
-inline error connect_timed_out(const std::string& name, const std::string& where) {
-  return error(errc::io_error, "cannot connect to " + name + where + " within the time limit; is it reachable?",
-               net_errc::timed_out);
-}
-inline error connect_cancelled(const std::string& name) {
-  return error(errc::cancelled, "cancelled while connecting to " + name, asio::error::operation_aborted);
-}
-
-inline void check_host(std::string_view host, std::uint16_t port) {
-  const bool visible = std::all_of(host.begin(), host.end(), [](char c) {
-    return c > 0x20 && c < 0x7F && std::string_view("/?#@[]\"\\").find(c) == std::string_view::npos;
-  });
-  std::error_code not_an_address;
-  if (host.find(':') != std::string_view::npos) asio::ip::make_address_v6(std::string(host), not_an_address);
-  if (host.empty() || host.size() > 255 || !visible || not_an_address || port == 0)
-    throw error(errc::invalid_argument, "\"" + one_line(host) + "\", port " + std::to_string(port) +
-                                            ", is no host: it takes a name or an address, and a port that is not 0");
-}
-
-/// \param usual  the default port, which is left out.
-inline std::string host_and_port(std::string_view host, std::uint16_t port, std::uint16_t usual) {
-  std::string text(host);
-  if (host.find(':') != std::string_view::npos) text = "[" + text.substr(0, text.find('%')) + "]";
-  if (port != usual) text += ":" + std::to_string(port);
-  return text;
-}
-
-/// Calls connect(2) directly: if the server of a Unix socket is busy, it fails with EAGAIN, which Asio takes for
-/// success.
-inline awaitable<byte_stream> connect_unix(std::string path, std::string name, asio::any_io_executor executor,
-                                           std::chrono::milliseconds limit) {
-  const due_time due = std::chrono::steady_clock::now() + limit;
-  asio::local::stream_protocol::socket socket(executor);
-  std::error_code failure;
-  socket.open(asio::local::stream_protocol(), failure);
-  if (!failure) socket.native_non_blocking(true, failure);
-  if (failure) throw connect_error(name, "", failure);
-  const asio::local::stream_protocol::endpoint there(path);
-  asio::steady_timer pause(executor);
-  std::chrono::milliseconds wait(1);
-  while (::connect(socket.native_handle(), there.data(), static_cast<socklen_t>(there.size())) != 0) {
-    const std::error_code cause(errno, std::system_category());
-    if (cause == std::errc::interrupted) continue;
-    if (cause.value() == EISCONN) break;
-    if (cause.value() != EAGAIN) throw connect_error(name, "", cause);
-    if (std::chrono::steady_clock::now() >= due) throw connect_timed_out(name, "");
-    pause.expires_after(wait);
-    wait = std::min(2 * wait, std::chrono::milliseconds(50));
-    co_await pause.async_wait(asio::redirect_error(asio::use_awaitable, failure));
-    if (failure) throw connect_cancelled(name);
-  }
-  using stream = socket_stream<asio::local::stream_protocol::socket>;
-  co_return byte_stream(std::make_unique<stream>(std::move(socket), std::move(name)));
-}
-
-/// A name lookup. Its result may arrive after the caller has given up.
-struct resolving {
-  explicit resolving(const asio::any_io_executor& executor) : resolver(executor), done(executor) {}
-  asio::ip::tcp::resolver resolver;
-  async_event done;
-  std::vector<asio::ip::tcp::endpoint> found;
-  std::error_code failure;
-  bool ended = false;
-};
-
-inline void begin_resolving(const std::shared_ptr<resolving>& work, const std::string& host, std::uint16_t port) {
-  work->resolver.async_resolve(host, std::to_string(port), asio::ip::tcp::resolver::numeric_service,
-                               [work](std::error_code failure, const asio::ip::tcp::resolver::results_type& found) {
-                                 work->failure = failure;
-                                 for (const auto& one : found) work->found.push_back(one.endpoint());
-                                 work->ended = true;
-                                 work->done.notify();
-                               });
-}
-
-inline awaitable<std::vector<asio::ip::tcp::endpoint>> resolve(std::string host, std::uint16_t port, std::string name,
-                                                               asio::any_io_executor executor, due_time due) {
-  std::error_code failure;
-  const asio::ip::address address = asio::ip::make_address(host, failure);
-  std::vector<asio::ip::tcp::endpoint> found;
-  if (!failure) {
-    found.emplace_back(address, port);
-    co_return found;
-  }
-  const std::shared_ptr<resolving> work = std::make_shared<resolving>(executor);
-  begin_resolving(work, host, port);
-  const wait_result result = co_await work->done.wait(due);
-  if (!work->ended) {
-    work->resolver.cancel();
-    if (result == wait_result::cancelled) throw connect_cancelled(name);
-    throw connect_timed_out(name, " (its name was not resolved)");
-  }
-  if (work->failure)
-    throw error(errc::io_error,
-                "cannot connect to " + name + ": its name is not known: " + work->failure.message() +
-                    "; is it spelled right, and is there a network?",
-                work->failure);
-  co_return std::move(work->found);
-}
-
-inline void set_tcp_options(asio::ip::tcp::socket& socket) {
-  std::error_code ignored;  // works without these options too
-  socket.set_option(asio::ip::tcp::no_delay(true), ignored);
-  socket.set_option(asio::socket_base::keep_alive(true), ignored);
-  const int idle = 30;
-  ::setsockopt(socket.native_handle(), IPPROTO_TCP, TCP_KEEPIDLE, &idle, sizeof idle);
-  ::setsockopt(socket.native_handle(), IPPROTO_TCP, TCP_KEEPINTVL, &idle, sizeof idle);
-}
-
-inline std::string address_text(const asio::ip::tcp::endpoint& there) {
-  return " (" + host_and_port(there.address().to_string(), there.port(), 0) + ")";
-}
-
-inline awaitable<asio::ip::tcp::socket> connect_tcp_socket(std::string host, std::uint16_t port, std::string name,
-                                                           asio::any_io_executor executor, due_time due) {
-  const std::vector<asio::ip::tcp::endpoint> found = co_await resolve(host, port, name, executor, due);
-  std::error_code last = asio::error::host_not_found;
-  std::string where;
-  for (std::size_t i = 0; i < found.size(); ++i) {
-    const due_time now = std::chrono::steady_clock::now();
-    if (now >= due) throw connect_timed_out(name, where);
-    const auto share = (due - now) / static_cast<std::int64_t>(found.size() - i);
-    where = address_text(found[i]);
-    asio::ip::tcp::socket socket(executor);
-    std::error_code failure;
-    time_limit limit(executor, [&socket] {
-      std::error_code ignored;  // closed in any case
-      socket.close(ignored);
-    });
-    limit.arm_until(now + share);
-    co_await socket.async_connect(found[i], asio::redirect_error(asio::use_awaitable, failure));
-    limit.stop();
-    if (!failure && socket.is_open()) {
-      set_tcp_options(socket);
-      co_return std::move(socket);
-    }
-    if (failure == asio::error::operation_aborted && !limit.expired()) throw connect_cancelled(name);
-    last = limit.expired() ? make_error_code(net_errc::timed_out) : as_system_error(failure);
-  }
-  if (last == net_errc::timed_out) throw connect_timed_out(name, where);
-  throw connect_error(name, where, last);
-}
-
-inline awaitable<byte_stream> connect_tcp(std::string host, std::uint16_t port, std::string name,
-                                          asio::any_io_executor executor, std::chrono::milliseconds limit) {
-  const due_time due = std::chrono::steady_clock::now() + limit;
-  asio::ip::tcp::socket socket = co_await connect_tcp_socket(host, port, name, executor, due);
-  using stream = socket_stream<asio::ip::tcp::socket>;
-  co_return byte_stream(std::make_unique<stream>(std::move(socket), std::move(name)));
-}
-
-/// The settings of a connector to a Unix socket.
-class unix_recipe {
- public:
-  unix_recipe(std::string path, std::string name) : path_(std::move(path)), name_(std::move(name)) {}
-  awaitable<byte_stream> operator()(asio::any_io_executor executor, std::chrono::milliseconds limit) const {
-    return connect_unix(path_, name_, std::move(executor), limit);
-  }
-
- private:
-  std::string path_;
-  std::string name_;
-};
-
-/// The settings of a connector by TCP.
-class tcp_recipe {
- public:
-  tcp_recipe(std::string host, std::uint16_t port, std::string name)
-      : host_(std::move(host)), name_(std::move(name)), port_(port) {}
-  awaitable<byte_stream> operator()(asio::any_io_executor executor, std::chrono::milliseconds limit) const {
-    return connect_tcp(host_, port_, name_, std::move(executor), limit);
-  }
-
- private:
-  std::string host_;
-  std::string name_;
-  std::uint16_t port_;
-};
-
-}  // namespace cofferdam::inline COFFERDAM_ABI::detail
-
-// ---- cofferdam/net/detail/proxy_tunnel.hpp ----
-
-
-#include <asio/any_io_executor.hpp>
-#include <asio/buffer.hpp>
-#include <asio/error.hpp>
-#include <asio/ip/tcp.hpp>
-#include <asio/redirect_error.hpp>
-#include <asio/use_awaitable.hpp>
-#include <asio/write.hpp>
-
-#include <array>
-#include <cstddef>
-#include <cstdint>
-#include <string>
-#include <system_error>
-#include <utility>
-
-namespace cofferdam::inline COFFERDAM_ABI::detail {
-
-inline error proxy_error(const http_proxy& proxy, const std::string& name, const std::string& why,
-                         std::error_code cause) {
-  return error(errc::io_error,
-               "cannot connect to " + name + " through the proxy " + host_and_port(proxy.host(), proxy.port(), 0) +
-                   " (HTTPS_PROXY): " + why,
-               cause);
-}
-
-/// Throws unless the proxy has opened the tunnel.
-/// \param head  of its answer.
-inline void require_tunnel(const http_proxy& proxy, const std::string& name, const http_response_head& head) {
-  if (head.ok()) return;
-  std::string why = "it refuses: " + std::to_string(head.status) + " " + one_line(head.reason, 100);
-  if (head.status == 407)
-    why += proxy.authorization().empty() ? "; it wants a user and a password: http://USER:PASSWORD@HOST:PORT"
-                                         : "; it does not take the user and password of its URL";
-  throw proxy_error(proxy, name, why, make_error_code(net_errc::proxy_refused));
-}
-
-/// Connects to a host through a proxy.
-/// \return a socket whose other end is that host.
-/// \par Source  RFC 9110, 9.3.6.
-inline awaitable<asio::ip::tcp::socket> connect_by_proxy(http_proxy proxy, std::string host, std::uint16_t port,
-                                                         std::string name, asio::any_io_executor executor,
-                                                         due_time due) {
-  const std::string where = host_and_port(host, port, 0);
-  const std::string by = where + "'s proxy " + host_and_port(proxy.host(), proxy.port(), 0) + " (HTTPS_PROXY)";
-  asio::ip::tcp::socket socket = co_await connect_tcp_socket(proxy.host(), proxy.port(), by, executor, due);
-  std::string request = "CONNECT " + where + " HTTP/1.1\r\nHost: " + where + "\r\n";
-  if (!proxy.authorization().empty()) request += "Proxy-Authorization: " + proxy.authorization() + "\r\n";
-  request += "\r\n";
-  time_limit limit(executor, [&socket] {
-    std::error_code ignored;  // closed in any case
-    socket.close(ignored);
-  });
-  limit.arm_until(due);
-  const auto require = [&](std::error_code failure) {
-    if (limit.expired()) throw connect_timed_out(name, " (its proxy did not answer)");
-    if (failure == asio::error::operation_aborted) throw connect_cancelled(name);
-    if (failure == asio::error::eof)
-      throw proxy_error(proxy, name, "it closed the connection without an answer",
-                        make_error_code(net_errc::connection_lost));
-    if (failure) throw proxy_error(proxy, name, failure.message(), failure);
-  };
-  std::error_code failure;
-  co_await asio::async_write(socket, asio::buffer(request), asio::redirect_error(asio::use_awaitable, failure));
-  require(failure);
-  http_response_parser parser("CONNECT");
-  for (;;) {
-    // One byte at a time: the bytes after the head come from the host.
-    std::array<std::byte, 1> piece{};
-    const asio::mutable_buffer room(piece.data(), piece.size());
-    co_await socket.async_read_some(room, asio::redirect_error(asio::use_awaitable, failure));
-    require(failure);
-    http_event event = http_event::need_more;
-    try {
-      event = parser.parse(piece).event;
-    } catch (const error& bad) {
-      throw proxy_error(proxy, name, std::string("its answer is no HTTP: ") + bad.what(), bad.cause());
-    }
-    if (event == http_event::head) break;
-  }
-  limit.stop();
-  require_tunnel(proxy, name, parser.head());
-  co_return std::move(socket);
-}
-
-}  // namespace cofferdam::inline COFFERDAM_ABI::detail
-
-// ---- cofferdam/net/detail/tls_stream.hpp ----
-
-
-#include <asio/any_io_executor.hpp>
-#include <asio/buffer.hpp>
-#include <asio/error.hpp>
-#include <asio/ip/address.hpp>
-#include <asio/ip/tcp.hpp>
-#include <asio/redirect_error.hpp>
-#include <asio/ssl/context.hpp>
-#include <asio/ssl/error.hpp>
-#include <asio/ssl/stream.hpp>
-#include <asio/use_awaitable.hpp>
-#include <asio/write.hpp>
-
-#include <openssl/bio.h>
-#include <openssl/err.h>
-#include <openssl/ssl.h>
-#include <openssl/sslerr.h>
-#include <openssl/x509_vfy.h>
-#include <openssl/x509v3.h>
-
-#include <chrono>
-#include <cstddef>
-#include <cstdint>
-#include <fstream>
-#include <memory>
-#include <span>
-#include <string>
-#include <system_error>
-#include <utility>
-
-namespace cofferdam::inline COFFERDAM_ABI::detail {
-
-inline std::string pem_source::name() const {
-  return is_path_ ? "the file \"" + one_line(text_) + "\"" : std::string("the PEM text");
-}
-
-inline std::string pem_source::load(const char* what) const {
-  if (!is_path_) return text_;
-  constexpr std::size_t most = 1024 * 1024;
-  std::ifstream file(text_, std::ios::binary);
-  std::string content(most + 1, '\0');
-  file.read(content.data(), static_cast<std::streamsize>(content.size()));
-  content.resize(static_cast<std::size_t>(file.gcount()));
-  if (content.empty() || content.size() > most || file.bad())
-    throw error(errc::invalid_argument,
-                std::string("TLS: ") + name() + " for " + what + " cannot be read, is empty or is longer than 1 MiB");
-  return content;
-}
-
-/// The settings that all connections of one connector share; immutable.
-class tls_identity {
- public:
-  tls_identity(const pem_source& trusted, const pem_source& chain, const pem_source& key, bool verify)
-      : context_(std::make_shared<asio::ssl::context>(asio::ssl::context::tls_client)),
-        verifies_(verify),
-        has_certificate_(chain.given()) {
-    SSL_CTX* native = context_->native_handle();
-    if (SSL_CTX_set_min_proto_version(native, TLS1_2_VERSION) != 1)
-      throw error(errc::invalid_argument, "TLS: OpenSSL has no TLS 1.2");
-    SSL_CTX_set_verify(native, verify ? SSL_VERIFY_PEER : SSL_VERIFY_NONE, nullptr);
-    // Otherwise OpenSSL would prompt on the terminal for an encrypted key's password.
-    SSL_CTX_set_default_passwd_cb(native, [](char*, int, int, void*) { return 0; });
-    std::error_code failure;
-    if (trusted.given()) {
-      context_->add_certificate_authority(buffer(trusted.load("the trusted certificates")), failure);
-      check(failure, trusted, "has no certificate to trust");
-    } else if (verify) {
-      context_->set_default_verify_paths(failure);
-      if (failure)
-        throw error(errc::invalid_argument, "TLS: the system's trusted certificates cannot be used", failure);
-    }
-    if (!chain.given()) return;
-    load_certificate(chain, key, "client");
-  }
-  /// The settings of a server: it has a certificate, and requires none.
-  tls_identity(const pem_source& chain, const pem_source& key)
-      : context_(std::make_shared<asio::ssl::context>(asio::ssl::context::tls_server)),
-        verifies_(false),
-        has_certificate_(true) {
-    SSL_CTX* native = context_->native_handle();
-    if (SSL_CTX_set_min_proto_version(native, TLS1_2_VERSION) != 1)
-      throw error(errc::invalid_argument, "TLS: OpenSSL has no TLS 1.2");
-    SSL_CTX_set_options(native, SSL_OP_NO_RENEGOTIATION);
-    SSL_CTX_set_default_passwd_cb(native, [](char*, int, int, void*) { return 0; });
-    load_certificate(chain, key, "server");
-  }
-
-  asio::ssl::context& context() const noexcept { return *context_; }
-  bool verifies() const noexcept { return verifies_; }
-  bool has_certificate() const noexcept { return has_certificate_; }
-
- private:
-  void load_certificate(const pem_source& chain, const pem_source& key, const std::string& whose) {
-    std::error_code failure;
-    const std::string chain_text = chain.load(("the " + whose + " certificate").c_str());
-    context_->use_certificate_chain(asio::buffer(chain_text), failure);
-    check(failure, chain, "has no " + whose + " certificate");
-    std::string key_text = key.load(("the " + whose + "'s key").c_str());
-    context_->use_private_key(asio::buffer(key_text), asio::ssl::context::pem, failure);
-    OPENSSL_cleanse(key_text.data(), key_text.size());
-    check(failure, key, "has no private key that is unencrypted and belongs to the " + whose + " certificate");
-    if (SSL_CTX_check_private_key(context_->native_handle()) != 1)
-      throw error(errc::invalid_argument,
-                  "TLS: the key in " + key.name() + " does not belong to the " + whose + " certificate");
-  }
-
-  // The text lives until the end of the statement, when it has been read.
-  static asio::const_buffer buffer(const std::string& text) { return asio::const_buffer(text.data(), text.size()); }
-  static void check(std::error_code failure, const pem_source& from, const std::string& what) {
-    ERR_clear_error();
-    if (failure)
-      throw error(errc::invalid_argument, "TLS: " + from.name() + " " + what + ": " + failure.message(), failure);
-  }
-
-  std::shared_ptr<asio::ssl::context> context_;
-  bool verifies_;
-  bool has_certificate_;
-};
-
-inline net_errc verdict_code(long verdict) noexcept {
-  switch (verdict) {
-    case X509_V_ERR_CERT_HAS_EXPIRED: return net_errc::certificate_expired;
-    case X509_V_ERR_CERT_NOT_YET_VALID: return net_errc::certificate_not_yet_valid;
-    case X509_V_ERR_HOSTNAME_MISMATCH:
-    case X509_V_ERR_IP_ADDRESS_MISMATCH: return net_errc::certificate_wrong_host;
-    case X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT:
-    case X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN:
-    case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT:
-    case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY:
-    case X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE:
-    case X509_V_ERR_CERT_UNTRUSTED: return net_errc::certificate_untrusted;
-    default: return net_errc::certificate_rejected;
-  }
-}
-
-/// Returns true if the peer has sent an alert about a missing or refused client certificate.
-inline bool wants_certificate(std::error_code cause) noexcept {
-  if (cause.category() != asio::error::get_ssl_category()) return false;
-  switch (ERR_GET_REASON(static_cast<unsigned long>(static_cast<unsigned int>(cause.value())))) {
-    case SSL_R_TLSV13_ALERT_CERTIFICATE_REQUIRED:
-    case SSL_R_SSLV3_ALERT_BAD_CERTIFICATE:
-    case SSL_R_SSLV3_ALERT_UNSUPPORTED_CERTIFICATE:
-    case SSL_R_SSLV3_ALERT_CERTIFICATE_REVOKED:
-    case SSL_R_SSLV3_ALERT_CERTIFICATE_EXPIRED:
-    case SSL_R_SSLV3_ALERT_CERTIFICATE_UNKNOWN:
-    case SSL_R_TLSV1_ALERT_UNKNOWN_CA: return true;
-    default: return false;
-  }
-}
-
-inline bool speaks_no_tls(std::error_code cause) noexcept {
-  if (cause.category() != asio::error::get_ssl_category()) return false;
-  switch (ERR_GET_REASON(static_cast<unsigned long>(static_cast<unsigned int>(cause.value())))) {
-    case SSL_R_WRONG_VERSION_NUMBER:
-    case SSL_R_UNSUPPORTED_PROTOCOL:
-    case SSL_R_TLSV1_ALERT_PROTOCOL_VERSION:
-    case SSL_R_HTTP_REQUEST: return true;
-    default: return false;
-  }
-}
-
-inline error certificate_error(const std::string& peer, bool has_certificate) {
-  const char* advice = has_certificate
-                           ? " does not take our client certificate; is it signed by the authority that the "
-                             "server trusts, and still valid?"
-                           : " wants a client certificate and was given none; set certificate() in the "
-                             "tls_settings";
-  return error(errc::io_error, peer + advice, net_errc::client_certificate_needed);
-}
-
-/// TLS over TCP.
-class tls_stream final : public byte_stream::implementation {
- public:
-  using stream_type = asio::ssl::stream<asio::ip::tcp::socket>;
-
-  tls_stream(asio::ip::tcp::socket socket, const tls_identity& identity, std::string peer)
-      : identity_(identity), stream_(std::move(socket), identity_.context()), peer_(std::move(peer)) {}
-
-  /// \param expected  the name or address for which the certificate must be.
-  void expect(const std::string& expected) {
-    SSL* native = stream_.native_handle();
-    std::error_code not_an_address;
-    asio::ip::make_address(expected, not_an_address);
-    X509_VERIFY_PARAM* rules = SSL_get0_param(native);
-    X509_VERIFY_PARAM_set_hostflags(rules, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS | X509_CHECK_FLAG_NEVER_CHECK_SUBJECT);
-    int done = 0;
-    if (not_an_address) {
-      done = X509_VERIFY_PARAM_set1_host(rules, expected.c_str(), expected.size());
-      if (done == 1) done = static_cast<int>(SSL_set_tlsext_host_name(native, expected.c_str()));
-    } else {
-      done = X509_VERIFY_PARAM_set1_ip_asc(rules, expected.c_str());
-    }
-    ERR_clear_error();
-    if (done != 1) throw error(errc::io_error, peer_ + ": TLS cannot be told whom to expect");
-  }
-
-  /// Makes this the server's side: the first read makes the handshake.
-  void expect_client() {
-    is_server_ = true;
-    SSL_set_accept_state(stream_.native_handle());
-  }
-
-  awaitable<void> handshake(due_time due) {
-    std::error_code failure;
-    time_limit limit(stream_.get_executor(), [this] { close_socket(); });
-    limit.arm_until(due);
-    co_await stream_.async_handshake(asio::ssl::stream_base::client,
-                                     asio::redirect_error(asio::use_awaitable, failure));
-    const bool expired = limit.expired();
-    limit.stop();
-    if (expired)
-      throw error(errc::io_error, "cannot connect to " + peer_ + ": its TLS handshake took longer than the time limit",
-                  net_errc::timed_out);
-    if (failure == asio::error::operation_aborted) throw connect_cancelled(peer_);
-    if (failure) throw handshake_error(failure);
-  }
-
-  awaitable<std::size_t> read_some(std::span<std::byte> into) override {
-    std::error_code failure;
-    const asio::mutable_buffer room(into.data(), into.size());
-    const std::size_t count =
-        co_await stream_.async_read_some(room, asio::redirect_error(asio::use_awaitable, failure));
-    if (failure == asio::error::eof) co_return 0;
-    if (failure) throw translated("reading", failure);
-    co_return count;
-  }
-
-  awaitable<void> write(bytes_view data) override {
-    std::error_code failure;
-    const asio::const_buffer content(data.data(), data.size());
-    co_await asio::async_write(stream_, content, asio::redirect_error(asio::use_awaitable, failure));
-    if (failure) throw translated("writing", failure);
-  }
-
-  /// Asio's own shutdown waits for the peer's answer, and fails if data arrives first. SSL_shutdown alone leaves the
-  /// alert in Asio's buffer. So the alert is written into a separate buffer and sent from there.
-  awaitable<void> shutdown_send() override {
-    if (closed_) throw translated("ending what is sent", asio::error::operation_aborted);
-    if (std::exchange(ended_, true)) co_return;
-    const std::string alert = close_notify();
-    std::error_code failure;
-    co_await asio::async_write(stream_.next_layer(), asio::buffer(alert),
-                               asio::redirect_error(asio::use_awaitable, failure));
-    if (failure) throw translated("ending what is sent", failure);
-  }
-
-  void close() noexcept override {
-    closed_ = true;
-    close_socket();
-  }
-
-  bool is_quiet() noexcept override {
-    SSL* native = stream_.native_handle();
-    return !closed_ && SSL_has_pending(native) == 0 && BIO_ctrl_pending(SSL_get_rbio(native)) == 0 &&
-           is_quiet_descriptor(stream_.next_layer().native_handle());
-  }
-
- private:
-  void close_socket() noexcept {
-    std::error_code ignored;  // closed in any case
-    stream_.next_layer().close(ignored);
-  }
-
-  std::string close_notify() {
-    SSL* native = stream_.native_handle();
-    BIO* before = SSL_get_wbio(native);
-    BIO* memory = BIO_new(BIO_s_mem());
-    if (memory == nullptr || BIO_up_ref(before) != 1) {
-      BIO_free(memory);
-      throw error(errc::io_error, peer_ + ": no memory for TLS");
-    }
-    SSL_set0_wbio(native, memory);
-    SSL_shutdown(native);
-    ERR_clear_error();
-    char* data = nullptr;
-    const long size = BIO_get_mem_data(memory, &data);
-    std::string alert;
-    if (size > 0) alert.assign(data, static_cast<std::size_t>(size));
-    SSL_set0_wbio(native, before);
-    return alert;
-  }
-
-  error translated(const char* doing, std::error_code cause) const {
-    if (!closed_ && !is_server_ && wants_certificate(cause))
-      return certificate_error(peer_, identity_.has_certificate());
-    return stream_error(peer_, doing, cause, closed_);
-  }
-
-  error handshake_error(std::error_code cause) {
-    const std::string what = "cannot connect to " + peer_ + ": ";
-    const long verdict = SSL_get_verify_result(stream_.native_handle());
-    if (identity_.verifies() && verdict != X509_V_OK)
-      return error(errc::io_error,
-                   what + "its certificate was not accepted: " + X509_verify_cert_error_string(verdict) +
-                       advice_for_verdict(verdict_code(verdict)),
-                   verdict_code(verdict));
-    if (wants_certificate(cause) || is_handshake_alert(cause))
-      return certificate_error(peer_, identity_.has_certificate());
-    if (speaks_no_tls(cause))
-      return error(errc::io_error, what + "it does not speak TLS 1.2 or newer on that port: " + cause.message(),
-                   net_errc::not_tls);
-    return error(errc::io_error, what + "the TLS handshake failed: " + cause.message(), cause);
-  }
-
-  /// Returns true for an alert that TLS 1.2 servers send, among other reasons, if the client certificate is missing.
-  bool is_handshake_alert(std::error_code cause) noexcept {
-    return cause.category() == asio::error::get_ssl_category() &&
-           ERR_GET_REASON(static_cast<unsigned long>(static_cast<unsigned int>(cause.value()))) ==
-               SSL_R_SSLV3_ALERT_HANDSHAKE_FAILURE &&
-           SSL_get0_peer_certificate(stream_.native_handle()) != nullptr;
-  }
-
-  static const char* advice_for_verdict(net_errc code) noexcept {
-    switch (code) {
-      case net_errc::certificate_untrusted: return "; if it is the right one, trust its authority in the tls_settings";
-      case net_errc::certificate_wrong_host: return "; connect by a name that it is for, or set server_name()";
-      case net_errc::certificate_expired:
-      case net_errc::certificate_not_yet_valid: return "; the server needs a new one, or a clock is wrong";
-      default: return "";
-    }
-  }
-
-  tls_identity identity_;
-  stream_type stream_;
-  std::string peer_;
-  bool is_server_ = false;
-  bool ended_ = false;
-  bool closed_ = false;
-};
-
-inline awaitable<byte_stream> connect_tls(std::string host, std::uint16_t port, std::string name, std::string expected,
-                                          tls_identity identity, std::optional<http_proxy> proxy,
-                                          asio::any_io_executor executor, std::chrono::milliseconds limit) {
-  const due_time due = std::chrono::steady_clock::now() + limit;
-  asio::ip::tcp::socket socket(executor);
-  if (proxy) {
-    socket = co_await connect_by_proxy(*proxy, host, port, name, executor, due);
-  } else {
-    socket = co_await connect_tcp_socket(host, port, name, executor, due);
-  }
-  std::unique_ptr<tls_stream> stream = std::make_unique<tls_stream>(std::move(socket), identity, name);
-  stream->expect(expected);
-  co_await stream->handshake(due);
-  co_return byte_stream(std::move(stream));
-}
-
-/// The settings of a connector by TLS.
-class tls_recipe {
- public:
-  tls_recipe(std::string host, std::uint16_t port, std::string name, std::string expected, tls_identity identity,
-             std::optional<http_proxy> proxy)
-      : host_(std::move(host)),
-        name_(std::move(name)),
-        expected_(std::move(expected)),
-        identity_(std::move(identity)),
-        proxy_(std::move(proxy)),
-        port_(port) {}
-  awaitable<byte_stream> operator()(asio::any_io_executor executor, std::chrono::milliseconds limit) const {
-    return connect_tls(host_, port_, name_, expected_, identity_, proxy_, std::move(executor), limit);
-  }
-
- private:
-  std::string host_;
-  std::string name_;
-  std::string expected_;
-  tls_identity identity_;
-  std::optional<http_proxy> proxy_;
-  std::uint16_t port_;
-};
-
-}  // namespace cofferdam::inline COFFERDAM_ABI::detail
-
-// ---- cofferdam/net/impl/tls.ipp ----
-
-
-#include <cstdint>
-#include <optional>
-#include <string>
-#include <utility>
-
-namespace cofferdam::inline COFFERDAM_ABI {
-
-COFFERDAM_DECL connector tls_connector(std::string host, std::uint16_t port, const tls_settings& settings) {
-  detail::check_host(host, port);
-  std::string name = detail::host_and_port(host, port, 0);
-  std::string field = detail::host_and_port(host, port, 443);
-  const std::string expected = settings.server_name_.empty() ? host : settings.server_name_;
-  detail::check_host(expected, port);
-  detail::tls_identity identity(settings.trusted_, settings.chain_, settings.key_, settings.verify_);
-  std::optional<http_proxy> proxy = settings.proxies_.on_the_way_to(host, port);
-  return connector(name, std::move(field),
-                   detail::tls_recipe(std::move(host), port, name, expected, std::move(identity), std::move(proxy)));
-}
-
-}  // namespace cofferdam::inline COFFERDAM_ABI
-
-// ---- cofferdam/net/impl/proxy.ipp ----
-
-
-#include <asio/ip/address.hpp>
-#include <asio/ip/network_v4.hpp>
-#include <asio/ip/network_v6.hpp>
-
-#include <boost/url/parse.hpp>
-#include <boost/url/url_view.hpp>
-
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <system_error>
-
-namespace cofferdam::inline COFFERDAM_ABI {
-
-namespace detail {
-
-/// Returns true if a rule (an address or a network) covers this address.
-inline bool covers(const std::string& rule, const asio::ip::address& address) {
-  std::error_code failure;
-  const asio::ip::address same = asio::ip::make_address(rule, failure);
-  if (!failure) return same == address;
-  failure.clear();
-  if (address.is_v4()) {
-    const asio::ip::network_v4 network = asio::ip::make_network_v4(rule, failure);
-    return !failure &&
-           asio::ip::network_v4(address.to_v4(), network.prefix_length()).canonical() == network.canonical();
-  }
-  const asio::ip::network_v6 network = asio::ip::make_network_v6(rule, failure);
-  return !failure && asio::ip::network_v6(address.to_v6(), network.prefix_length()).canonical() == network.canonical();
-}
-
-}  // namespace detail
-
-COFFERDAM_DECL http_proxy http_proxy::parse(std::string_view url, std::string_view setting) {
-  const auto wrong = [&](const char* why) {
-    return error(errc::invalid_argument, std::string(setting) + " is no proxy that can be used: " + why);
-  };
-  const std::string whole = url.find("://") == std::string_view::npos ? "http://" + std::string(url) : std::string(url);
-  const auto parsed = boost::urls::parse_uri(whole);
-  if (!parsed) throw wrong("write it as http://HOST:PORT");
-  const boost::urls::url_view& all = *parsed;
-  if (all.scheme_id() != boost::urls::scheme::http)
-    throw wrong("only http:// proxies are spoken to; what goes through them is encrypted all the same");
-  if (all.has_query() || all.has_fragment() || (!all.encoded_path().empty() && all.encoded_path() != "/"))
-    throw wrong("there is more in it than a host and a port");
-  http_proxy made;
-  made.host_ = all.host_address();
-  if (made.host_.empty()) throw wrong("it has no host");
-  if (all.has_port() && !all.port().empty()) {
-    const auto port = all.port();
-    const std::optional<std::uint16_t> number = detail::port_number(std::string_view(port.data(), port.size()));
-    if (!number) throw wrong("its port is not a number from 1 to 65535");
-    made.port_ = *number;
-  }
-  if (all.has_userinfo()) made.authorization_ = "Basic " + base64_encode(as_bytes(all.user() + ":" + all.password()));
-  return made;
-}
-
-COFFERDAM_DECL proxy_rules::proxy_rules(std::string_view proxy, std::string_view exceptions, std::string_view setting) {
-  if (proxy.empty()) return;
-  proxy_ = http_proxy::parse(proxy, setting);
-  while (!exceptions.empty()) {
-    const std::size_t end = std::min(exceptions.find_first_of(", \t"), exceptions.size());
-    if (end > 0) exceptions_.push_back(exception_of(exceptions.substr(0, end)));
-    exceptions.remove_prefix(std::min(end + 1, exceptions.size()));
-  }
-}
-
-COFFERDAM_DECL std::optional<http_proxy> proxy_rules::on_the_way_to(std::string_view host, std::uint16_t port) const {
-  if (!proxy_) return std::nullopt;
-  const std::string name = plain(host);
-  std::error_code no_address;
-  const asio::ip::address address = asio::ip::make_address(name, no_address);
-  if (name == "localhost" || name.ends_with(".localhost") || (!no_address && address.is_loopback()))
-    return std::nullopt;
-  const bool excepted = std::any_of(exceptions_.begin(), exceptions_.end(), [&](const exception& one) {
-    if (one.port != 0 && one.port != port) return false;
-    if (one.name.empty()) return false;
-    if (one.name == "*") return true;
-    if (!no_address) return detail::covers(one.name, address);
-    return name == one.name || (name.size() > one.name.size() && name.ends_with(one.name) &&
-                                name[name.size() - one.name.size() - 1] == '.');
-  });
-  if (excepted) return std::nullopt;
-  return proxy_;
-}
-
-COFFERDAM_DECL std::string proxy_rules::plain(std::string_view host) {
-  if (host.ends_with('.')) host.remove_suffix(1);
-  std::string name(host);
-  std::transform(name.begin(), name.end(), name.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
-  return name;
-}
-
-COFFERDAM_DECL proxy_rules::exception proxy_rules::exception_of(std::string_view text) {
-  exception made;
-  const std::size_t colon = text.rfind(':');
-  const bool has_port = colon != std::string_view::npos && (text.find(':') == colon || text[colon - 1] == ']');
-  if (has_port) {
-    const std::optional<std::uint16_t> number = detail::port_number(text.substr(colon + 1));
-    if (!number) return made;  // matches nothing
-    made.port = *number;
-    text = text.substr(0, colon);
-  }
-  if (text.starts_with('[') && text.ends_with(']')) text = text.substr(1, text.size() - 2);
-  if (text.starts_with("*.")) text.remove_prefix(2);
-  if (text.starts_with('.')) text.remove_prefix(1);
-  made.name = plain(text);
-  return made;
-}
-
-}  // namespace cofferdam::inline COFFERDAM_ABI
-
-// ---- cofferdam/net/impl/transport.ipp ----
-
-
-#include <cstdint>
-#include <string>
-#include <utility>
-
-namespace cofferdam::inline COFFERDAM_ABI {
-
-COFFERDAM_DECL connector unix_connector(std::string path, std::string host) {
-  if (path.empty() || path.front() != '/' || path.size() > 107 || path.find('\0') != std::string::npos)
-    throw error(errc::invalid_argument, "\"" + one_line(path) +
-                                            "\" is no path of a Unix socket: it has to be absolute and at most 107 "
-                                            "bytes long");
-  std::string name = "the socket \"" + one_line(path) + "\"";
-  return connector(name, std::move(host), detail::unix_recipe(std::move(path), name));
-}
-
-COFFERDAM_DECL connector tcp_connector(std::string host, std::uint16_t port) {
-  detail::check_host(host, port);
-  std::string name = detail::host_and_port(host, port, 0);
-  std::string field = detail::host_and_port(host, port, 80);
-  return connector(name, std::move(field), detail::tcp_recipe(std::move(host), port, name));
-}
-
-}  // namespace cofferdam::inline COFFERDAM_ABI
-
-// ---- cofferdam/net/impl/byte_stream.ipp ----
-
-
-#include <algorithm>
-#include <cerrno>
-#include <cstddef>
-#include <cstdint>
-#include <memory>
-#include <span>
-#include <system_error>
-#include <utility>
-
-#include <sys/types.h>
-#include <unistd.h>
-
-namespace cofferdam::inline COFFERDAM_ABI {
-
-COFFERDAM_DECL awaitable<void> byte_stream::implementation::send_file(int file, std::uint64_t offset,
-                                                                      std::uint64_t count) {
-  return send_by_pieces(file, offset, count);
-}
-
-COFFERDAM_DECL awaitable<void> byte_stream::implementation::send_by_pieces(int file, std::uint64_t offset,
-                                                                           std::uint64_t count) {
-  bytes piece(static_cast<std::size_t>(std::min<std::uint64_t>(count, std::uint64_t{256} * 1024)));
-  while (count != 0) {
-    const std::size_t wanted = static_cast<std::size_t>(std::min<std::uint64_t>(count, piece.size()));
-    const ssize_t got = ::pread(file, piece.data(), wanted, static_cast<off_t>(offset));
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0)
-      throw error(errc::invalid_argument, "a file that is to be sent cannot be read",
-                  std::error_code(errno, std::system_category()));
-    if (got == 0) throw file_is_shorter();
-    const auto size = static_cast<std::size_t>(got);
-    co_await write(bytes_view(piece).first(size));
-    offset += size;
-    count -= size;
-  }
-}
-
-COFFERDAM_DECL error byte_stream::implementation::file_is_shorter() {
-  return error(errc::invalid_argument, "a file that is to be sent has become shorter meanwhile");
-}
-
-COFFERDAM_DECL awaitable<std::size_t> byte_stream::read_some(std::span<std::byte> into) {
-  if (into.empty()) throw error(errc::invalid_argument, "byte_stream: there is no room to read into");
-  return get().read_some(into);
-}
-
-COFFERDAM_DECL awaitable<void> byte_stream::send_file(int file, std::uint64_t offset, std::uint64_t count) {
-  return get().send_file(file, offset, count);
-}
-
-COFFERDAM_DECL void byte_stream::close() noexcept {
-  if (open_) open_->close();
-}
-
-COFFERDAM_DECL auto byte_stream::get() const -> implementation& {
-  if (!open_) throw error(errc::invalid_argument, "byte_stream: there is none (default-constructed or moved from)");
-  return *open_;
-}
-
-}  // namespace cofferdam::inline COFFERDAM_ABI
-
-// ---- cofferdam/net/detail/http_pool.hpp ----
-
-
-#include <asio/any_io_executor.hpp>
-#include <asio/error.hpp>
-
-#include <algorithm>
-#include <chrono>
-#include <cstddef>
-#include <memory>
-#include <span>
-#include <string>
-#include <utility>
-#include <vector>
-
-namespace cofferdam::inline COFFERDAM_ABI::detail {
-
-/// A stream, and the bytes that were read before they were needed.
-class http_connection {
- public:
-  http_connection(byte_stream open, const asio::any_io_executor& executor)
-      : stream(std::move(open)), limit(executor, [this] { stream.close(); }) {}
-  http_connection(const http_connection&) = delete;
-  http_connection& operator=(const http_connection&) = delete;
-
-  bytes_view pending() const noexcept { return bytes_view(buffer_).subspan(begin_, end_ - begin_); }
-  void consume(std::size_t count) noexcept { begin_ += count; }
-  /// Reads more; only while nothing is pending.
-  /// \return 0 at the end of the stream.
-  awaitable<std::size_t> fill() {
-    if (buffer_.empty()) buffer_.resize(buffer_size);
-    begin_ = 0;
-    end_ = 0;
-    const std::size_t count = co_await stream.read_some(buffer_);
-    end_ = count;
-    co_return count;
-  }
-
-  byte_stream stream;
-  time_limit limit;
-  std::chrono::steady_clock::time_point idle_since;
-  bool client_closed = false;
-
- private:
-  static constexpr std::size_t buffer_size = 32 * 1024;
-  bytes buffer_;
-  std::size_t begin_ = 0;
-  std::size_t end_ = 0;
-};
-
-class http_lease;
-
-/// The connections of one client.
-class http_pool {
- public:
-  http_pool(asio::any_io_executor executor, connector peer, const http_client_settings& settings)
-      : executor_(std::move(executor)), peer_(std::move(peer)), settings_(settings) {}
-  http_pool(const http_pool&) = delete;
-  http_pool& operator=(const http_pool&) = delete;
-
-  const connector& peer() const noexcept { return peer_; }
-  const http_client_settings& settings() const noexcept { return settings_; }
-  const asio::any_io_executor& executor() const noexcept { return executor_; }
-  std::size_t idle() const noexcept { return idle_.size(); }
-
-  /// Returns a connection to use.
-  /// \param fresh  true: a new connection, even if there are idle ones.
-  static awaitable<http_lease> lease(std::shared_ptr<http_pool> self, std::chrono::milliseconds limit, bool fresh);
-
-  /// Lends no more connections, and closes idle ones.
-  void retire() noexcept {
-    closed_ = true;
-    idle_.clear();
-    for (waiter* each : waiters_) each->wake();
-  }
-  /// Does the same, and makes lent connections fail.
-  void close() noexcept {
-    retire();
-    for (http_connection* each : lent_) {
-      each->client_closed = true;
-      each->stream.close();
-    }
-  }
-
-  error closed_error() const {
-    return error(errc::environment_closed, "the HTTP client for " + peer_.name() + " is closed");
-  }
-
- private:
-  friend class http_lease;
-
-  /// A request that waits for a free slot. The slot may be granted at any time.
-  class waiter {
-   public:
-    explicit waiter(http_pool& pool) : pool_(pool), changed_(pool.executor_) { pool_.waiters_.push_back(this); }
-    waiter(const waiter&) = delete;
-    waiter& operator=(const waiter&) = delete;
-    ~waiter() {
-      std::erase(pool_.waiters_, this);
-      if (granted_) pool_.free_place();
-    }
-    void grant() noexcept {
-      granted_ = true;
-      wake();
-    }
-    void wake() noexcept { changed_.notify(); }
-    bool granted() const noexcept { return granted_; }
-    /// Hands the slot over to the lease.
-    void taken() noexcept { granted_ = false; }
-    async_event& changed() noexcept { return changed_; }
-
-   private:
-    http_pool& pool_;
-    async_event changed_;
-    bool granted_ = false;
-  };
-
-  void free_place() noexcept {
-    --places_;
-    if (closed_ || waiters_.empty()) return;
-    const auto next = std::find_if(waiters_.begin(), waiters_.end(), [](const waiter* one) { return !one->granted(); });
-    if (next == waiters_.end()) return;
-    ++places_;
-    (*next)->grant();
-  }
-
-  static awaitable<void> wait_for_place(std::shared_ptr<http_pool> self) {
-    waiter mine(*self);
-    while (!mine.granted() && !self->closed_) {
-      co_await mine.changed().wait();
-      if (!mine.granted() && !self->closed_)
-        throw error(errc::cancelled, "cancelled while waiting for a free connection to " + self->peer_.name(),
-                    asio::error::operation_aborted);
-    }
-    if (!mine.granted()) throw self->closed_error();
-    mine.taken();
-  }
-
-  /// Returns the idle connection that was used last and still seems to be good.
-  std::unique_ptr<http_connection> take_idle() {
-    const auto now = std::chrono::steady_clock::now();
-    while (!idle_.empty()) {
-      std::unique_ptr<http_connection> one = std::move(idle_.back());
-      idle_.pop_back();
-      if (now - one->idle_since <= settings_.idle_time() && one->stream.is_quiet()) return one;
-    }
-    return nullptr;
-  }
-
-  void put_idle(std::unique_ptr<http_connection> one) {
-    if (closed_ || settings_.idle_connections() == 0 || !one->stream.is_quiet()) return;
-    if (idle_.size() >= settings_.idle_connections()) idle_.erase(idle_.begin());
-    one->idle_since = std::chrono::steady_clock::now();
-    idle_.push_back(std::move(one));
-  }
-
-  asio::any_io_executor executor_;
-  connector peer_;
-  http_client_settings settings_;
-  std::vector<std::unique_ptr<http_connection>> idle_;
-  std::vector<http_connection*> lent_;
-  std::vector<waiter*> waiters_;
-  std::size_t places_ = 0;
-  bool closed_ = false;
-};
-
-/// A lent connection and its slot. The destructor closes the connection, unless `give_back` was called.
-class http_lease {
- public:
-  http_lease() = default;
-  http_lease(http_lease&& other) noexcept
-      : pool_(std::move(other.pool_)), connection_(std::move(other.connection_)), reused_(other.reused_) {}
-  http_lease& operator=(http_lease&& other) noexcept {
-    drop();
-    pool_ = std::move(other.pool_);
-    connection_ = std::move(other.connection_);
-    reused_ = other.reused_;
-    return *this;
-  }
-  ~http_lease() { drop(); }
-
-  explicit operator bool() const noexcept { return connection_ != nullptr; }
-  http_connection* operator->() const noexcept { return connection_.get(); }
-  /// Returns true if another request has used it before.
-  bool reused() const noexcept { return reused_; }
-
-  void drop() noexcept {
-    take();
-    connection_.reset();
-    leave();
-  }
-  void give_back() {
-    std::unique_ptr<http_connection> one = take();
-    if (one && pool_) {
-      one->limit.rest();
-      pool_->put_idle(std::move(one));
-    }
-    one.reset();
-    leave();
-  }
-  /// Returns the stream, which the caller then owns.
-  byte_stream take_stream() {
-    const std::unique_ptr<http_connection> one = take();
-    one->limit.stop();
-    byte_stream stream = std::move(one->stream);
-    leave();
-    return stream;
-  }
-
- private:
-  friend class http_pool;
-  explicit http_lease(std::shared_ptr<http_pool> pool) : pool_(std::move(pool)) {}
-
-  std::unique_ptr<http_connection> take() noexcept {
-    if (connection_) std::erase(pool_->lent_, connection_.get());
-    return std::move(connection_);
-  }
-  void leave() noexcept {
-    if (pool_) std::exchange(pool_, nullptr)->free_place();
-  }
-
-  std::shared_ptr<http_pool> pool_;
-  std::unique_ptr<http_connection> connection_;
-  bool reused_ = false;
-};
-
-inline awaitable<http_lease> http_pool::lease(std::shared_ptr<http_pool> self, std::chrono::milliseconds limit,
-                                              bool fresh) {
-  if (self->closed_) throw self->closed_error();
-  if (self->places_ < self->settings_.connections()) {
-    ++self->places_;
-  } else {
-    co_await wait_for_place(self);
-  }
-  http_lease lent(self);
-  if (self->closed_) throw self->closed_error();
-  if (!fresh) lent.connection_ = self->take_idle();
-  lent.reused_ = lent.connection_ != nullptr;
-  if (!lent.connection_) {
-    while (!self->idle_.empty() && self->idle_.size() + self->places_ > self->settings_.connections())
-      self->idle_.erase(self->idle_.begin());
-    byte_stream stream = co_await self->peer_.connect(self->executor_, limit);
-    if (self->closed_) throw self->closed_error();
-    lent.connection_ = std::make_unique<http_connection>(std::move(stream), self->executor_);
-  }
-  self->lent_.push_back(lent.connection_.get());
-  co_return lent;
-}
-
-}  // namespace cofferdam::inline COFFERDAM_ABI::detail
-
-// ---- cofferdam/net/detail/prefixed_stream.hpp ----
-
-
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <span>
-#include <utility>
-
-namespace cofferdam::inline COFFERDAM_ABI::detail {
-
-/// A stream of which some bytes were read before they were needed.
-class prefixed_stream final : public byte_stream::implementation {
- public:
-  prefixed_stream(bytes first, byte_stream rest) : first_(std::move(first)), rest_(std::move(rest)) {}
-
-  awaitable<std::size_t> read_some(std::span<std::byte> into) override {
-    if (taken_ == first_.size()) return rest_.read_some(into);
-    return read_first(into);
-  }
-  awaitable<void> write(bytes_view data) override { return rest_.write(data); }
-  awaitable<void> send_file(int file, std::uint64_t offset, std::uint64_t count) override {
-    return rest_.send_file(file, offset, count);
-  }
-  awaitable<void> shutdown_send() override { return rest_.shutdown_send(); }
-  void close() noexcept override {
-    first_.clear();
-    taken_ = 0;
-    rest_.close();
-  }
-  bool is_quiet() noexcept override { return taken_ == first_.size() && rest_.is_quiet(); }
-
- private:
-  awaitable<std::size_t> read_first(std::span<std::byte> into) {
-    const std::size_t count = std::min(into.size(), first_.size() - taken_);
-    const auto from = first_.begin() + static_cast<std::ptrdiff_t>(taken_);
-    std::copy(from, from + static_cast<std::ptrdiff_t>(count), into.begin());
-    taken_ += count;
-    if (taken_ == first_.size()) {
-      first_ = bytes();
-      taken_ = 0;
-    }
-    co_return count;
-  }
-
-  bytes first_;
-  std::size_t taken_ = 0;
-  byte_stream rest_;
-};
-
-}  // namespace cofferdam::inline COFFERDAM_ABI::detail
-
-// ---- cofferdam/net/detail/http_exchange_state.hpp ----
-
-
-#include <asio/any_io_executor.hpp>
-#include <asio/cancellation_type.hpp>
-#include <asio/co_spawn.hpp>
-#include <asio/error.hpp>
-#include <asio/experimental/parallel_group.hpp>
-#include <asio/this_coro.hpp>
-#include <asio/use_awaitable.hpp>
-
-#include <algorithm>
-#include <array>
-#include <chrono>
-#include <cstddef>
-#include <cstdint>
-#include <exception>
-#include <memory>
-#include <optional>
-#include <span>
-#include <string>
-#include <string_view>
-#include <system_error>
-#include <tuple>
-#include <utility>
-
-namespace cofferdam::inline COFFERDAM_ABI::detail {
-
-/// A checked request, ready to be sent once or twice.
-class http_outgoing {
- public:
-  http_outgoing(http_request request, const connector& peer, bool upgrade) : request_(std::move(request)) {
-    const http_fields& given = request_.fields();
-    for (const std::string_view name : {"Content-Length", "Transfer-Encoding", "Trailer"})
-      if (given.count(name) != 0)
-        throw error(errc::invalid_argument,
-                    "an HTTP request's " + std::string(name) + " is the client's business: give it a body instead");
-    http_request_head head;
-    head.method = request_.method();
-    head.target = request_.target();
-    if (given.count("Host") == 0) head.fields.append("Host", peer.host());
-    for (const http_field& one : given) head.fields.append(one);
-    if (upgrade) {
-      if (given.count("Connection") == 0) head.fields.append("Connection", "Upgrade");
-      if (given.count("Upgrade") == 0) head.fields.append("Upgrade", "tcp");
-    }
-    const http_body& body = request_.body();
-    chunked_ = body.is_chunked();
-    if (chunked_) {
-      head.fields.append("Transfer-Encoding", "chunked");
-    } else if (body.present() || is_expected_to_have_a_body()) {
-      head.fields.append("Content-Length", std::to_string(body.size().value_or(0)));
-    }
-    const std::string plain = http_head_text(head);
-    text_.reserve(plain.size() + 256);
-    add(std::string_view(plain).substr(0, plain.size() - 2));
-    for (const auto& [name, value] : request_.secret_fields()) {
-      add(name);
-      add(": ");
-      add(value.view());
-      add("\r\n");
-    }
-    add("\r\n");
-    if (!body.pieces() && !body.file() && body.content().size() <= longest_inline) {
-      if (chunked_) add(chunks_begin());
-      add(as_text(body.content()));
-      if (chunked_) add(chunks_end());
-      whole_ = true;
-      begins_body_ = !body.content().empty();
-    }
-    closes_ = given.lists("Connection", "close");
-  }
-
-  const http_request& request() const noexcept { return request_; }
-  /// Returns the head, and the body if it is short.
-  std::string_view text() const noexcept { return std::string_view(text_.data(), text_.size()); }
-  bool whole() const noexcept { return whole_; }
-  bool begins_body() const noexcept { return begins_body_; }
-  bool chunked() const noexcept { return chunked_; }
-  /// Returns the text before a body of known length that is sent as one chunk; `chunks_end` returns the text after it.
-  std::string chunks_begin() const {
-    const std::uint64_t size = request_.body().size().value_or(0);
-    return size == 0 ? std::string() : http_chunk_head(size);
-  }
-  std::string chunks_end() const {
-    std::string text;
-    if (request_.body().size().value_or(0) != 0) text += http_chunk_end;
-    text += http_last_chunk;
-    return text;
-  }
-  /// Returns true if the caller requested that the connection ends.
-  bool closes() const noexcept { return closes_; }
-
- private:
-  static constexpr std::size_t longest_inline = 16 * 1024;
-
-  bool is_expected_to_have_a_body() const noexcept {
-    const std::string& method = request_.method();
-    return method == "POST" || method == "PUT" || method == "PATCH";
-  }
-
-  void add(std::string_view part) { text_.insert(text_.end(), part.begin(), part.end()); }
-
-  http_request request_;
-  undumped_bytes text_;
-  bool whole_ = false;
-  bool begins_body_ = false;
-  bool chunked_ = false;
-  bool closes_ = false;
-};
-
-/// Ends a group of two coroutines: one reads the head (and returns true for a refusal), the other sends the body (and
-/// returns an int). The group ends once the first has failed or was refused, or the second has failed.
-struct until_refused {
-  asio::cancellation_type_t operator()(const std::exception_ptr& failure, bool refused) const noexcept {
-    return failure || refused ? asio::cancellation_type::terminal : asio::cancellation_type::none;
-  }
-  asio::cancellation_type_t operator()(const std::exception_ptr& failure, int) const noexcept {
-    return failure ? asio::cancellation_type::terminal : asio::cancellation_type::none;
-  }
-};
-
-/// One request and its answer on one connection.
-class http_exchange_state {
- public:
-  http_exchange_state(std::shared_ptr<http_pool> pool, const http_limits& limits, std::string_view method)
-      : pool_(std::move(pool)), limits_(limits), parser_(method, limits.parser()) {}
-  http_exchange_state(const http_exchange_state&) = delete;
-  http_exchange_state& operator=(const http_exchange_state&) = delete;
-
-  const http_response_parser& parser() const noexcept { return parser_; }
-  const http_limits& limits() const noexcept { return limits_; }
-  const std::string& peer() const noexcept { return pool_->peer().name(); }
-  http_response_head take_head() { return std::move(parser_.head()); }
-  bool upgraded() const noexcept { return upgraded_; }
-  bool ended() const noexcept { return ended_; }
-
-  /// Sends the request and reads the head of the answer. A failure closes the connection.
-  awaitable<void> begin(const http_outgoing& request, bool fresh) {
-    http_lease lease = co_await http_pool::lease(pool_, limits_.connect(), fresh);
-    lease_ = std::move(lease);
-    std::exception_ptr failure;
-    try {
-      co_await exchange(request);
-    } catch (...) {
-      failure = std::current_exception();
-    }
-    if (failure) fail(failure);
-    lease_->limit.disarm();
-    closes_ = request.closes() || !parser_.keeps_alive();
-  }
-
-  /// Returns true if the failed request may be repeated: the pooled connection was dead, and the request cannot be
-  /// executed twice.
-  bool may_retry(const http_outgoing& request) const noexcept {
-    if (!retryable_) return false;
-    if (request.request().is_idempotent()) return !request.request().body().pieces() || !body_begun_;
-    return request.request().body().present() && request.request().body().size() != 0U && !body_begun_;
-  }
-
-  awaitable<std::size_t> read_some(std::span<std::byte> into) {
-    if (into.empty()) throw error(errc::invalid_argument, "HTTP: there is no room to read into");
-    if (ended_) co_return 0;
-    if (!lease_)
-      throw error(errc::io_error, "HTTP: the connection of this answer is closed: an earlier read had failed");
-    std::size_t count = 0;
-    std::exception_ptr failure;
-    try {
-      const std::size_t got = co_await read_body(into);
-      count = got;
-    } catch (...) {
-      failure = std::current_exception();
-    }
-    if (failure) fail(failure);
-    co_return count;
-  }
-
-  /// Detects the end of a body that needs no more bytes, so that the connection is free as soon as possible.
-  void settle() {
-    if (ended_ || upgraded_ || !lease_) return;
-    std::exception_ptr failure;
-    try {
-      if (parse(bytes_view()).event == http_event::end) finish();
-    } catch (...) {
-      failure = std::current_exception();
-    }
-    if (failure) fail(failure);
-  }
-
-  /// Returns the stream after an upgrade, with the bytes that have already arrived.
-  byte_stream take_stream() {
-    const bytes_view early = lease_->pending();
-    bytes first(early.begin(), early.end());
-    byte_stream stream = lease_.take_stream();
-    ended_ = true;
-    if (first.empty()) return stream;
-    return byte_stream(std::make_unique<prefixed_stream>(std::move(first), std::move(stream)));
-  }
-
- private:
-  static constexpr std::size_t slice = 256 * 1024;  // each slice has its own time limit
-  static constexpr std::size_t worth_reading_in_place = 16 * 1024;
-
-  awaitable<void> exchange(const http_outgoing& request) {
-    lease_->limit.arm(limits_.head());
-    body_begun_ = request.begins_body();
-    const bool sent = co_await send(as_bytes(request.text()));
-    if (request.whole() || !sent) {
-      sent_all_ = sent;
-      co_await read_head();
-      co_return;
-    }
-    const asio::any_io_executor executor = co_await asio::this_coro::executor;
-    auto both = asio::experimental::make_parallel_group(asio::co_spawn(executor, answered(), detail::deferred),
-                                                        asio::co_spawn(executor, send_body(request), detail::deferred));
-    auto result = co_await both.async_wait(until_refused(), asio::use_awaitable);
-    const auto& [order, unread, refused, unsent, sent_body] = result;
-    sent_all_ = !unsent && sent_body == 1;
-    if (unread && order[0] == 0) std::rethrow_exception(unread);
-    if (unsent && !refused) std::rethrow_exception(unsent);
-    if (unread) std::rethrow_exception(unread);
-  }
-
-  awaitable<bool> answered() {
-    co_await read_head();
-    co_return parser_.head().status >= 300;
-  }
-
-  awaitable<bool> send(bytes_view data) { return is_taken(lease_->stream.write(data)); }
-
-  /// \return true if all was written; if not, there may be an answer with the reason.
-  awaitable<bool> is_taken(awaitable<void> writing) {
-    bool taken = true;
-    try {
-      co_await std::move(writing);
-    } catch (const error& failure) {
-      if (failure.code() != errc::io_error || lease_->limit.expired() || lease_->client_closed) throw;
-      taken = false;
-    }
-    co_return taken;
-  }
-
-  /// \return 1 if all of it was sent.
-  awaitable<int> send_body(const http_outgoing& request) {
-    const http_body& body = request.request().body();
-    if (!body.pieces()) {
-      const bool sent = co_await send_whole(request);
-      co_return sent ? 1 : 0;
-    }
-    std::uint64_t total = 0;
-    bool more = true;
-    while (more) {
-      body_begun_ = true;
-      lease_->limit.disarm();
-      bytes piece = co_await body.pieces()();
-      lease_->limit.arm(limits_.head());
-      total += piece.size();
-      more = !piece.empty();
-      check_sum(body, total, more);
-      if (request.chunked()) piece = framed(piece);
-      const bool sent = co_await send_sliced(piece);
-      if (!sent) co_return 0;
-    }
-    co_return 1;
-  }
-
-  /// Sends a body of known length: directly, or as one chunk.
-  awaitable<bool> send_whole(const http_outgoing& request) {
-    const http_body& body = request.request().body();
-    const std::string begin = request.chunked() ? request.chunks_begin() : std::string();
-    const std::string end = request.chunked() ? request.chunks_end() : std::string();
-    bool sent = co_await send_sliced(as_bytes(begin));
-    if (!sent) co_return false;
-    if (body.file())
-      sent = co_await send_file(*body.file());
-    else
-      sent = co_await send_sliced(body.content());
-    if (!sent) co_return false;
-    sent = co_await send_sliced(as_bytes(end));
-    co_return sent;
-  }
-
-  awaitable<bool> send_sliced(bytes_view data) {
-    while (!data.empty()) {
-      body_begun_ = true;
-      const bytes_view part = data.first(std::min(data.size(), slice));
-      data = data.subspan(part.size());
-      const bool sent = co_await send(part);
-      if (!sent) co_return false;
-      lease_->limit.arm(limits_.head());
-    }
-    co_return true;
-  }
-
-  awaitable<bool> send_file(file_range part) {
-    for (std::uint64_t done = 0; done != part.size();) {
-      body_begun_ = true;
-      const std::uint64_t count = std::min<std::uint64_t>(part.size() - done, slice);
-      const bool sent = co_await is_taken(lease_->stream.send_file(part.descriptor(), part.offset() + done, count));
-      if (!sent) co_return false;
-      done += count;
-      lease_->limit.arm(limits_.head());
-    }
-    co_return true;
-  }
-
-  static void check_sum(const http_body& body, std::uint64_t total, bool more) {
-    if (body.size() && (total > *body.size() || (!more && total != *body.size())))
-      throw error(errc::invalid_argument, "an HTTP request's body was to have " + std::to_string(*body.size()) +
-                                              " bytes; its source made " + std::to_string(total) +
-                                              (more ? " and more" : ""));
-  }
-
-  static bytes framed(const bytes& piece) {
-    if (piece.empty()) return to_bytes(http_last_chunk);
-    bytes chunk = to_bytes(http_chunk_head(piece.size()));
-    chunk.insert(chunk.end(), piece.begin(), piece.end());
-    const bytes_view end = as_bytes(http_chunk_end);
-    chunk.insert(chunk.end(), end.begin(), end.end());
-    return chunk;
-  }
-
-  awaitable<void> read_head() {
-    for (;;) {
-      const http_step step = parse(lease_->pending());
-      lease_->consume(step.consumed);
-      if (step.event == http_event::head) break;
-      if (step.event == http_event::interim) continue;
-      const std::size_t count = co_await lease_->fill();
-      if (count == 0) ended_early();
-    }
-    upgraded_ = !parser_.keeps_alive() && parse(bytes_view()).event == http_event::upgrade;
-  }
-
-  awaitable<std::size_t> read_body(std::span<std::byte> into) {
-    for (;;) {
-      const bytes_view pending = lease_->pending();
-      const http_step step = parse(pending.first(std::min(pending.size(), into.size())));
-      std::copy(step.data.begin(), step.data.end(), into.begin());
-      lease_->consume(step.consumed);
-      if (step.event == http_event::data) {
-        const std::size_t count = step.data.size();
-        settle_after_data();
-        co_return count;
-      }
-      if (step.event == http_event::end) {
-        finish();
-        co_return 0;
-      }
-      if (!lease_->pending().empty()) continue;
-      lease_->limit.arm(limits_.idle());
-      const std::uint64_t certain = parser_.certain_data();
-      const bool in_place = certain >= worth_reading_in_place;
-      std::size_t count = 0;
-      if (in_place) {
-        const std::span<std::byte> room =
-            into.first(static_cast<std::size_t>(std::min<std::uint64_t>(certain, into.size())));
-        count = co_await lease_->stream.read_some(room);
-      } else {
-        count = co_await lease_->fill();
-      }
-      lease_->limit.disarm();
-      if (in_place && count != 0) {
-        const http_step taken = parse(into.first(count));
-        settle_after_data();
-        co_return taken.data.size();
-      }
-      if (count != 0) continue;
-      if (ended_early() == http_event::end) {
-        finish();
-        co_return 0;
-      }
-    }
-  }
-
-  void settle_after_data() {
-    if (!parser_.until_close() && parse(bytes_view()).event == http_event::end) finish();
-  }
-
-  http_step parse(bytes_view input) {
-    try {
-      return parser_.parse(input);
-    } catch (const error& failure) {
-      throw named(failure);
-    }
-  }
-  http_event ended_early() {
-    try {
-      return parser_.end_of_stream();
-    } catch (const error& failure) {
-      throw named(failure);
-    }
-  }
-  error named(const error& failure) const {
-    return error(static_cast<errc>(failure.code().value()), peer() + ": " + failure.what(), failure.cause());
-  }
-
-  void finish() {
-    ended_ = true;
-    if (sent_all_ && !closes_ && lease_->pending().empty()) {
-      lease_.give_back();
-    } else {
-      lease_.drop();
-    }
-  }
-
-  /// Closes the connection and throws the failure with a description.
-  [[noreturn]] void fail(const std::exception_ptr& failure) {
-    const bool expired = lease_->limit.expired();
-    const bool closed = lease_->client_closed;
-    const bool reused = lease_.reused();
-    lease_.drop();
-    if (closed) throw pool_->closed_error();
-    const bool answered = parser_.head().status >= 200;
-    if (expired)
-      throw error(errc::io_error,
-                  peer() + (answered ? ": nothing more of its answer came within the idle limit"
-                                     : ": no answer came within the limit for the head"),
-                  net_errc::timed_out);
-    try {
-      std::rethrow_exception(failure);
-    } catch (const error& reason) {
-      retryable_ = reused && !parser_.began() && reason.code() == errc::io_error;
-      throw;
-    } catch (const std::system_error& reason) {
-      if (reason.code() != asio::error::operation_aborted) throw;
-      throw error(errc::cancelled, "the request to " + peer() + " was cancelled; its connection is closed",
-                  reason.code());
-    }
-  }
-
-  std::shared_ptr<http_pool> pool_;
-  http_limits limits_;
-  http_response_parser parser_;
-  http_lease lease_;
-  bool body_begun_ = false;
-  bool sent_all_ = false;
-  bool retryable_ = false;
-  bool upgraded_ = false;
-  bool closes_ = false;
-  bool ended_ = false;
-};
-
-}  // namespace cofferdam::inline COFFERDAM_ABI::detail
-
-// ---- cofferdam/net/impl/http_client.ipp ----
-
-
-#include <asio/any_io_executor.hpp>
-#include <asio/error.hpp>
-
-#include <algorithm>
-#include <cstddef>
-#include <memory>
-#include <span>
-#include <string>
-#include <system_error>
-#include <utility>
-
-namespace cofferdam::inline COFFERDAM_ABI {
-
-COFFERDAM_DECL http_exchange::http_exchange() = default;
-COFFERDAM_DECL http_exchange::http_exchange(http_exchange&&) noexcept = default;
-COFFERDAM_DECL http_exchange& http_exchange::operator=(http_exchange&&) noexcept = default;
-COFFERDAM_DECL http_exchange::~http_exchange() = default;
-
-COFFERDAM_DECL http_exchange::http_exchange(std::unique_ptr<detail::http_exchange_state> state)
-    : state_(std::move(state)), head_(state_->take_head()) {}
-
-COFFERDAM_DECL const http_fields& http_exchange::trailers() const { return get().parser().trailers(); }
-
-COFFERDAM_DECL awaitable<std::size_t> http_exchange::read_some(std::span<std::byte> into) {
-  return get().read_some(into);
-}
-
-COFFERDAM_DECL detail::http_exchange_state& http_exchange::get() const {
-  if (!state_) throw error(errc::invalid_argument, "http_exchange: there is none (default-constructed or moved from)");
-  return *state_;
-}
-
-COFFERDAM_DECL http_client::http_client(asio::any_io_executor executor, connector peer,
-                                        const http_client_settings& settings)
-    : pool_(std::make_shared<detail::http_pool>(std::move(executor), std::move(peer), settings)) {}
-
-COFFERDAM_DECL http_limits http_client::limits() const { return pool()->settings().limits(); }
-
-COFFERDAM_DECL std::size_t http_client::idle_connections() const noexcept { return pool_ ? pool_->idle() : 0; }
-
-COFFERDAM_DECL awaitable<void> http_client::close() { return end(pool()); }
-
-COFFERDAM_DECL http_client& http_client::operator=(http_client&& other) noexcept {
-  if (pool_) pool_->retire();
-  pool_ = std::move(other.pool_);
-  return *this;
-}
-
-COFFERDAM_DECL http_client::~http_client() {
-  if (pool_) pool_->retire();
-}
-
-COFFERDAM_DECL awaitable<http_response> http_client::request(http_request what, http_limits limits) {
-  return whole(pool(), std::move(what), std::move(limits));
-}
-
-COFFERDAM_DECL awaitable<http_exchange> http_client::send(http_request what, http_limits limits) {
-  return open(pool(), std::move(what), std::move(limits));
-}
-
-COFFERDAM_DECL awaitable<http_upgrade> http_client::upgrade(http_request what, http_limits limits) {
-  return hijack(pool(), std::move(what), std::move(limits));
-}
-
-COFFERDAM_DECL const std::shared_ptr<detail::http_pool>& http_client::pool() const {
-  if (!pool_) throw error(errc::invalid_argument, "http_client: it was moved from");
-  return pool_;
-}
-
-COFFERDAM_DECL awaitable<void> http_client::end(std::shared_ptr<detail::http_pool> pool) {
-  pool->close();
-  co_return;
-}
-
-COFFERDAM_DECL awaitable<bytes> http_exchange::read_all(std::size_t most) {
-  try {
-    const auto announced = head_.fields.find("Content-Length");
-    const error too_long(errc::too_large, get().peer() + ": the body of its answer is longer than the limit of " +
-                                              std::to_string(most) + " bytes");
-    constexpr std::size_t step = 256 * 1024;
-    constexpr std::uint64_t most_reserved = std::uint64_t{256} << 20U;
-    bytes content;
-    std::size_t have = 0;
-    if (!get().ended() && announced && announced->size() <= 18) {
-      const std::uint64_t length = std::stoull(std::string(*announced));
-      if (length > most) {
-        state_.reset();
-        throw too_long;
-      }
-      // Only received bytes touch this memory, so a peer that announces too much gains nothing.
-      content.reserve(static_cast<std::size_t>(std::min(length, most_reserved)));
-      detail::fill_soon(content.data(), content.capacity());
-    }
-    while (!get().ended()) {
-      // Reads directly into the result. One byte more than allowed detects a body that is too long.
-      if (content.size() == have) {
-        std::size_t room = have == most ? 1 : std::min(step, most - have);
-        if (content.capacity() > have) room = std::min(room, content.capacity() - have);
-        content.resize(have + room);
-      }
-      const std::size_t count = co_await read_some(std::span(content).subspan(have));
-      if (count == 0) break;
-      have += count;
-      if (have > most) {
-        state_.reset();
-        throw too_long;
-      }
-    }
-    content.resize(have);
-    co_return content;
-  } catch (const error&) {
-    throw;
-  } catch (const std::system_error& failure) {
-    state_.reset();
-    detail::rethrow_cancellation(failure, "reading an HTTP answer was cancelled; its connection is closed");
-  }
-}
-
-COFFERDAM_DECL awaitable<std::unique_ptr<detail::http_exchange_state>> http_client::transact(
-    std::shared_ptr<detail::http_pool> pool, http_request what, http_limits limits, bool upgrade) {
-  const detail::http_outgoing request(std::move(what), pool->peer(), upgrade);
-  bool fresh = upgrade;
-  for (;;) {
-    std::unique_ptr<state> one = std::make_unique<state>(pool, limits, request.request().method());
-    bool again = false;
-    try {
-      co_await one->begin(request, fresh);
-    } catch (const error&) {
-      again = !fresh && one->may_retry(request);
-      if (!again) throw;
-    }
-    if (!again) {
-      one->settle();
-      co_return one;
-    }
-    fresh = true;
-  }
-}
-
-COFFERDAM_DECL awaitable<http_exchange> http_client::open(std::shared_ptr<detail::http_pool> pool, http_request what,
-                                                          http_limits limits) {
-  try {
-    const bool asks_for_coding = what.fields().find("Accept-Encoding").has_value();
-    std::unique_ptr<state> one = co_await transact(pool, std::move(what), std::move(limits), false);
-    if (one->upgraded())
-      throw error(errc::io_error, one->peer() + ": it switched to another protocol, which nobody had asked for",
-                  net_errc::malformed);
-    const auto coding = one->parser().head().fields.find("Content-Encoding");
-    if (!asks_for_coding && coding && !detail::same_ignoring_case(*coding, "identity"))
-      throw error(errc::io_error,
-                  one->peer() + ": its answer is compressed, which nobody had offered; is a proxy on the way?",
-                  net_errc::unsupported_coding);
-    co_return http_exchange(std::move(one));
-  } catch (const error&) {
-    throw;
-  } catch (const std::system_error& failure) {
-    detail::rethrow_cancellation(failure, "the request to " + pool->peer().name() + " was cancelled");
-  }
-}
-
-COFFERDAM_DECL awaitable<http_response> http_client::whole(std::shared_ptr<detail::http_pool> pool, http_request what,
-                                                           http_limits limits) {
-  try {
-    const std::size_t most = limits.body();
-    http_exchange answer = co_await open(pool, std::move(what), std::move(limits));
-    bytes body = co_await answer.read_all(most);
-    co_return http_response(std::move(answer.head_), std::move(body));
-  } catch (const error&) {
-    throw;
-  } catch (const std::system_error& failure) {
-    detail::rethrow_cancellation(failure, "the request to " + pool->peer().name() + " was cancelled");
-  }
-}
-
-COFFERDAM_DECL awaitable<http_upgrade> http_client::hijack(std::shared_ptr<detail::http_pool> pool, http_request what,
-                                                           http_limits limits) {
-  try {
-    const std::size_t most = limits.body();
-    std::unique_ptr<state> one = co_await transact(pool, std::move(what), std::move(limits), true);
-    if (one->upgraded() || (one->parser().head().status == 200 && one->parser().until_close())) {
-      byte_stream stream = one->take_stream();
-      co_return http_upgrade(http_response(one->take_head(), bytes()), std::move(stream));
-    }
-    http_exchange answer(std::move(one));
-    bytes body = co_await answer.read_all(most);
-    co_return http_upgrade(http_response(std::move(answer.head_), std::move(body)), byte_stream());
-  } catch (const error&) {
-    throw;
-  } catch (const std::system_error& failure) {
-    detail::rethrow_cancellation(failure, "the upgrade by " + pool->peer().name() + " was cancelled");
-  }
-}
-
-}  // namespace cofferdam::inline COFFERDAM_ABI
-
-// ---- cofferdam/core/impl/async_event.ipp ----
-
-
-#include <asio/cancellation_state.hpp>
-#include <asio/cancellation_type.hpp>
-#include <asio/redirect_error.hpp>
-#include <asio/steady_timer.hpp>
-#include <asio/this_coro.hpp>
-#include <asio/use_awaitable.hpp>
-
-#include <system_error>
-#include <utility>
-
-namespace cofferdam::inline COFFERDAM_ABI::detail {
-
-/// One wait: a link of the event's list, with a timer of its own, so that each wait has its own deadline.
-class async_event::waiter {
- public:
-  waiter(async_event& event, clock::time_point until)
-      : timer(event.executor_, until), event_(&event), before_(&event.first_), next_(event.first_) {
-    if (next_ != nullptr) next_->before_ = &next_;
-    event.first_ = this;
-  }
-  waiter(const waiter&) = delete;
-  waiter& operator=(const waiter&) = delete;
-  ~waiter() {
-    if (event_ == nullptr) return;
-    *before_ = next_;
-    if (next_ != nullptr) next_->before_ = before_;
-  }
-
-  /// Ends the wait.
-  void end(wait_result with) noexcept {
-    if (result != wait_result::timed_out) return;
-    result = with;
-    try {
-      timer.cancel();
-    } catch (const std::system_error&) {  // Asio documents this exception; its timers never throw it
-    }
-  }
-  void forget_event() noexcept { event_ = nullptr; }
-  waiter* next() const noexcept { return next_; }
-
-  asio::steady_timer timer;
-  wait_result result = wait_result::timed_out;  // unless something ends it earlier
-
- private:
-  async_event* event_;
-  waiter** before_;
-  waiter* next_;
-};
-
-COFFERDAM_DECL async_event::~async_event() {
-  for (waiter* each = first_; each != nullptr; each = each->next()) {
-    each->end(wait_result::cancelled);
-    each->forget_event();
-  }
-}
-
-COFFERDAM_DECL void async_event::notify() noexcept {
-  for (waiter* each = first_; each != nullptr; each = each->next()) each->end(wait_result::notified);
-}
-
-template <class>
-awaitable<wait_result> async_event::wait(clock::time_point until) {
-  waiter mine(*this, until);
-  std::error_code woken;
-  co_await mine.timer.async_wait(asio::redirect_error(asio::use_awaitable, woken));
-  const asio::cancellation_state state = co_await asio::this_coro::cancellation_state;
-  co_return state.cancelled() == asio::cancellation_type::none ? mine.result : wait_result::cancelled;
-}
-
-COFFERDAM_INSTANTIATE(awaitable<wait_result> async_event::wait<void>(async_event::clock::time_point))
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail
 
@@ -52342,10 +50032,10 @@ inline std::string system_prompt(const agent& who) {
 /// \param task    may be empty in a conversation that is resumed.
 /// \param inputs  paths of the input files that were copied in for this task; at most 200 are named.
 inline std::string task_prompt(std::string task, const std::vector<std::string>& inputs) {
-  constexpr std::size_t most_names = 200;
+  constexpr std::size_t max_names = 200;
   std::string list;
-  for (std::size_t at = 0; at < inputs.size() && at < most_names; ++at) list += "\n- " + one_line(inputs[at], 1000);
-  if (inputs.size() > most_names) list += "\n- and " + std::to_string(inputs.size() - most_names) + " more";
+  for (std::size_t at = 0; at < inputs.size() && at < max_names; ++at) list += "\n- " + one_line(inputs[at], 1000);
+  if (inputs.size() > max_names) list += "\n- and " + std::to_string(inputs.size() - max_names) + " more";
   if (!list.empty()) task += "\n\nThese input files are in the workspace:" + list;
   if (task.empty()) task = "Please continue the task.";
   return task;
@@ -52389,7 +50079,7 @@ class session_tools {
     for (const tools::any_tool& each : tools_) {
       for (const chat_tool& other : list)
         if (other.name() == each.name())
-          throw error(errc::invalid_argument, "session: two tools are called \"" + one_line(each.name()) + "\"");
+          throw error(exec_errc::invalid_argument, "session: two tools are called \"" + one_line(each.name()) + "\"");
       list.emplace_back(std::string(each.name()), std::string(each.description()), each.parameters());
     }
     descriptions_ = std::make_shared<const std::vector<chat_tool>>(std::move(list));
@@ -52423,23 +50113,24 @@ namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 /// Saves files one by one. If a case-insensitive file system treats several names as one, the first file gets the name.
 template <class = void>
-awaitable<transfer> save_each_file(any_environment& environment, std::vector<std::string> paths,
-                                   std::filesystem::path output, std::uint64_t most_bytes) {
-  transfer saved;
+awaitable<transfer_result> save_each_file(any_environment& environment, std::vector<std::string> paths,
+                                          std::filesystem::path output, std::uint64_t max_bytes) {
+  transfer_result saved;
   std::set<std::string> taken;
   for (const std::string& path : paths) {
     std::string folded = path;
     for (char& c : folded) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
     std::optional<error> failure;
-    if (!taken.insert(folded).second) failure = error(errc::collision, one_line(path) + ": another file has this name");
+    if (!taken.insert(folded).second)
+      failure = error(exec_errc::collision, one_line(path) + ": another file has this name");
     if (!failure) {
       try {
         file_set one;
-        one.exactly(path).at_most(most_bytes);
-        const transfer report = co_await download(environment, std::move(one), output);
+        one.exactly(path).at_most(max_bytes);
+        const transfer_result report = co_await download(environment, std::move(one), output);
         for (const transferred_file& each : report.files()) {
           saved.add(each);
-          most_bytes -= std::min(most_bytes, each.size());
+          max_bytes -= std::min(max_bytes, each.size());
         }
         for (const failed_file& each : report.failed()) saved.add(each);
       } catch (const error& reason) {
@@ -52455,52 +50146,52 @@ awaitable<transfer> save_each_file(any_environment& environment, std::vector<std
 /// Copies files of the workspace to a directory of the host; failures are in the report.
 /// \throws error{errc::cancelled}, error{errc::provider_lost}, error{errc::environment_closed}.
 template <class = void>
-awaitable<transfer> save_files(any_environment& environment, std::vector<std::string> paths,
-                               std::filesystem::path output, std::uint64_t most_bytes = file_set::default_bytes) {
+awaitable<transfer_result> save_files(any_environment& environment, std::vector<std::string> paths,
+                                      std::filesystem::path output, std::uint64_t max_bytes = file_set::default_bytes) {
   file_set all;
   for (const std::string& each : paths) all.exactly(each);
-  all.at_most(most_bytes);
+  all.at_most(max_bytes);
   try {
-    transfer saved = co_await download(environment, std::move(all), output);
+    transfer_result saved = co_await download(environment, std::move(all), output);
     co_return saved;
   } catch (const error& failure) {
     if (ends_everything(failure)) throw;
   }
   // If the transfer fails as a whole (because this file system treats two names as one), the files are saved one by
   // one.
-  transfer saved = co_await save_each_file(environment, std::move(paths), std::move(output), most_bytes);
+  transfer_result saved = co_await save_each_file(environment, std::move(paths), std::move(output), max_bytes);
   co_return saved;
 }
 
 /// Copies every regular file of the workspace, except those at or below top-level names that begin with a dot, which
-/// usually belong to programs: caches, settings, packages. More than `most_bytes` of them, or than 100,000 files, are a
+/// usually belong to programs: caches, settings, packages. More than `max_bytes` of them, or than 100,000 files, are a
 /// failure, and none is copied.
 template <class = void>
-awaitable<transfer> save_workspace(any_environment& environment, std::filesystem::path output,
-                                   std::uint64_t most_bytes) {
+awaitable<transfer_result> save_workspace(any_environment& environment, std::filesystem::path output,
+                                          std::uint64_t max_bytes) {
   std::optional<error> failure;
   std::vector<std::string> paths;
   try {
-    const std::vector<entry> standing = co_await list(environment, ".");
+    const std::vector<directory_entry> standing = co_await list_directory(environment, ".");
     std::uint64_t sum = 0;
-    for (const entry& each : standing) {
+    for (const directory_entry& each : standing) {
       if (!each.is_regular() || each.path().starts_with('.')) continue;
       paths.push_back(each.path());
       sum += std::min(each.size(), ~sum);  // a guest's sparse files may claim any size
     }
-    constexpr std::size_t most_files = 100'000;
-    if (sum > most_bytes || paths.size() > most_files)
-      failure = error(errc::too_large, "session: the unfinished work has " + std::to_string(sum) + " bytes in " +
-                                           std::to_string(paths.size()) + " files, and at most " +
-                                           std::to_string(most_bytes) + " in 100000 are copied out");
+    constexpr std::size_t max_files = 100'000;
+    if (sum > max_bytes || paths.size() > max_files)
+      failure = error(exec_errc::too_large, "session: the unfinished work has " + std::to_string(sum) + " bytes in " +
+                                                std::to_string(paths.size()) + " files, and at most " +
+                                                std::to_string(max_bytes) + " in 100000 are copied out");
   } catch (const error& reason) {
     if (ends_everything(reason)) throw;
     failure = reason;
   }
-  transfer saved;
+  transfer_result saved;
   if (failure) saved.add(failed_file(".", *failure));
   if (failure || paths.empty()) co_return saved;
-  saved = co_await save_files(environment, std::move(paths), std::move(output), most_bytes);
+  saved = co_await save_files(environment, std::move(paths), std::move(output), max_bytes);
   co_return saved;
 }
 
@@ -52523,7 +50214,7 @@ class workspace_exchange {
  public:
   void input(file_set set) { inputs_ = std::move(set); }
   void output(std::filesystem::path directory) { output_ = std::move(directory); }
-  void unfinished(std::uint64_t most_bytes) { unfinished_bytes_ = most_bytes; }
+  void unfinished(std::uint64_t max_bytes) { unfinished_bytes_ = max_bytes; }
 
   /// Copies the input files in, if that has not been done yet. Returns their paths in the workspace.
   /// \throws error{errc::io_error} if a file could not be copied; the next call tries again.
@@ -52531,7 +50222,7 @@ class workspace_exchange {
   awaitable<std::vector<std::string>> bring_in(any_environment& environment) {
     std::vector<std::string> paths;
     if (!inputs_) co_return paths;
-    const transfer report = co_await upload(environment, *inputs_);
+    const transfer_result report = co_await upload(environment, *inputs_);
     if (!report.ok()) throw input_failure(report);
     inputs_.reset();
     for (const transferred_file& each : report.files()) paths.push_back(each.destination());
@@ -52540,8 +50231,8 @@ class workspace_exchange {
 
   /// Copies the files that the model finished to the output directory. Without one, warns that they are lost.
   template <class = void>
-  awaitable<transfer> save_finished(any_environment& environment, std::vector<std::string> paths) {
-    transfer saved;
+  awaitable<transfer_result> save_finished(any_environment& environment, std::vector<std::string> paths) {
+    transfer_result saved;
     if (paths.empty()) co_return saved;
     if (!output_) {
       warn_of_unsaved(paths);
@@ -52553,19 +50244,19 @@ class workspace_exchange {
 
   /// Copies the workspace of a run that has not finished to `unfinished/` in the output directory, if that is wanted.
   template <class = void>
-  awaitable<transfer> save_unfinished(any_environment& environment) {
-    transfer saved;
+  awaitable<transfer_result> save_unfinished(any_environment& environment) {
+    transfer_result saved;
     if (!output_ || !unfinished_bytes_) co_return saved;
     saved = co_await save_workspace(environment, *output_ / "unfinished", *unfinished_bytes_);
     co_return saved;
   }
 
  private:
-  static error input_failure(const transfer& report) {
+  static error input_failure(const transfer_result& report) {
     std::string reasons;
     for (const failed_file& each : report.failed())
       if (reasons.size() < 500) reasons += (reasons.empty() ? "" : "; ") + std::string(each.reason().what());
-    return error(errc::io_error, "session: input files could not be copied in: " + reasons,
+    return error(exec_errc::io_error, "session: input files could not be copied in: " + reasons,
                  report.failed().front().reason().code());
   }
 
@@ -52676,7 +50367,7 @@ class basic_compacting_model {
     if (!state_.history.can_be_summarised()) co_return false;
     conversation source = state_.history;
     std::string summary;
-    for (int attempt = 0; attempt < most_summary_attempts && summary.empty();) {
+    for (int attempt = 0; attempt < max_summary_attempts && summary.empty();) {
       std::optional<error> failure;
       try {
         chat_request next = summary_request(source, attempt);
@@ -52705,7 +50396,7 @@ class basic_compacting_model {
   }
 
  private:
-  static constexpr int most_summary_attempts = 3;
+  static constexpr int max_summary_attempts = 3;
 
   chat_request request() const {
     chat_request next(state_.history.messages());
@@ -52726,7 +50417,7 @@ class basic_compacting_model {
     if (attempt > 0) wish += plain_text_prompt;
     chat_request next(source.messages());
     next.add(chat_message::user(std::move(wish)));
-    if (attempt + 1 < most_summary_attempts) next.tools(state_.tools.descriptions());
+    if (attempt + 1 < max_summary_attempts) next.tools(state_.tools.descriptions());
     next.tool_choice(chat_tool_choice::none);
     return next;
   }
@@ -53124,13 +50815,13 @@ class tool_round {
       std::rethrow_exception(failure);
     } catch (const error& known) {
       if (is_environment_gone(known)) throw;
-      if (cancelled) throw error(errc::cancelled, "the session was cancelled while a tool worked", known.cause());
+      if (cancelled) throw error(exec_errc::cancelled, "the session was cancelled while a tool worked", known.cause());
       return tools::tool_result("Error: " + std::string(known.what()), false);
     } catch (const std::exception& other) {
-      if (cancelled) throw error(errc::cancelled, "the session was cancelled while a tool worked");
+      if (cancelled) throw error(exec_errc::cancelled, "the session was cancelled while a tool worked");
       return tools::tool_result("Error: the tool failed: " + one_line(other.what(), 1000), false);
     } catch (...) {
-      if (cancelled) throw error(errc::cancelled, "the session was cancelled while a tool worked");
+      if (cancelled) throw error(exec_errc::cancelled, "the session was cancelled while a tool worked");
       return tools::tool_result("Error: the tool failed in an unknown way.", false);
     }
   }
@@ -53178,7 +50869,7 @@ class tool_answers {
   bool is_stuck() const noexcept { return stuck_; }
 
  private:
-  static constexpr std::size_t most_images_a_turn = 8;
+  static constexpr std::size_t max_images_a_turn = 8;
 
   /// Counts an invalid call. Returns an additional text for the answer: empty for the first two.
   std::string complaint_about(const round_call& call) {
@@ -53193,7 +50884,7 @@ class tool_answers {
   static void add_images(chat_message& answer, const std::vector<tools::tool_image>& images, std::size_t& count) {
     std::size_t left_out = 0;
     for (const tools::tool_image& image : images) {
-      if (++count > most_images_a_turn) {
+      if (++count > max_images_a_turn) {
         ++left_out;
       } else {
         answer.add(chat_part::image(image.content(), image.mime_type()));
@@ -53201,7 +50892,7 @@ class tool_answers {
     }
     if (left_out != 0)
       answer.add(
-          chat_part("\n[image left out: there are at most " + std::to_string(most_images_a_turn) + " in a turn]"));
+          chat_part("\n[image left out: there are at most " + std::to_string(max_images_a_turn) + " in a turn]"));
   }
 
   std::map<std::string, std::size_t> mistakes_;
@@ -53247,8 +50938,8 @@ class basic_agent_loop {
   }
 
  private:
-  static constexpr std::size_t most_idle_turns = 3;
-  static constexpr std::size_t most_image_bytes = std::size_t{64} * 1024 * 1024;
+  static constexpr std::size_t max_idle_turns = 3;
+  static constexpr std::size_t max_image_bytes = std::size_t{64} * 1024 * 1024;
 
   /// Returns false if the run ends with this turn.
   awaitable<bool> take_turn() {
@@ -53291,7 +50982,7 @@ class basic_agent_loop {
   /// Returns true if the loop continues after an answer without calls.
   bool goes_on_without_calls(const chat_reply& reply) {
     const bool is_finish = state_.who.is_text_finish();
-    if (is_finish || ++idle_turns_ == most_idle_turns) {
+    if (is_finish || ++idle_turns_ == max_idle_turns) {
       result_.reason = reply.text().empty() ? reply.message().refusal() : reply.text();
       return stops(is_finish ? agent_end::finished : agent_end::no_calls);
     }
@@ -53304,7 +50995,7 @@ class basic_agent_loop {
   void add_answers(tool_round& round) {
     std::vector<chat_message> messages = answers_.messages(round.calls());
     for (chat_message& each : messages) state_.history.add(std::move(each));
-    if (state_.history.image_bytes() > most_image_bytes) model_.remove_old_images();
+    if (state_.history.image_bytes() > max_image_bytes) model_.remove_old_images();
   }
 
   bool stops(agent_end why) {
@@ -53385,12 +51076,12 @@ inline void resume_session(const boost::json::value& saved, conversation& histor
   const json_object_view object = saved.if_object();
   const boost::json::value* const messages = member(object, "history");
   if (messages == nullptr || count_at(object, "version") != 1U)
-    throw error(errc::invalid_argument, "session: this is no saved session of a version that is known here");
+    throw error(exec_errc::invalid_argument, "session: this is no saved session of a version that is known here");
   std::vector<chat_message> read = history_from_json(*messages);
   const std::size_t kept = count_at(object, "head").value_or(0);
   const std::size_t task_end = count_at(object, "task").value_or(0);
   if (kept > task_end || task_end > read.size())
-    throw error(errc::invalid_argument, "session: the saved session contradicts itself");
+    throw error(exec_errc::invalid_argument, "session: the saved session contradicts itself");
   history = conversation(std::move(read), kept, task_end);
   usage.input = count_at(object, "input_tokens").value_or(0);
   usage.output = count_at(object, "output_tokens").value_or(0);
@@ -53398,7 +51089,7 @@ inline void resume_session(const boost::json::value& saved, conversation& histor
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail
 
-// ---- cofferdam/llm/impl/session.ipp ----
+// ---- cofferdam/llm/impl/agent_session.ipp ----
 
 
 #include <boost/json/object.hpp>
@@ -53432,7 +51123,7 @@ class running_mark {
 template <class = void>
 awaitable<agent_result> work_on(session_state& state, std::string task) {
   state.tools.prepare(state.who, state.environment);
-  if (state.history.empty() && task.empty()) throw error(errc::invalid_argument, "session: there is no task");
+  if (state.history.empty() && task.empty()) throw error(exec_errc::invalid_argument, "session: there is no task");
   const std::vector<std::string> inputs = co_await state.files.bring_in(state.environment);
   if (state.history.empty()) state.history.add(chat_message::system(system_prompt(state.who)));
   state.history.add_task(task_prompt(std::move(task), inputs));
@@ -53444,7 +51135,7 @@ awaitable<agent_result> work_on(session_state& state, std::string task) {
 /// Does the work of session::run().
 template <class = void>
 awaitable<agent_result> run_session(session_state& state, std::string task) {
-  if (state.running) throw error(errc::invalid_argument, "session: a run is under way already");
+  if (state.running) throw error(exec_errc::invalid_argument, "session: a run is under way already");
   const running_mark mark(state.running);
   try {
     agent_result result = co_await work_on(state, std::move(task));
@@ -53458,50 +51149,2204 @@ awaitable<agent_result> run_session(session_state& state, std::string task) {
 
 }  // namespace detail
 
-COFFERDAM_DECL std::shared_ptr<detail::session_state> session::make_state(agent who, any_environment environment) {
+COFFERDAM_DECL std::shared_ptr<detail::session_state> agent_session::make_state(agent who,
+                                                                                any_environment environment) {
   return std::make_shared<detail::session_state>(std::move(who), std::move(environment));
 }
 
-COFFERDAM_DECL session& session::input_files(file_set set) {
+COFFERDAM_DECL agent_session& agent_session::input_files(file_set set) {
   state_->files.input(std::move(set));
   return *this;
 }
 
-COFFERDAM_DECL session& session::output_dir(std::filesystem::path directory) {
+COFFERDAM_DECL agent_session& agent_session::output_dir(std::filesystem::path directory) {
   state_->files.output(std::move(directory));
   return *this;
 }
 
-COFFERDAM_DECL session& session::save_unfinished(std::uint64_t most_bytes) {
-  state_->files.unfinished(most_bytes);
+COFFERDAM_DECL agent_session& agent_session::save_unfinished(std::uint64_t max_bytes) {
+  state_->files.unfinished(max_bytes);
   return *this;
 }
 
-COFFERDAM_DECL session& session::on_event(detail::callable_argument<void(const agent_event& what)> listener) {
+COFFERDAM_DECL agent_session& agent_session::on_event(
+    detail::callable_argument<void(const agent_event& what)> listener) {
   state_->listener = listener.take();
   return *this;
 }
 
-COFFERDAM_DECL void session::add_tool(tools::any_tool one) { state_->tools.add(std::move(one)); }
+COFFERDAM_DECL void agent_session::add_tool(tools::any_tool one) { state_->tools.add(std::move(one)); }
 
-COFFERDAM_DECL awaitable<agent_result> session::run(std::string task) {
+COFFERDAM_DECL awaitable<agent_result> agent_session::run(std::string task) {
   return detail::run_session(*state_, std::move(task));
 }
 
-COFFERDAM_DECL const std::vector<chat_message>& session::history() const noexcept { return state_->history.messages(); }
+COFFERDAM_DECL const std::vector<chat_message>& agent_session::history() const noexcept {
+  return state_->history.messages();
+}
 
-COFFERDAM_DECL const chat_usage& session::usage() const noexcept { return state_->usage; }
+COFFERDAM_DECL const chat_usage& agent_session::usage() const noexcept { return state_->usage; }
 
-COFFERDAM_DECL boost::json::object session::save() const {
+COFFERDAM_DECL boost::json::object agent_session::save() const {
   return detail::save_session(state_->history, state_->usage);
 }
 
-COFFERDAM_DECL session& session::resume(const boost::json::value& saved) {
+COFFERDAM_DECL agent_session& agent_session::resume(const boost::json::value& saved) {
   detail::resume_session(saved, state_->history, state_->usage);
   return *this;
 }
 
 }  // namespace cofferdam::inline COFFERDAM_ABI
+
+// ---- cofferdam/net/detail/socket_stream.hpp ----
+
+
+#include <asio/buffer.hpp>
+#include <asio/error.hpp>
+#include <asio/redirect_error.hpp>
+#include <asio/use_awaitable.hpp>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <system_error>
+#include <utility>
+
+#include <sys/sendfile.h>
+#include <sys/types.h>
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+/// A connected stream socket of either family.
+template <class Socket>
+class socket_stream final : public byte_stream::implementation {
+ public:
+  socket_stream(Socket socket, std::string peer) : socket_(std::move(socket)), peer_(std::move(peer)) {}
+
+  awaitable<std::size_t> read_some(std::span<std::byte> into) override {
+    std::error_code failure;
+    const asio::mutable_buffer room(into.data(), into.size());
+    const std::size_t count =
+        co_await socket_.async_read_some(room, asio::redirect_error(asio::use_awaitable, failure));
+    if (failure == asio::error::eof) co_return 0;
+    if (failure) throw stream_error(peer_, "reading", failure, closed_);
+    co_return count;
+  }
+
+  awaitable<void> write(bytes_view data) override {
+    // asio::async_write sends 64 KiB at a time, and needs a turn of the loop for each.
+    constexpr std::size_t at_once = std::size_t{256} * 1024;
+    std::error_code failure;
+    while (!data.empty()) {
+      const asio::const_buffer content(data.data(), std::min(data.size(), at_once));
+      const std::size_t count =
+          co_await socket_.async_write_some(content, asio::redirect_error(asio::use_awaitable, failure));
+      if (failure) throw stream_error(peer_, "writing", failure, closed_);
+      data = data.subspan(count);
+    }
+  }
+
+  awaitable<void> send_file(int file, std::uint64_t offset, std::uint64_t count) override {
+    constexpr std::uint64_t at_once = std::uint64_t{1024} * 1024;  // then other work on this executor has its turn
+    std::error_code failure;
+    socket_.native_non_blocking(true, failure);
+    if (failure) throw stream_error(peer_, "writing", failure, closed_);
+    while (count != 0) {
+      auto at = static_cast<off_t>(offset);
+      const auto size = static_cast<std::size_t>(std::min(count, at_once));
+      const int there = socket_.native_handle();
+      const ssize_t sent = without_sigpipe([&] { return ::sendfile(there, file, &at, size); });
+      const int number = errno;
+      if (sent == 0) throw file_is_shorter();
+      if (sent > 0) {
+        offset += static_cast<std::uint64_t>(sent);
+        count -= static_cast<std::uint64_t>(sent);
+      } else if (number == EINVAL || number == ENOSYS) {  // not supported by this file system
+        co_await send_by_pieces(file, offset, count);
+        co_return;
+      } else if (number != EAGAIN && number != EINTR) {
+        throw stream_error(peer_, "writing", std::error_code(number, std::system_category()), closed_);
+      }
+      // Also if all was sent, so that a cancellation is detected and other work need not wait for the whole file.
+      co_await socket_.async_wait(Socket::wait_write, asio::redirect_error(asio::use_awaitable, failure));
+      if (failure) throw stream_error(peer_, "writing", failure, closed_);
+    }
+  }
+
+  awaitable<void> shutdown_send() override {
+    std::error_code failure;
+    socket_.shutdown(Socket::shutdown_send, failure);
+    if (failure && failure != asio::error::not_connected)
+      throw stream_error(peer_, "ending what is sent", failure, closed_);
+    co_return;
+  }
+
+  void close() noexcept override {
+    closed_ = true;
+    std::error_code ignored;  // closed in any case
+    socket_.close(ignored);
+  }
+
+  bool is_quiet() noexcept override { return socket_.is_open() && is_quiet_descriptor(socket_.native_handle()); }
+
+ private:
+  Socket socket_;
+  std::string peer_;
+  bool closed_ = false;
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
+
+// ---- cofferdam/net/detail/time_limit.hpp ----
+
+
+#include <asio/any_io_executor.hpp>
+#include <asio/steady_timer.hpp>
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <system_error>
+#include <utility>
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+/// Calls a function when a time limit expires, usually to close the object that is awaited. Moving the limit costs only
+/// a reading of the clock: the timer runs on and checks again when it expires.
+class time_limit {
+ public:
+  using clock = std::chrono::steady_clock;
+
+  time_limit() = default;
+  time_limit(const asio::any_io_executor& executor, std::function<void()> expire)
+      : state_(std::make_shared<state>(executor, std::move(expire))) {}
+  time_limit(time_limit&&) = default;
+  time_limit& operator=(time_limit&& other) noexcept {
+    stop();
+    state_ = std::move(other.state_);
+    return *this;
+  }
+  ~time_limit() { stop(); }
+
+  /// Sets the limit, counted from now.
+  /// \param limit  no value: no limit.
+  void arm(std::optional<std::chrono::milliseconds> limit) {
+    if (!limit || *limit > std::chrono::hours(24 * 365)) return disarm();
+    arm_until(clock::now() + *limit);
+  }
+  void arm_until(clock::time_point due) {
+    if (!state_ || state_->expired) return;
+    state_->due = due;
+    if (!state_->running || state_->timer.expiry() > due) wait(state_);
+  }
+  void disarm() noexcept {
+    if (state_) state_->due = clock::time_point::max();
+  }
+  /// Removes the limit, and the timer, which would keep the context running.
+  void rest() noexcept {
+    if (!state_) return;
+    disarm();
+    state_->running = false;
+    try {
+      state_->timer.cancel();
+    } catch (const std::system_error&) {  // a timer that was not cancelled has no effect
+    }
+  }
+  /// Never calls the function any more.
+  void stop() noexcept {
+    if (!state_) return;
+    state_->expire = nullptr;
+    rest();
+  }
+  bool expired() const noexcept { return state_ && state_->expired; }
+
+ private:
+  struct state {
+    state(const asio::any_io_executor& executor, std::function<void()> call)
+        : timer(executor), expire(std::move(call)) {}
+    asio::steady_timer timer;
+    std::function<void()> expire;
+    clock::time_point due = clock::time_point::max();
+    bool running = false;
+    bool expired = false;
+  };
+
+  static void wait(const std::shared_ptr<state>& self) {
+    self->running = true;
+    self->timer.expires_at(self->due);
+    self->timer.async_wait([self](std::error_code failure) {
+      if (failure) return;  // stopped, or moved to an earlier time
+      self->running = false;
+      if (self->due == clock::time_point::max() || !self->expire) return;
+      if (clock::now() < self->due) return wait(self);
+      self->expired = true;
+      std::exchange(self->expire, nullptr)();
+    });
+  }
+
+  std::shared_ptr<state> state_;
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
+
+// ---- cofferdam/net/detail/connect.hpp ----
+
+
+#include <asio/any_io_executor.hpp>
+#include <asio/error.hpp>
+#include <asio/ip/address.hpp>
+#include <asio/ip/tcp.hpp>
+#include <asio/local/stream_protocol.hpp>
+#include <asio/redirect_error.hpp>
+#include <asio/steady_timer.hpp>
+#include <asio/use_awaitable.hpp>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+/// The time limit of a connection attempt.
+using due_time = std::chrono::steady_clock::time_point;
+
+inline std::string connect_advice(std::error_code cause) {
+  if (cause == std::errc::no_such_file_or_directory) return "; is the server running, and is that where it listens?";
+  if (cause == std::errc::permission_denied) return "; this user may not use it: is it in the socket's group?";
+  if (cause == std::errc::connection_refused) return "; nothing listens there: is the server running?";
+  if (cause == std::errc::too_many_files_open) return "; raise the limit on open files, or use fewer connections";
+  return "";
+}
+/// Returns the system's error of the same number: those of Asio 1.22's own category equal no std::errc.
+inline std::error_code as_system_error(std::error_code failure) {
+  if (failure.category() != asio::error::get_system_category()) return failure;
+  return std::error_code(failure.value(), std::system_category());
+}
+inline error connect_error(const std::string& name, const std::string& where, std::error_code cause) {
+  return error(exec_errc::io_error,
+               "cannot connect to " + name + where + ": " + cause.message() + connect_advice(cause), cause);
+}
+inline error connect_timed_out(const std::string& name, const std::string& where) {
+  return error(exec_errc::io_error, "cannot connect to " + name + where + " within the time limit; is it reachable?",
+               net_errc::timed_out);
+}
+inline error connect_cancelled(const std::string& name) {
+  return error(exec_errc::cancelled, "cancelled while connecting to " + name, asio::error::operation_aborted);
+}
+
+inline void check_host(std::string_view host, std::uint16_t port) {
+  const bool visible = std::all_of(host.begin(), host.end(), [](char c) {
+    return c > 0x20 && c < 0x7F && std::string_view("/?#@[]\"\\").find(c) == std::string_view::npos;
+  });
+  std::error_code not_an_address;
+  if (host.find(':') != std::string_view::npos) asio::ip::make_address_v6(std::string(host), not_an_address);
+  if (host.empty() || host.size() > 255 || !visible || not_an_address || port == 0)
+    throw error(exec_errc::invalid_argument,
+                "\"" + one_line(host) + "\", port " + std::to_string(port) +
+                    ", is no host: it takes a name or an address, and a port that is not 0");
+}
+
+/// \param usual  the default port, which is left out.
+inline std::string host_and_port(std::string_view host, std::uint16_t port, std::uint16_t usual) {
+  std::string text(host);
+  if (host.find(':') != std::string_view::npos) text = "[" + text.substr(0, text.find('%')) + "]";
+  if (port != usual) text += ":" + std::to_string(port);
+  return text;
+}
+
+/// Calls connect(2) directly: if the server of a Unix socket is busy, it fails with EAGAIN, which Asio takes for
+/// success.
+inline awaitable<byte_stream> connect_unix(std::string path, std::string name, asio::any_io_executor executor,
+                                           std::chrono::milliseconds limit) {
+  const due_time due = std::chrono::steady_clock::now() + limit;
+  asio::local::stream_protocol::socket socket(executor);
+  std::error_code failure;
+  socket.open(asio::local::stream_protocol(), failure);
+  if (!failure) socket.native_non_blocking(true, failure);
+  if (failure) throw connect_error(name, "", failure);
+  const asio::local::stream_protocol::endpoint there(path);
+  asio::steady_timer pause(executor);
+  std::chrono::milliseconds wait(1);
+  while (::connect(socket.native_handle(), there.data(), static_cast<socklen_t>(there.size())) != 0) {
+    const std::error_code cause(errno, std::system_category());
+    if (cause == std::errc::interrupted) continue;
+    if (cause.value() == EISCONN) break;
+    if (cause.value() != EAGAIN) throw connect_error(name, "", cause);
+    if (std::chrono::steady_clock::now() >= due) throw connect_timed_out(name, "");
+    pause.expires_after(wait);
+    wait = std::min(2 * wait, std::chrono::milliseconds(50));
+    co_await pause.async_wait(asio::redirect_error(asio::use_awaitable, failure));
+    if (failure) throw connect_cancelled(name);
+  }
+  using stream = socket_stream<asio::local::stream_protocol::socket>;
+  co_return byte_stream(std::make_unique<stream>(std::move(socket), std::move(name)));
+}
+
+/// A name lookup. Its result may arrive after the caller has given up.
+struct resolving {
+  explicit resolving(const asio::any_io_executor& executor) : resolver(executor), done(executor) {}
+  asio::ip::tcp::resolver resolver;
+  async_event done;
+  std::vector<asio::ip::tcp::endpoint> found;
+  std::error_code failure;
+  bool ended = false;
+};
+
+inline void begin_resolving(const std::shared_ptr<resolving>& work, const std::string& host, std::uint16_t port) {
+  work->resolver.async_resolve(host, std::to_string(port), asio::ip::tcp::resolver::numeric_service,
+                               [work](std::error_code failure, const asio::ip::tcp::resolver::results_type& found) {
+                                 work->failure = failure;
+                                 for (const auto& one : found) work->found.push_back(one.endpoint());
+                                 work->ended = true;
+                                 work->done.notify();
+                               });
+}
+
+inline awaitable<std::vector<asio::ip::tcp::endpoint>> resolve(std::string host, std::uint16_t port, std::string name,
+                                                               asio::any_io_executor executor, due_time due) {
+  std::error_code failure;
+  const asio::ip::address address = asio::ip::make_address(host, failure);
+  std::vector<asio::ip::tcp::endpoint> found;
+  if (!failure) {
+    found.emplace_back(address, port);
+    co_return found;
+  }
+  const std::shared_ptr<resolving> work = std::make_shared<resolving>(executor);
+  begin_resolving(work, host, port);
+  const wait_result result = co_await work->done.wait(due);
+  if (!work->ended) {
+    work->resolver.cancel();
+    if (result == wait_result::cancelled) throw connect_cancelled(name);
+    throw connect_timed_out(name, " (its name was not resolved)");
+  }
+  if (work->failure)
+    throw error(exec_errc::io_error,
+                "cannot connect to " + name + ": its name is not known: " + work->failure.message() +
+                    "; is it spelled right, and is there a network?",
+                work->failure);
+  co_return std::move(work->found);
+}
+
+inline void set_tcp_options(asio::ip::tcp::socket& socket) {
+  std::error_code ignored;  // works without these options too
+  socket.set_option(asio::ip::tcp::no_delay(true), ignored);
+  socket.set_option(asio::socket_base::keep_alive(true), ignored);
+  const int idle = 30;
+  ::setsockopt(socket.native_handle(), IPPROTO_TCP, TCP_KEEPIDLE, &idle, sizeof idle);
+  ::setsockopt(socket.native_handle(), IPPROTO_TCP, TCP_KEEPINTVL, &idle, sizeof idle);
+}
+
+inline std::string address_text(const asio::ip::tcp::endpoint& there) {
+  return " (" + host_and_port(there.address().to_string(), there.port(), 0) + ")";
+}
+
+inline awaitable<asio::ip::tcp::socket> connect_tcp_socket(std::string host, std::uint16_t port, std::string name,
+                                                           asio::any_io_executor executor, due_time due) {
+  const std::vector<asio::ip::tcp::endpoint> found = co_await resolve(host, port, name, executor, due);
+  std::error_code last = asio::error::host_not_found;
+  std::string where;
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    const due_time now = std::chrono::steady_clock::now();
+    if (now >= due) throw connect_timed_out(name, where);
+    const auto share = (due - now) / static_cast<std::int64_t>(found.size() - i);
+    where = address_text(found[i]);
+    asio::ip::tcp::socket socket(executor);
+    std::error_code failure;
+    time_limit limit(executor, [&socket] {
+      std::error_code ignored;  // closed in any case
+      socket.close(ignored);
+    });
+    limit.arm_until(now + share);
+    co_await socket.async_connect(found[i], asio::redirect_error(asio::use_awaitable, failure));
+    limit.stop();
+    if (!failure && socket.is_open()) {
+      set_tcp_options(socket);
+      co_return std::move(socket);
+    }
+    if (failure == asio::error::operation_aborted && !limit.expired()) throw connect_cancelled(name);
+    last = limit.expired() ? make_error_code(net_errc::timed_out) : as_system_error(failure);
+  }
+  if (last == net_errc::timed_out) throw connect_timed_out(name, where);
+  throw connect_error(name, where, last);
+}
+
+inline awaitable<byte_stream> connect_tcp(std::string host, std::uint16_t port, std::string name,
+                                          asio::any_io_executor executor, std::chrono::milliseconds limit) {
+  const due_time due = std::chrono::steady_clock::now() + limit;
+  asio::ip::tcp::socket socket = co_await connect_tcp_socket(host, port, name, executor, due);
+  using stream = socket_stream<asio::ip::tcp::socket>;
+  co_return byte_stream(std::make_unique<stream>(std::move(socket), std::move(name)));
+}
+
+/// The settings of a connector to a Unix socket.
+class unix_recipe {
+ public:
+  unix_recipe(std::string path, std::string name) : path_(std::move(path)), name_(std::move(name)) {}
+  awaitable<byte_stream> operator()(asio::any_io_executor executor, std::chrono::milliseconds limit) const {
+    return connect_unix(path_, name_, std::move(executor), limit);
+  }
+
+ private:
+  std::string path_;
+  std::string name_;
+};
+
+/// The settings of a connector by TCP.
+class tcp_recipe {
+ public:
+  tcp_recipe(std::string host, std::uint16_t port, std::string name)
+      : host_(std::move(host)), name_(std::move(name)), port_(port) {}
+  awaitable<byte_stream> operator()(asio::any_io_executor executor, std::chrono::milliseconds limit) const {
+    return connect_tcp(host_, port_, name_, std::move(executor), limit);
+  }
+
+ private:
+  std::string host_;
+  std::string name_;
+  std::uint16_t port_;
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
+
+// ---- cofferdam/net/detail/proxy_tunnel.hpp ----
+
+
+#include <asio/any_io_executor.hpp>
+#include <asio/buffer.hpp>
+#include <asio/error.hpp>
+#include <asio/ip/tcp.hpp>
+#include <asio/redirect_error.hpp>
+#include <asio/use_awaitable.hpp>
+#include <asio/write.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <system_error>
+#include <utility>
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+inline error proxy_error(const http_proxy& proxy, const std::string& name, const std::string& why,
+                         std::error_code cause) {
+  return error(exec_errc::io_error,
+               "cannot connect to " + name + " through the proxy " + host_and_port(proxy.host(), proxy.port(), 0) +
+                   " (HTTPS_PROXY): " + why,
+               cause);
+}
+
+/// Throws unless the proxy has opened the tunnel.
+/// \param head  of its answer.
+inline void require_tunnel(const http_proxy& proxy, const std::string& name, const http_response_head& head) {
+  if (head.ok()) return;
+  std::string why = "it refuses: " + std::to_string(head.status) + " " + one_line(head.reason, 100);
+  if (head.status == 407)
+    why += proxy.authorization().empty() ? "; it wants a user and a password: http://USER:PASSWORD@HOST:PORT"
+                                         : "; it does not take the user and password of its URL";
+  throw proxy_error(proxy, name, why, make_error_code(net_errc::proxy_refused));
+}
+
+/// Connects to a host through a proxy.
+/// \return a socket whose other end is that host.
+/// \par Source  RFC 9110, 9.3.6.
+inline awaitable<asio::ip::tcp::socket> connect_by_proxy(http_proxy proxy, std::string host, std::uint16_t port,
+                                                         std::string name, asio::any_io_executor executor,
+                                                         due_time due) {
+  const std::string where = host_and_port(host, port, 0);
+  const std::string by = where + "'s proxy " + host_and_port(proxy.host(), proxy.port(), 0) + " (HTTPS_PROXY)";
+  asio::ip::tcp::socket socket = co_await connect_tcp_socket(proxy.host(), proxy.port(), by, executor, due);
+  std::string request = "CONNECT " + where + " HTTP/1.1\r\nHost: " + where + "\r\n";
+  if (!proxy.authorization().empty()) request += "Proxy-Authorization: " + proxy.authorization() + "\r\n";
+  request += "\r\n";
+  time_limit limit(executor, [&socket] {
+    std::error_code ignored;  // closed in any case
+    socket.close(ignored);
+  });
+  limit.arm_until(due);
+  const auto require = [&](std::error_code failure) {
+    if (limit.expired()) throw connect_timed_out(name, " (its proxy did not answer)");
+    if (failure == asio::error::operation_aborted) throw connect_cancelled(name);
+    if (failure == asio::error::eof)
+      throw proxy_error(proxy, name, "it closed the connection without an answer",
+                        make_error_code(net_errc::connection_lost));
+    if (failure) throw proxy_error(proxy, name, failure.message(), failure);
+  };
+  std::error_code failure;
+  co_await asio::async_write(socket, asio::buffer(request), asio::redirect_error(asio::use_awaitable, failure));
+  require(failure);
+  http_response_parser parser("CONNECT");
+  for (;;) {
+    // One byte at a time: the bytes after the head come from the host.
+    std::array<std::byte, 1> piece{};
+    const asio::mutable_buffer room(piece.data(), piece.size());
+    co_await socket.async_read_some(room, asio::redirect_error(asio::use_awaitable, failure));
+    require(failure);
+    http_event event = http_event::need_more;
+    try {
+      event = parser.parse(piece).event;
+    } catch (const error& bad) {
+      throw proxy_error(proxy, name, std::string("its answer is no HTTP: ") + bad.what(), bad.cause());
+    }
+    if (event == http_event::head) break;
+  }
+  limit.stop();
+  require_tunnel(proxy, name, parser.head());
+  co_return std::move(socket);
+}
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
+
+// ---- cofferdam/net/detail/tls_stream.hpp ----
+
+
+#include <asio/any_io_executor.hpp>
+#include <asio/buffer.hpp>
+#include <asio/error.hpp>
+#include <asio/ip/address.hpp>
+#include <asio/ip/tcp.hpp>
+#include <asio/redirect_error.hpp>
+#include <asio/ssl/context.hpp>
+#include <asio/ssl/error.hpp>
+#include <asio/ssl/stream.hpp>
+#include <asio/use_awaitable.hpp>
+#include <asio/write.hpp>
+
+#include <openssl/bio.h>
+#include <openssl/err.h>
+#include <openssl/ssl.h>
+#include <openssl/sslerr.h>
+#include <openssl/x509_vfy.h>
+#include <openssl/x509v3.h>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <fstream>
+#include <memory>
+#include <span>
+#include <string>
+#include <system_error>
+#include <utility>
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+inline std::string pem_source::name() const {
+  return is_path_ ? "the file \"" + one_line(text_) + "\"" : std::string("the PEM text");
+}
+
+inline std::string pem_source::load(const char* what) const {
+  if (!is_path_) return text_;
+  constexpr std::size_t most = 1024 * 1024;
+  std::ifstream file(text_, std::ios::binary);
+  std::string content(most + 1, '\0');
+  file.read(content.data(), static_cast<std::streamsize>(content.size()));
+  content.resize(static_cast<std::size_t>(file.gcount()));
+  if (content.empty() || content.size() > most || file.bad())
+    throw error(exec_errc::invalid_argument,
+                std::string("TLS: ") + name() + " for " + what + " cannot be read, is empty or is longer than 1 MiB");
+  return content;
+}
+
+/// The settings that all connections of one connector share; immutable.
+class tls_identity {
+ public:
+  tls_identity(const pem_source& trusted, const pem_source& chain, const pem_source& key, bool verify)
+      : context_(std::make_shared<asio::ssl::context>(asio::ssl::context::tls_client)),
+        verifies_(verify),
+        has_certificate_(chain.given()) {
+    SSL_CTX* native = context_->native_handle();
+    if (SSL_CTX_set_min_proto_version(native, TLS1_2_VERSION) != 1)
+      throw error(exec_errc::invalid_argument, "TLS: OpenSSL has no TLS 1.2");
+    SSL_CTX_set_verify(native, verify ? SSL_VERIFY_PEER : SSL_VERIFY_NONE, nullptr);
+    // Otherwise OpenSSL would prompt on the terminal for an encrypted key's password.
+    SSL_CTX_set_default_passwd_cb(native, [](char*, int, int, void*) { return 0; });
+    std::error_code failure;
+    if (trusted.given()) {
+      context_->add_certificate_authority(buffer(trusted.load("the trusted certificates")), failure);
+      check(failure, trusted, "has no certificate to trust");
+    } else if (verify) {
+      context_->set_default_verify_paths(failure);
+      if (failure)
+        throw error(exec_errc::invalid_argument, "TLS: the system's trusted certificates cannot be used", failure);
+    }
+    if (!chain.given()) return;
+    load_certificate(chain, key, "client");
+  }
+  /// The settings of a server: it has a certificate, and requires none.
+  tls_identity(const pem_source& chain, const pem_source& key)
+      : context_(std::make_shared<asio::ssl::context>(asio::ssl::context::tls_server)),
+        verifies_(false),
+        has_certificate_(true) {
+    SSL_CTX* native = context_->native_handle();
+    if (SSL_CTX_set_min_proto_version(native, TLS1_2_VERSION) != 1)
+      throw error(exec_errc::invalid_argument, "TLS: OpenSSL has no TLS 1.2");
+    SSL_CTX_set_options(native, SSL_OP_NO_RENEGOTIATION);
+    SSL_CTX_set_default_passwd_cb(native, [](char*, int, int, void*) { return 0; });
+    load_certificate(chain, key, "server");
+  }
+
+  asio::ssl::context& context() const noexcept { return *context_; }
+  bool verifies() const noexcept { return verifies_; }
+  bool has_certificate() const noexcept { return has_certificate_; }
+
+ private:
+  void load_certificate(const pem_source& chain, const pem_source& key, const std::string& whose) {
+    std::error_code failure;
+    const std::string chain_text = chain.load(("the " + whose + " certificate").c_str());
+    context_->use_certificate_chain(asio::buffer(chain_text), failure);
+    check(failure, chain, "has no " + whose + " certificate");
+    std::string key_text = key.load(("the " + whose + "'s key").c_str());
+    context_->use_private_key(asio::buffer(key_text), asio::ssl::context::pem, failure);
+    OPENSSL_cleanse(key_text.data(), key_text.size());
+    check(failure, key, "has no private key that is unencrypted and belongs to the " + whose + " certificate");
+    if (SSL_CTX_check_private_key(context_->native_handle()) != 1)
+      throw error(exec_errc::invalid_argument,
+                  "TLS: the key in " + key.name() + " does not belong to the " + whose + " certificate");
+  }
+
+  // The text lives until the end of the statement, when it has been read.
+  static asio::const_buffer buffer(const std::string& text) { return asio::const_buffer(text.data(), text.size()); }
+  static void check(std::error_code failure, const pem_source& from, const std::string& what) {
+    ERR_clear_error();
+    if (failure)
+      throw error(exec_errc::invalid_argument, "TLS: " + from.name() + " " + what + ": " + failure.message(), failure);
+  }
+
+  std::shared_ptr<asio::ssl::context> context_;
+  bool verifies_;
+  bool has_certificate_;
+};
+
+inline net_errc verdict_code(long verdict) noexcept {
+  switch (verdict) {
+    case X509_V_ERR_CERT_HAS_EXPIRED: return net_errc::certificate_expired;
+    case X509_V_ERR_CERT_NOT_YET_VALID: return net_errc::certificate_not_yet_valid;
+    case X509_V_ERR_HOSTNAME_MISMATCH:
+    case X509_V_ERR_IP_ADDRESS_MISMATCH: return net_errc::certificate_wrong_host;
+    case X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT:
+    case X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN:
+    case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT:
+    case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY:
+    case X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE:
+    case X509_V_ERR_CERT_UNTRUSTED: return net_errc::certificate_untrusted;
+    default: return net_errc::certificate_rejected;
+  }
+}
+
+/// Returns true if the peer has sent an alert about a missing or refused client certificate.
+inline bool wants_certificate(std::error_code cause) noexcept {
+  if (cause.category() != asio::error::get_ssl_category()) return false;
+  switch (ERR_GET_REASON(static_cast<unsigned long>(static_cast<unsigned int>(cause.value())))) {
+    case SSL_R_TLSV13_ALERT_CERTIFICATE_REQUIRED:
+    case SSL_R_SSLV3_ALERT_BAD_CERTIFICATE:
+    case SSL_R_SSLV3_ALERT_UNSUPPORTED_CERTIFICATE:
+    case SSL_R_SSLV3_ALERT_CERTIFICATE_REVOKED:
+    case SSL_R_SSLV3_ALERT_CERTIFICATE_EXPIRED:
+    case SSL_R_SSLV3_ALERT_CERTIFICATE_UNKNOWN:
+    case SSL_R_TLSV1_ALERT_UNKNOWN_CA: return true;
+    default: return false;
+  }
+}
+
+inline bool speaks_no_tls(std::error_code cause) noexcept {
+  if (cause.category() != asio::error::get_ssl_category()) return false;
+  switch (ERR_GET_REASON(static_cast<unsigned long>(static_cast<unsigned int>(cause.value())))) {
+    case SSL_R_WRONG_VERSION_NUMBER:
+    case SSL_R_UNSUPPORTED_PROTOCOL:
+    case SSL_R_TLSV1_ALERT_PROTOCOL_VERSION:
+    case SSL_R_HTTP_REQUEST: return true;
+    default: return false;
+  }
+}
+
+inline error certificate_error(const std::string& peer, bool has_certificate) {
+  const char* advice = has_certificate
+                           ? " does not take our client certificate; is it signed by the authority that the "
+                             "server trusts, and still valid?"
+                           : " wants a client certificate and was given none; set certificate() in the "
+                             "tls_settings";
+  return error(exec_errc::io_error, peer + advice, net_errc::client_certificate_needed);
+}
+
+/// TLS over TCP.
+class tls_stream final : public byte_stream::implementation {
+ public:
+  using stream_type = asio::ssl::stream<asio::ip::tcp::socket>;
+
+  tls_stream(asio::ip::tcp::socket socket, const tls_identity& identity, std::string peer)
+      : identity_(identity), stream_(std::move(socket), identity_.context()), peer_(std::move(peer)) {}
+
+  /// \param expected  the name or address for which the certificate must be.
+  void expect(const std::string& expected) {
+    SSL* native = stream_.native_handle();
+    std::error_code not_an_address;
+    asio::ip::make_address(expected, not_an_address);
+    X509_VERIFY_PARAM* rules = SSL_get0_param(native);
+    X509_VERIFY_PARAM_set_hostflags(rules, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS | X509_CHECK_FLAG_NEVER_CHECK_SUBJECT);
+    int done = 0;
+    if (not_an_address) {
+      done = X509_VERIFY_PARAM_set1_host(rules, expected.c_str(), expected.size());
+      if (done == 1) done = static_cast<int>(SSL_set_tlsext_host_name(native, expected.c_str()));
+    } else {
+      done = X509_VERIFY_PARAM_set1_ip_asc(rules, expected.c_str());
+    }
+    ERR_clear_error();
+    if (done != 1) throw error(exec_errc::io_error, peer_ + ": TLS cannot be told whom to expect");
+  }
+
+  /// Makes this the server's side: the first read makes the handshake.
+  void expect_client() {
+    is_server_ = true;
+    SSL_set_accept_state(stream_.native_handle());
+  }
+
+  awaitable<void> handshake(due_time due) {
+    std::error_code failure;
+    time_limit limit(stream_.get_executor(), [this] { close_socket(); });
+    limit.arm_until(due);
+    co_await stream_.async_handshake(asio::ssl::stream_base::client,
+                                     asio::redirect_error(asio::use_awaitable, failure));
+    const bool expired = limit.expired();
+    limit.stop();
+    if (expired)
+      throw error(exec_errc::io_error,
+                  "cannot connect to " + peer_ + ": its TLS handshake took longer than the time limit",
+                  net_errc::timed_out);
+    if (failure == asio::error::operation_aborted) throw connect_cancelled(peer_);
+    if (failure) throw handshake_error(failure);
+  }
+
+  awaitable<std::size_t> read_some(std::span<std::byte> into) override {
+    std::error_code failure;
+    const asio::mutable_buffer room(into.data(), into.size());
+    const std::size_t count =
+        co_await stream_.async_read_some(room, asio::redirect_error(asio::use_awaitable, failure));
+    if (failure == asio::error::eof) co_return 0;
+    if (failure) throw translated("reading", failure);
+    co_return count;
+  }
+
+  awaitable<void> write(bytes_view data) override {
+    std::error_code failure;
+    const asio::const_buffer content(data.data(), data.size());
+    co_await asio::async_write(stream_, content, asio::redirect_error(asio::use_awaitable, failure));
+    if (failure) throw translated("writing", failure);
+  }
+
+  /// Asio's own shutdown waits for the peer's answer, and fails if data arrives first. SSL_shutdown alone leaves the
+  /// alert in Asio's buffer. So the alert is written into a separate buffer and sent from there.
+  awaitable<void> shutdown_send() override {
+    if (closed_) throw translated("ending what is sent", asio::error::operation_aborted);
+    if (std::exchange(ended_, true)) co_return;
+    const std::string alert = close_notify();
+    std::error_code failure;
+    co_await asio::async_write(stream_.next_layer(), asio::buffer(alert),
+                               asio::redirect_error(asio::use_awaitable, failure));
+    if (failure) throw translated("ending what is sent", failure);
+  }
+
+  void close() noexcept override {
+    closed_ = true;
+    close_socket();
+  }
+
+  bool is_quiet() noexcept override {
+    SSL* native = stream_.native_handle();
+    return !closed_ && SSL_has_pending(native) == 0 && BIO_ctrl_pending(SSL_get_rbio(native)) == 0 &&
+           is_quiet_descriptor(stream_.next_layer().native_handle());
+  }
+
+ private:
+  void close_socket() noexcept {
+    std::error_code ignored;  // closed in any case
+    stream_.next_layer().close(ignored);
+  }
+
+  std::string close_notify() {
+    SSL* native = stream_.native_handle();
+    BIO* before = SSL_get_wbio(native);
+    BIO* memory = BIO_new(BIO_s_mem());
+    if (memory == nullptr || BIO_up_ref(before) != 1) {
+      BIO_free(memory);
+      throw error(exec_errc::io_error, peer_ + ": no memory for TLS");
+    }
+    SSL_set0_wbio(native, memory);
+    SSL_shutdown(native);
+    ERR_clear_error();
+    char* data = nullptr;
+    const long size = BIO_get_mem_data(memory, &data);
+    std::string alert;
+    if (size > 0) alert.assign(data, static_cast<std::size_t>(size));
+    SSL_set0_wbio(native, before);
+    return alert;
+  }
+
+  error translated(const char* doing, std::error_code cause) const {
+    if (!closed_ && !is_server_ && wants_certificate(cause))
+      return certificate_error(peer_, identity_.has_certificate());
+    return stream_error(peer_, doing, cause, closed_);
+  }
+
+  error handshake_error(std::error_code cause) {
+    const std::string what = "cannot connect to " + peer_ + ": ";
+    const long verdict = SSL_get_verify_result(stream_.native_handle());
+    if (identity_.verifies() && verdict != X509_V_OK)
+      return error(exec_errc::io_error,
+                   what + "its certificate was not accepted: " + X509_verify_cert_error_string(verdict) +
+                       advice_for_verdict(verdict_code(verdict)),
+                   verdict_code(verdict));
+    if (wants_certificate(cause) || is_handshake_alert(cause))
+      return certificate_error(peer_, identity_.has_certificate());
+    if (speaks_no_tls(cause))
+      return error(exec_errc::io_error, what + "it does not speak TLS 1.2 or newer on that port: " + cause.message(),
+                   net_errc::not_tls);
+    return error(exec_errc::io_error, what + "the TLS handshake failed: " + cause.message(), cause);
+  }
+
+  /// Returns true for an alert that TLS 1.2 servers send, among other reasons, if the client certificate is missing.
+  bool is_handshake_alert(std::error_code cause) noexcept {
+    return cause.category() == asio::error::get_ssl_category() &&
+           ERR_GET_REASON(static_cast<unsigned long>(static_cast<unsigned int>(cause.value()))) ==
+               SSL_R_SSLV3_ALERT_HANDSHAKE_FAILURE &&
+           SSL_get0_peer_certificate(stream_.native_handle()) != nullptr;
+  }
+
+  static const char* advice_for_verdict(net_errc code) noexcept {
+    switch (code) {
+      case net_errc::certificate_untrusted: return "; if it is the right one, trust its authority in the tls_settings";
+      case net_errc::certificate_wrong_host: return "; connect by a name that it is for, or set server_name()";
+      case net_errc::certificate_expired:
+      case net_errc::certificate_not_yet_valid: return "; the server needs a new one, or a clock is wrong";
+      default: return "";
+    }
+  }
+
+  tls_identity identity_;
+  stream_type stream_;
+  std::string peer_;
+  bool is_server_ = false;
+  bool ended_ = false;
+  bool closed_ = false;
+};
+
+inline awaitable<byte_stream> connect_tls(std::string host, std::uint16_t port, std::string name, std::string expected,
+                                          tls_identity identity, std::optional<http_proxy> proxy,
+                                          asio::any_io_executor executor, std::chrono::milliseconds limit) {
+  const due_time due = std::chrono::steady_clock::now() + limit;
+  asio::ip::tcp::socket socket(executor);
+  if (proxy) {
+    socket = co_await connect_by_proxy(*proxy, host, port, name, executor, due);
+  } else {
+    socket = co_await connect_tcp_socket(host, port, name, executor, due);
+  }
+  std::unique_ptr<tls_stream> stream = std::make_unique<tls_stream>(std::move(socket), identity, name);
+  stream->expect(expected);
+  co_await stream->handshake(due);
+  co_return byte_stream(std::move(stream));
+}
+
+/// The settings of a connector by TLS.
+class tls_recipe {
+ public:
+  tls_recipe(std::string host, std::uint16_t port, std::string name, std::string expected, tls_identity identity,
+             std::optional<http_proxy> proxy)
+      : host_(std::move(host)),
+        name_(std::move(name)),
+        expected_(std::move(expected)),
+        identity_(std::move(identity)),
+        proxy_(std::move(proxy)),
+        port_(port) {}
+  awaitable<byte_stream> operator()(asio::any_io_executor executor, std::chrono::milliseconds limit) const {
+    return connect_tls(host_, port_, name_, expected_, identity_, proxy_, std::move(executor), limit);
+  }
+
+ private:
+  std::string host_;
+  std::string name_;
+  std::string expected_;
+  tls_identity identity_;
+  std::optional<http_proxy> proxy_;
+  std::uint16_t port_;
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
+
+// ---- cofferdam/net/impl/tls.ipp ----
+
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace cofferdam::inline COFFERDAM_ABI {
+
+COFFERDAM_DECL connector tls_connector(std::string host, std::uint16_t port, const tls_settings& settings) {
+  detail::check_host(host, port);
+  std::string name = detail::host_and_port(host, port, 0);
+  std::string field = detail::host_and_port(host, port, 443);
+  const std::string expected = settings.server_name_.empty() ? host : settings.server_name_;
+  detail::check_host(expected, port);
+  detail::tls_identity identity(settings.trusted_, settings.chain_, settings.key_, settings.verify_);
+  std::optional<http_proxy> proxy = settings.proxies_.on_the_way_to(host, port);
+  return connector(name, std::move(field),
+                   detail::tls_recipe(std::move(host), port, name, expected, std::move(identity), std::move(proxy)));
+}
+
+}  // namespace cofferdam::inline COFFERDAM_ABI
+
+// ---- cofferdam/net/impl/proxy.ipp ----
+
+
+#include <asio/ip/address.hpp>
+#include <asio/ip/network_v4.hpp>
+#include <asio/ip/network_v6.hpp>
+
+#include <boost/url/parse.hpp>
+#include <boost/url/url_view.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+
+namespace cofferdam::inline COFFERDAM_ABI {
+
+namespace detail {
+
+/// Returns true if a rule (an address or a network) covers this address.
+inline bool covers(const std::string& rule, const asio::ip::address& address) {
+  std::error_code failure;
+  const asio::ip::address same = asio::ip::make_address(rule, failure);
+  if (!failure) return same == address;
+  failure.clear();
+  if (address.is_v4()) {
+    const asio::ip::network_v4 network = asio::ip::make_network_v4(rule, failure);
+    return !failure &&
+           asio::ip::network_v4(address.to_v4(), network.prefix_length()).canonical() == network.canonical();
+  }
+  const asio::ip::network_v6 network = asio::ip::make_network_v6(rule, failure);
+  return !failure && asio::ip::network_v6(address.to_v6(), network.prefix_length()).canonical() == network.canonical();
+}
+
+}  // namespace detail
+
+COFFERDAM_DECL http_proxy http_proxy::parse(std::string_view url, std::string_view setting) {
+  const auto wrong = [&](const char* why) {
+    return error(exec_errc::invalid_argument, std::string(setting) + " is no proxy that can be used: " + why);
+  };
+  const std::string whole = url.find("://") == std::string_view::npos ? "http://" + std::string(url) : std::string(url);
+  const auto parsed = boost::urls::parse_uri(whole);
+  if (!parsed) throw wrong("write it as http://HOST:PORT");
+  const boost::urls::url_view& all = *parsed;
+  if (all.scheme_id() != boost::urls::scheme::http)
+    throw wrong("only http:// proxies are spoken to; what goes through them is encrypted all the same");
+  if (all.has_query() || all.has_fragment() || (!all.encoded_path().empty() && all.encoded_path() != "/"))
+    throw wrong("there is more in it than a host and a port");
+  http_proxy made;
+  made.host_ = all.host_address();
+  if (made.host_.empty()) throw wrong("it has no host");
+  if (all.has_port() && !all.port().empty()) {
+    const auto port = all.port();
+    const std::optional<std::uint16_t> number = detail::port_number(std::string_view(port.data(), port.size()));
+    if (!number) throw wrong("its port is not a number from 1 to 65535");
+    made.port_ = *number;
+  }
+  if (all.has_userinfo()) made.authorization_ = "Basic " + base64_encode(as_bytes(all.user() + ":" + all.password()));
+  return made;
+}
+
+COFFERDAM_DECL proxy_rules::proxy_rules(std::string_view proxy, std::string_view exceptions, std::string_view setting) {
+  if (proxy.empty()) return;
+  proxy_ = http_proxy::parse(proxy, setting);
+  while (!exceptions.empty()) {
+    const std::size_t end = std::min(exceptions.find_first_of(", \t"), exceptions.size());
+    if (end > 0) exceptions_.push_back(exception_of(exceptions.substr(0, end)));
+    exceptions.remove_prefix(std::min(end + 1, exceptions.size()));
+  }
+}
+
+COFFERDAM_DECL std::optional<http_proxy> proxy_rules::on_the_way_to(std::string_view host, std::uint16_t port) const {
+  if (!proxy_) return std::nullopt;
+  const std::string name = plain(host);
+  std::error_code no_address;
+  const asio::ip::address address = asio::ip::make_address(name, no_address);
+  if (name == "localhost" || name.ends_with(".localhost") || (!no_address && address.is_loopback()))
+    return std::nullopt;
+  const bool excepted = std::any_of(exceptions_.begin(), exceptions_.end(), [&](const exception& one) {
+    if (one.port != 0 && one.port != port) return false;
+    if (one.name.empty()) return false;
+    if (one.name == "*") return true;
+    if (!no_address) return detail::covers(one.name, address);
+    return name == one.name || (name.size() > one.name.size() && name.ends_with(one.name) &&
+                                name[name.size() - one.name.size() - 1] == '.');
+  });
+  if (excepted) return std::nullopt;
+  return proxy_;
+}
+
+COFFERDAM_DECL std::string proxy_rules::plain(std::string_view host) {
+  if (host.ends_with('.')) host.remove_suffix(1);
+  std::string name(host);
+  std::transform(name.begin(), name.end(), name.begin(),
+                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+  return name;
+}
+
+COFFERDAM_DECL proxy_rules::exception proxy_rules::exception_of(std::string_view text) {
+  exception made;
+  const std::size_t colon = text.rfind(':');
+  const bool has_port = colon != std::string_view::npos && (text.find(':') == colon || text[colon - 1] == ']');
+  if (has_port) {
+    const std::optional<std::uint16_t> number = detail::port_number(text.substr(colon + 1));
+    if (!number) return made;  // matches nothing
+    made.port = *number;
+    text = text.substr(0, colon);
+  }
+  if (text.starts_with('[') && text.ends_with(']')) text = text.substr(1, text.size() - 2);
+  if (text.starts_with("*.")) text.remove_prefix(2);
+  if (text.starts_with('.')) text.remove_prefix(1);
+  made.name = plain(text);
+  return made;
+}
+
+}  // namespace cofferdam::inline COFFERDAM_ABI
+
+// ---- cofferdam/net/impl/transport.ipp ----
+
+
+#include <cstdint>
+#include <string>
+#include <utility>
+
+namespace cofferdam::inline COFFERDAM_ABI {
+
+COFFERDAM_DECL connector unix_connector(std::string path, std::string host) {
+  if (path.empty() || path.front() != '/' || path.size() > 107 || path.find('\0') != std::string::npos)
+    throw error(exec_errc::invalid_argument,
+                "\"" + one_line(path) +
+                    "\" is no path of a Unix socket: it has to be absolute and at most 107 "
+                    "bytes long");
+  std::string name = "the socket \"" + one_line(path) + "\"";
+  return connector(name, std::move(host), detail::unix_recipe(std::move(path), name));
+}
+
+COFFERDAM_DECL connector tcp_connector(std::string host, std::uint16_t port) {
+  detail::check_host(host, port);
+  std::string name = detail::host_and_port(host, port, 0);
+  std::string field = detail::host_and_port(host, port, 80);
+  return connector(name, std::move(field), detail::tcp_recipe(std::move(host), port, name));
+}
+
+}  // namespace cofferdam::inline COFFERDAM_ABI
+
+// ---- cofferdam/net/impl/byte_stream.ipp ----
+
+
+#include <algorithm>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <system_error>
+#include <utility>
+
+#include <sys/types.h>
+#include <unistd.h>
+
+namespace cofferdam::inline COFFERDAM_ABI {
+
+COFFERDAM_DECL awaitable<void> byte_stream::implementation::send_file(int file, std::uint64_t offset,
+                                                                      std::uint64_t count) {
+  return send_by_pieces(file, offset, count);
+}
+
+COFFERDAM_DECL awaitable<void> byte_stream::implementation::send_by_pieces(int file, std::uint64_t offset,
+                                                                           std::uint64_t count) {
+  bytes piece(static_cast<std::size_t>(std::min<std::uint64_t>(count, std::uint64_t{256} * 1024)));
+  while (count != 0) {
+    const std::size_t wanted = static_cast<std::size_t>(std::min<std::uint64_t>(count, piece.size()));
+    const ssize_t got = ::pread(file, piece.data(), wanted, static_cast<off_t>(offset));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0)
+      throw error(exec_errc::invalid_argument, "a file that is to be sent cannot be read",
+                  std::error_code(errno, std::system_category()));
+    if (got == 0) throw file_is_shorter();
+    const auto size = static_cast<std::size_t>(got);
+    co_await write(bytes_view(piece).first(size));
+    offset += size;
+    count -= size;
+  }
+}
+
+COFFERDAM_DECL error byte_stream::implementation::file_is_shorter() {
+  return error(exec_errc::invalid_argument, "a file that is to be sent has become shorter meanwhile");
+}
+
+COFFERDAM_DECL awaitable<std::size_t> byte_stream::read_some(std::span<std::byte> into) {
+  if (into.empty()) throw error(exec_errc::invalid_argument, "byte_stream: there is no room to read into");
+  return get().read_some(into);
+}
+
+COFFERDAM_DECL awaitable<void> byte_stream::send_file(int file, std::uint64_t offset, std::uint64_t count) {
+  return get().send_file(file, offset, count);
+}
+
+COFFERDAM_DECL void byte_stream::close() noexcept {
+  if (open_) open_->close();
+}
+
+COFFERDAM_DECL auto byte_stream::get() const -> implementation& {
+  if (!open_)
+    throw error(exec_errc::invalid_argument, "byte_stream: there is none (default-constructed or moved from)");
+  return *open_;
+}
+
+}  // namespace cofferdam::inline COFFERDAM_ABI
+
+// ---- cofferdam/net/detail/http_pool.hpp ----
+
+
+#include <asio/any_io_executor.hpp>
+#include <asio/error.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+/// A stream, and the bytes that were read before they were needed.
+class http_connection {
+ public:
+  http_connection(byte_stream open, const asio::any_io_executor& executor)
+      : stream(std::move(open)), limit(executor, [this] { stream.close(); }) {}
+  http_connection(const http_connection&) = delete;
+  http_connection& operator=(const http_connection&) = delete;
+
+  bytes_view pending() const noexcept { return bytes_view(buffer_).subspan(begin_, end_ - begin_); }
+  void consume(std::size_t count) noexcept { begin_ += count; }
+  /// Reads more; only while nothing is pending.
+  /// \return 0 at the end of the stream.
+  awaitable<std::size_t> fill() {
+    if (buffer_.empty()) buffer_.resize(buffer_size);
+    begin_ = 0;
+    end_ = 0;
+    const std::size_t count = co_await stream.read_some(buffer_);
+    end_ = count;
+    co_return count;
+  }
+
+  byte_stream stream;
+  time_limit limit;
+  std::chrono::steady_clock::time_point idle_since;
+  bool client_closed = false;
+
+ private:
+  static constexpr std::size_t buffer_size = 32 * 1024;
+  bytes buffer_;
+  std::size_t begin_ = 0;
+  std::size_t end_ = 0;
+};
+
+class http_lease;
+
+/// The connections of one client.
+class http_pool {
+ public:
+  http_pool(asio::any_io_executor executor, connector peer, const http_client_settings& settings)
+      : executor_(std::move(executor)), peer_(std::move(peer)), settings_(settings) {}
+  http_pool(const http_pool&) = delete;
+  http_pool& operator=(const http_pool&) = delete;
+
+  const connector& peer() const noexcept { return peer_; }
+  const http_client_settings& settings() const noexcept { return settings_; }
+  const asio::any_io_executor& executor() const noexcept { return executor_; }
+  std::size_t idle() const noexcept { return idle_.size(); }
+
+  /// Returns a connection to use.
+  /// \param fresh  true: a new connection, even if there are idle ones.
+  static awaitable<http_lease> lease(std::shared_ptr<http_pool> self, std::chrono::milliseconds limit, bool fresh);
+
+  /// Lends no more connections, and closes idle ones.
+  void retire() noexcept {
+    closed_ = true;
+    idle_.clear();
+    for (waiter* each : waiters_) each->wake();
+  }
+  /// Does the same, and makes lent connections fail.
+  void close() noexcept {
+    retire();
+    for (http_connection* each : lent_) {
+      each->client_closed = true;
+      each->stream.close();
+    }
+  }
+
+  error closed_error() const {
+    return error(exec_errc::environment_closed, "the HTTP client for " + peer_.name() + " is closed");
+  }
+
+ private:
+  friend class http_lease;
+
+  /// A request that waits for a free slot. The slot may be granted at any time.
+  class waiter {
+   public:
+    explicit waiter(http_pool& pool) : pool_(pool), changed_(pool.executor_) { pool_.waiters_.push_back(this); }
+    waiter(const waiter&) = delete;
+    waiter& operator=(const waiter&) = delete;
+    ~waiter() {
+      std::erase(pool_.waiters_, this);
+      if (granted_) pool_.free_place();
+    }
+    void grant() noexcept {
+      granted_ = true;
+      wake();
+    }
+    void wake() noexcept { changed_.notify(); }
+    bool granted() const noexcept { return granted_; }
+    /// Hands the slot over to the lease.
+    void taken() noexcept { granted_ = false; }
+    async_event& changed() noexcept { return changed_; }
+
+   private:
+    http_pool& pool_;
+    async_event changed_;
+    bool granted_ = false;
+  };
+
+  void free_place() noexcept {
+    --places_;
+    if (closed_ || waiters_.empty()) return;
+    const auto next = std::find_if(waiters_.begin(), waiters_.end(), [](const waiter* one) { return !one->granted(); });
+    if (next == waiters_.end()) return;
+    ++places_;
+    (*next)->grant();
+  }
+
+  static awaitable<void> wait_for_place(std::shared_ptr<http_pool> self) {
+    waiter mine(*self);
+    while (!mine.granted() && !self->closed_) {
+      co_await mine.changed().wait();
+      if (!mine.granted() && !self->closed_)
+        throw error(exec_errc::cancelled, "cancelled while waiting for a free connection to " + self->peer_.name(),
+                    asio::error::operation_aborted);
+    }
+    if (!mine.granted()) throw self->closed_error();
+    mine.taken();
+  }
+
+  /// Returns the idle connection that was used last and still seems to be good.
+  std::unique_ptr<http_connection> take_idle() {
+    const auto now = std::chrono::steady_clock::now();
+    while (!idle_.empty()) {
+      std::unique_ptr<http_connection> one = std::move(idle_.back());
+      idle_.pop_back();
+      if (now - one->idle_since <= settings_.idle_timeout() && one->stream.is_quiet()) return one;
+    }
+    return nullptr;
+  }
+
+  void put_idle(std::unique_ptr<http_connection> one) {
+    if (closed_ || settings_.idle_connections() == 0 || !one->stream.is_quiet()) return;
+    if (idle_.size() >= settings_.idle_connections()) idle_.erase(idle_.begin());
+    one->idle_since = std::chrono::steady_clock::now();
+    idle_.push_back(std::move(one));
+  }
+
+  asio::any_io_executor executor_;
+  connector peer_;
+  http_client_settings settings_;
+  std::vector<std::unique_ptr<http_connection>> idle_;
+  std::vector<http_connection*> lent_;
+  std::vector<waiter*> waiters_;
+  std::size_t places_ = 0;
+  bool closed_ = false;
+};
+
+/// A lent connection and its slot. The destructor closes the connection, unless `give_back` was called.
+class http_lease {
+ public:
+  http_lease() = default;
+  http_lease(http_lease&& other) noexcept
+      : pool_(std::move(other.pool_)), connection_(std::move(other.connection_)), reused_(other.reused_) {}
+  http_lease& operator=(http_lease&& other) noexcept {
+    drop();
+    pool_ = std::move(other.pool_);
+    connection_ = std::move(other.connection_);
+    reused_ = other.reused_;
+    return *this;
+  }
+  ~http_lease() { drop(); }
+
+  explicit operator bool() const noexcept { return connection_ != nullptr; }
+  http_connection* operator->() const noexcept { return connection_.get(); }
+  /// Returns true if another request has used it before.
+  bool reused() const noexcept { return reused_; }
+
+  void drop() noexcept {
+    take();
+    connection_.reset();
+    leave();
+  }
+  void give_back() {
+    std::unique_ptr<http_connection> one = take();
+    if (one && pool_) {
+      one->limit.rest();
+      pool_->put_idle(std::move(one));
+    }
+    one.reset();
+    leave();
+  }
+  /// Returns the stream, which the caller then owns.
+  byte_stream take_stream() {
+    const std::unique_ptr<http_connection> one = take();
+    one->limit.stop();
+    byte_stream stream = std::move(one->stream);
+    leave();
+    return stream;
+  }
+
+ private:
+  friend class http_pool;
+  explicit http_lease(std::shared_ptr<http_pool> pool) : pool_(std::move(pool)) {}
+
+  std::unique_ptr<http_connection> take() noexcept {
+    if (connection_) std::erase(pool_->lent_, connection_.get());
+    return std::move(connection_);
+  }
+  void leave() noexcept {
+    if (pool_) std::exchange(pool_, nullptr)->free_place();
+  }
+
+  std::shared_ptr<http_pool> pool_;
+  std::unique_ptr<http_connection> connection_;
+  bool reused_ = false;
+};
+
+inline awaitable<http_lease> http_pool::lease(std::shared_ptr<http_pool> self, std::chrono::milliseconds limit,
+                                              bool fresh) {
+  if (self->closed_) throw self->closed_error();
+  if (self->places_ < self->settings_.connections()) {
+    ++self->places_;
+  } else {
+    co_await wait_for_place(self);
+  }
+  http_lease lent(self);
+  if (self->closed_) throw self->closed_error();
+  if (!fresh) lent.connection_ = self->take_idle();
+  lent.reused_ = lent.connection_ != nullptr;
+  if (!lent.connection_) {
+    while (!self->idle_.empty() && self->idle_.size() + self->places_ > self->settings_.connections())
+      self->idle_.erase(self->idle_.begin());
+    byte_stream stream = co_await self->peer_.connect(self->executor_, limit);
+    if (self->closed_) throw self->closed_error();
+    lent.connection_ = std::make_unique<http_connection>(std::move(stream), self->executor_);
+  }
+  self->lent_.push_back(lent.connection_.get());
+  co_return lent;
+}
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
+
+// ---- cofferdam/net/detail/prefixed_stream.hpp ----
+
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+/// A stream of which some bytes were read before they were needed.
+class prefixed_stream final : public byte_stream::implementation {
+ public:
+  prefixed_stream(bytes first, byte_stream rest) : first_(std::move(first)), rest_(std::move(rest)) {}
+
+  awaitable<std::size_t> read_some(std::span<std::byte> into) override {
+    if (taken_ == first_.size()) return rest_.read_some(into);
+    return read_first(into);
+  }
+  awaitable<void> write(bytes_view data) override { return rest_.write(data); }
+  awaitable<void> send_file(int file, std::uint64_t offset, std::uint64_t count) override {
+    return rest_.send_file(file, offset, count);
+  }
+  awaitable<void> shutdown_send() override { return rest_.shutdown_send(); }
+  void close() noexcept override {
+    first_.clear();
+    taken_ = 0;
+    rest_.close();
+  }
+  bool is_quiet() noexcept override { return taken_ == first_.size() && rest_.is_quiet(); }
+
+ private:
+  awaitable<std::size_t> read_first(std::span<std::byte> into) {
+    const std::size_t count = std::min(into.size(), first_.size() - taken_);
+    const auto from = first_.begin() + static_cast<std::ptrdiff_t>(taken_);
+    std::copy(from, from + static_cast<std::ptrdiff_t>(count), into.begin());
+    taken_ += count;
+    if (taken_ == first_.size()) {
+      first_ = bytes();
+      taken_ = 0;
+    }
+    co_return count;
+  }
+
+  bytes first_;
+  std::size_t taken_ = 0;
+  byte_stream rest_;
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
+
+// ---- cofferdam/net/detail/http_exchange_state.hpp ----
+
+
+#include <asio/any_io_executor.hpp>
+#include <asio/cancellation_type.hpp>
+#include <asio/co_spawn.hpp>
+#include <asio/error.hpp>
+#include <asio/experimental/parallel_group.hpp>
+#include <asio/this_coro.hpp>
+#include <asio/use_awaitable.hpp>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <tuple>
+#include <utility>
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+/// A checked request, ready to be sent once or twice.
+class http_outgoing {
+ public:
+  http_outgoing(http_request request, const connector& peer, bool upgrade) : request_(std::move(request)) {
+    const http_fields& given = request_.fields();
+    for (const std::string_view name : {"Content-Length", "Transfer-Encoding", "Trailer"})
+      if (given.count(name) != 0)
+        throw error(exec_errc::invalid_argument,
+                    "an HTTP request's " + std::string(name) + " is the client's business: give it a body instead");
+    http_request_head head;
+    head.method = request_.method();
+    head.target = request_.target();
+    if (given.count("Host") == 0) head.fields.append("Host", peer.host());
+    for (const http_field& one : given) head.fields.append(one);
+    if (upgrade) {
+      if (given.count("Connection") == 0) head.fields.append("Connection", "Upgrade");
+      if (given.count("Upgrade") == 0) head.fields.append("Upgrade", "tcp");
+    }
+    const http_body& body = request_.body();
+    chunked_ = body.is_chunked();
+    if (chunked_) {
+      head.fields.append("Transfer-Encoding", "chunked");
+    } else if (body.present() || is_expected_to_have_a_body()) {
+      head.fields.append("Content-Length", std::to_string(body.size().value_or(0)));
+    }
+    const std::string plain = http_head_text(head);
+    text_.reserve(plain.size() + 256);
+    add(std::string_view(plain).substr(0, plain.size() - 2));
+    for (const auto& [name, value] : request_.secret_fields()) {
+      add(name);
+      add(": ");
+      add(value.reveal());
+      add("\r\n");
+    }
+    add("\r\n");
+    if (!body.pieces() && !body.file() && body.content().size() <= max_inline) {
+      if (chunked_) add(chunks_begin());
+      add(as_text(body.content()));
+      if (chunked_) add(chunks_end());
+      whole_ = true;
+      begins_body_ = !body.content().empty();
+    }
+    closes_ = given.lists("Connection", "close");
+  }
+
+  const http_request& request() const noexcept { return request_; }
+  /// Returns the head, and the body if it is short.
+  std::string_view text() const noexcept { return std::string_view(text_.data(), text_.size()); }
+  bool whole() const noexcept { return whole_; }
+  bool begins_body() const noexcept { return begins_body_; }
+  bool chunked() const noexcept { return chunked_; }
+  /// Returns the text before a body of known length that is sent as one chunk; `chunks_end` returns the text after it.
+  std::string chunks_begin() const {
+    const std::uint64_t size = request_.body().size().value_or(0);
+    return size == 0 ? std::string() : http_chunk_head(size);
+  }
+  std::string chunks_end() const {
+    std::string text;
+    if (request_.body().size().value_or(0) != 0) text += http_chunk_end;
+    text += http_last_chunk;
+    return text;
+  }
+  /// Returns true if the caller requested that the connection ends.
+  bool closes() const noexcept { return closes_; }
+
+ private:
+  static constexpr std::size_t max_inline = 16 * 1024;
+
+  bool is_expected_to_have_a_body() const noexcept {
+    const std::string& method = request_.method();
+    return method == "POST" || method == "PUT" || method == "PATCH";
+  }
+
+  void add(std::string_view part) { text_.insert(text_.end(), part.begin(), part.end()); }
+
+  http_request request_;
+  secret_bytes text_;
+  bool whole_ = false;
+  bool begins_body_ = false;
+  bool chunked_ = false;
+  bool closes_ = false;
+};
+
+/// Ends a group of two coroutines: one reads the head (and returns true for a refusal), the other sends the body (and
+/// returns an int). The group ends once the first has failed or was refused, or the second has failed.
+struct until_refused {
+  asio::cancellation_type_t operator()(const std::exception_ptr& failure, bool refused) const noexcept {
+    return failure || refused ? asio::cancellation_type::terminal : asio::cancellation_type::none;
+  }
+  asio::cancellation_type_t operator()(const std::exception_ptr& failure, int) const noexcept {
+    return failure ? asio::cancellation_type::terminal : asio::cancellation_type::none;
+  }
+};
+
+/// One request and its answer on one connection.
+class http_exchange_state {
+ public:
+  http_exchange_state(std::shared_ptr<http_pool> pool, const http_limits& limits, std::string_view method)
+      : pool_(std::move(pool)), limits_(limits), parser_(method, limits.parser()) {}
+  http_exchange_state(const http_exchange_state&) = delete;
+  http_exchange_state& operator=(const http_exchange_state&) = delete;
+
+  const http_response_parser& parser() const noexcept { return parser_; }
+  const http_limits& limits() const noexcept { return limits_; }
+  const std::string& peer() const noexcept { return pool_->peer().name(); }
+  http_response_head take_head() { return std::move(parser_.head()); }
+  bool upgraded() const noexcept { return upgraded_; }
+  bool ended() const noexcept { return ended_; }
+
+  /// Sends the request and reads the head of the answer. A failure closes the connection.
+  awaitable<void> begin(const http_outgoing& request, bool fresh) {
+    http_lease lease = co_await http_pool::lease(pool_, limits_.connect(), fresh);
+    lease_ = std::move(lease);
+    std::exception_ptr failure;
+    try {
+      co_await exchange(request);
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    if (failure) fail(failure);
+    lease_->limit.disarm();
+    closes_ = request.closes() || !parser_.keeps_alive();
+  }
+
+  /// Returns true if the failed request may be repeated: the pooled connection was dead, and the request cannot be
+  /// executed twice.
+  bool may_retry(const http_outgoing& request) const noexcept {
+    if (!retryable_) return false;
+    if (request.request().is_idempotent()) return !request.request().body().pieces() || !body_begun_;
+    return request.request().body().present() && request.request().body().size() != 0U && !body_begun_;
+  }
+
+  awaitable<std::size_t> read_some(std::span<std::byte> into) {
+    if (into.empty()) throw error(exec_errc::invalid_argument, "HTTP: there is no room to read into");
+    if (ended_) co_return 0;
+    if (!lease_)
+      throw error(exec_errc::io_error, "HTTP: the connection of this answer is closed: an earlier read had failed");
+    std::size_t count = 0;
+    std::exception_ptr failure;
+    try {
+      const std::size_t got = co_await read_body(into);
+      count = got;
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    if (failure) fail(failure);
+    co_return count;
+  }
+
+  /// Detects the end of a body that needs no more bytes, so that the connection is free as soon as possible.
+  void settle() {
+    if (ended_ || upgraded_ || !lease_) return;
+    std::exception_ptr failure;
+    try {
+      if (parse(bytes_view()).event == http_event::end) finish();
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    if (failure) fail(failure);
+  }
+
+  /// Returns the stream after an upgrade, with the bytes that have already arrived.
+  byte_stream take_stream() {
+    const bytes_view early = lease_->pending();
+    bytes first(early.begin(), early.end());
+    byte_stream stream = lease_.take_stream();
+    ended_ = true;
+    if (first.empty()) return stream;
+    return byte_stream(std::make_unique<prefixed_stream>(std::move(first), std::move(stream)));
+  }
+
+ private:
+  static constexpr std::size_t slice = 256 * 1024;  // each slice has its own time limit
+  static constexpr std::size_t worth_reading_in_place = 16 * 1024;
+
+  awaitable<void> exchange(const http_outgoing& request) {
+    lease_->limit.arm(limits_.head());
+    body_begun_ = request.begins_body();
+    const bool sent = co_await send(as_bytes(request.text()));
+    if (request.whole() || !sent) {
+      sent_all_ = sent;
+      co_await read_head();
+      co_return;
+    }
+    const asio::any_io_executor executor = co_await asio::this_coro::executor;
+    auto both = asio::experimental::make_parallel_group(asio::co_spawn(executor, answered(), detail::deferred),
+                                                        asio::co_spawn(executor, send_body(request), detail::deferred));
+    auto result = co_await both.async_wait(until_refused(), asio::use_awaitable);
+    const auto& [order, unread, refused, unsent, sent_body] = result;
+    sent_all_ = !unsent && sent_body == 1;
+    if (unread && order[0] == 0) std::rethrow_exception(unread);
+    if (unsent && !refused) std::rethrow_exception(unsent);
+    if (unread) std::rethrow_exception(unread);
+  }
+
+  awaitable<bool> answered() {
+    co_await read_head();
+    co_return parser_.head().status >= 300;
+  }
+
+  awaitable<bool> send(bytes_view data) { return is_taken(lease_->stream.write(data)); }
+
+  /// \return true if all was written; if not, there may be an answer with the reason.
+  awaitable<bool> is_taken(awaitable<void> writing) {
+    bool taken = true;
+    try {
+      co_await std::move(writing);
+    } catch (const error& failure) {
+      if (failure.code() != exec_errc::io_error || lease_->limit.expired() || lease_->client_closed) throw;
+      taken = false;
+    }
+    co_return taken;
+  }
+
+  /// \return 1 if all of it was sent.
+  awaitable<int> send_body(const http_outgoing& request) {
+    const http_body& body = request.request().body();
+    if (!body.pieces()) {
+      const bool sent = co_await send_whole(request);
+      co_return sent ? 1 : 0;
+    }
+    std::uint64_t total = 0;
+    bool more = true;
+    while (more) {
+      body_begun_ = true;
+      lease_->limit.disarm();
+      bytes piece = co_await body.pieces()();
+      lease_->limit.arm(limits_.head());
+      total += piece.size();
+      more = !piece.empty();
+      check_sum(body, total, more);
+      if (request.chunked()) piece = framed(piece);
+      const bool sent = co_await send_sliced(piece);
+      if (!sent) co_return 0;
+    }
+    co_return 1;
+  }
+
+  /// Sends a body of known length: directly, or as one chunk.
+  awaitable<bool> send_whole(const http_outgoing& request) {
+    const http_body& body = request.request().body();
+    const std::string begin = request.chunked() ? request.chunks_begin() : std::string();
+    const std::string end = request.chunked() ? request.chunks_end() : std::string();
+    bool sent = co_await send_sliced(as_bytes(begin));
+    if (!sent) co_return false;
+    if (body.file())
+      sent = co_await send_file(*body.file());
+    else
+      sent = co_await send_sliced(body.content());
+    if (!sent) co_return false;
+    sent = co_await send_sliced(as_bytes(end));
+    co_return sent;
+  }
+
+  awaitable<bool> send_sliced(bytes_view data) {
+    while (!data.empty()) {
+      body_begun_ = true;
+      const bytes_view part = data.first(std::min(data.size(), slice));
+      data = data.subspan(part.size());
+      const bool sent = co_await send(part);
+      if (!sent) co_return false;
+      lease_->limit.arm(limits_.head());
+    }
+    co_return true;
+  }
+
+  awaitable<bool> send_file(file_range part) {
+    for (std::uint64_t done = 0; done != part.size();) {
+      body_begun_ = true;
+      const std::uint64_t count = std::min<std::uint64_t>(part.size() - done, slice);
+      const bool sent = co_await is_taken(lease_->stream.send_file(part.descriptor(), part.offset() + done, count));
+      if (!sent) co_return false;
+      done += count;
+      lease_->limit.arm(limits_.head());
+    }
+    co_return true;
+  }
+
+  static void check_sum(const http_body& body, std::uint64_t total, bool more) {
+    if (body.size() && (total > *body.size() || (!more && total != *body.size())))
+      throw error(exec_errc::invalid_argument, "an HTTP request's body was to have " + std::to_string(*body.size()) +
+                                                   " bytes; its source made " + std::to_string(total) +
+                                                   (more ? " and more" : ""));
+  }
+
+  static bytes framed(const bytes& piece) {
+    if (piece.empty()) return to_bytes(http_last_chunk);
+    bytes chunk = to_bytes(http_chunk_head(piece.size()));
+    chunk.insert(chunk.end(), piece.begin(), piece.end());
+    const bytes_view end = as_bytes(http_chunk_end);
+    chunk.insert(chunk.end(), end.begin(), end.end());
+    return chunk;
+  }
+
+  awaitable<void> read_head() {
+    for (;;) {
+      const http_step step = parse(lease_->pending());
+      lease_->consume(step.consumed);
+      if (step.event == http_event::head) break;
+      if (step.event == http_event::interim) continue;
+      const std::size_t count = co_await lease_->fill();
+      if (count == 0) ended_early();
+    }
+    upgraded_ = !parser_.keeps_alive() && parse(bytes_view()).event == http_event::upgrade;
+  }
+
+  awaitable<std::size_t> read_body(std::span<std::byte> into) {
+    for (;;) {
+      const bytes_view pending = lease_->pending();
+      const http_step step = parse(pending.first(std::min(pending.size(), into.size())));
+      std::copy(step.data.begin(), step.data.end(), into.begin());
+      lease_->consume(step.consumed);
+      if (step.event == http_event::data) {
+        const std::size_t count = step.data.size();
+        settle_after_data();
+        co_return count;
+      }
+      if (step.event == http_event::end) {
+        finish();
+        co_return 0;
+      }
+      if (!lease_->pending().empty()) continue;
+      lease_->limit.arm(limits_.idle());
+      const std::uint64_t certain = parser_.certain_data();
+      const bool in_place = certain >= worth_reading_in_place;
+      std::size_t count = 0;
+      if (in_place) {
+        const std::span<std::byte> room =
+            into.first(static_cast<std::size_t>(std::min<std::uint64_t>(certain, into.size())));
+        count = co_await lease_->stream.read_some(room);
+      } else {
+        count = co_await lease_->fill();
+      }
+      lease_->limit.disarm();
+      if (in_place && count != 0) {
+        const http_step taken = parse(into.first(count));
+        settle_after_data();
+        co_return taken.data.size();
+      }
+      if (count != 0) continue;
+      if (ended_early() == http_event::end) {
+        finish();
+        co_return 0;
+      }
+    }
+  }
+
+  void settle_after_data() {
+    if (!parser_.until_close() && parse(bytes_view()).event == http_event::end) finish();
+  }
+
+  http_step parse(bytes_view input) {
+    try {
+      return parser_.parse(input);
+    } catch (const error& failure) {
+      throw named(failure);
+    }
+  }
+  http_event ended_early() {
+    try {
+      return parser_.end_of_stream();
+    } catch (const error& failure) {
+      throw named(failure);
+    }
+  }
+  error named(const error& failure) const {
+    return error(static_cast<exec_errc>(failure.code().value()), peer() + ": " + failure.what(), failure.cause());
+  }
+
+  void finish() {
+    ended_ = true;
+    if (sent_all_ && !closes_ && lease_->pending().empty()) {
+      lease_.give_back();
+    } else {
+      lease_.drop();
+    }
+  }
+
+  /// Closes the connection and throws the failure with a description.
+  [[noreturn]] void fail(const std::exception_ptr& failure) {
+    const bool expired = lease_->limit.expired();
+    const bool closed = lease_->client_closed;
+    const bool reused = lease_.reused();
+    lease_.drop();
+    if (closed) throw pool_->closed_error();
+    const bool answered = parser_.head().status >= 200;
+    if (expired)
+      throw error(exec_errc::io_error,
+                  peer() + (answered ? ": nothing more of its answer came within the idle limit"
+                                     : ": no answer came within the limit for the head"),
+                  net_errc::timed_out);
+    try {
+      std::rethrow_exception(failure);
+    } catch (const error& reason) {
+      retryable_ = reused && !parser_.began() && reason.code() == exec_errc::io_error;
+      throw;
+    } catch (const std::system_error& reason) {
+      if (reason.code() != asio::error::operation_aborted) throw;
+      throw error(exec_errc::cancelled, "the request to " + peer() + " was cancelled; its connection is closed",
+                  reason.code());
+    }
+  }
+
+  std::shared_ptr<http_pool> pool_;
+  http_limits limits_;
+  http_response_parser parser_;
+  http_lease lease_;
+  bool body_begun_ = false;
+  bool sent_all_ = false;
+  bool retryable_ = false;
+  bool upgraded_ = false;
+  bool closes_ = false;
+  bool ended_ = false;
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
+
+// ---- cofferdam/net/impl/http_client.ipp ----
+
+
+#include <asio/any_io_executor.hpp>
+#include <asio/error.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <system_error>
+#include <utility>
+
+namespace cofferdam::inline COFFERDAM_ABI {
+
+COFFERDAM_DECL http_exchange::http_exchange() = default;
+COFFERDAM_DECL http_exchange::http_exchange(http_exchange&&) noexcept = default;
+COFFERDAM_DECL http_exchange& http_exchange::operator=(http_exchange&&) noexcept = default;
+COFFERDAM_DECL http_exchange::~http_exchange() = default;
+
+COFFERDAM_DECL http_exchange::http_exchange(std::unique_ptr<detail::http_exchange_state> state)
+    : state_(std::move(state)), head_(state_->take_head()) {}
+
+COFFERDAM_DECL const http_fields& http_exchange::trailers() const { return get().parser().trailers(); }
+
+COFFERDAM_DECL awaitable<std::size_t> http_exchange::read_some(std::span<std::byte> into) {
+  return get().read_some(into);
+}
+
+COFFERDAM_DECL detail::http_exchange_state& http_exchange::get() const {
+  if (!state_)
+    throw error(exec_errc::invalid_argument, "http_exchange: there is none (default-constructed or moved from)");
+  return *state_;
+}
+
+COFFERDAM_DECL http_client::http_client(asio::any_io_executor executor, connector peer,
+                                        const http_client_settings& settings)
+    : pool_(std::make_shared<detail::http_pool>(std::move(executor), std::move(peer), settings)) {}
+
+COFFERDAM_DECL http_limits http_client::limits() const { return pool()->settings().limits(); }
+
+COFFERDAM_DECL std::size_t http_client::idle_connections() const noexcept { return pool_ ? pool_->idle() : 0; }
+
+COFFERDAM_DECL awaitable<void> http_client::close() { return end(pool()); }
+
+COFFERDAM_DECL http_client& http_client::operator=(http_client&& other) noexcept {
+  if (pool_) pool_->retire();
+  pool_ = std::move(other.pool_);
+  return *this;
+}
+
+COFFERDAM_DECL http_client::~http_client() {
+  if (pool_) pool_->retire();
+}
+
+COFFERDAM_DECL awaitable<http_response> http_client::request(http_request what, http_limits limits) {
+  return whole(pool(), std::move(what), std::move(limits));
+}
+
+COFFERDAM_DECL awaitable<http_exchange> http_client::send(http_request what, http_limits limits) {
+  return open(pool(), std::move(what), std::move(limits));
+}
+
+COFFERDAM_DECL awaitable<http_upgrade> http_client::upgrade(http_request what, http_limits limits) {
+  return hijack(pool(), std::move(what), std::move(limits));
+}
+
+COFFERDAM_DECL const std::shared_ptr<detail::http_pool>& http_client::pool() const {
+  if (!pool_) throw error(exec_errc::invalid_argument, "http_client: it was moved from");
+  return pool_;
+}
+
+COFFERDAM_DECL awaitable<void> http_client::end(std::shared_ptr<detail::http_pool> pool) {
+  pool->close();
+  co_return;
+}
+
+COFFERDAM_DECL awaitable<bytes> http_exchange::read_all(std::size_t most) {
+  try {
+    const auto announced = head_.fields.find("Content-Length");
+    const error too_long(exec_errc::too_large, get().peer() + ": the body of its answer is longer than the limit of " +
+                                                   std::to_string(most) + " bytes");
+    constexpr std::size_t step = 256 * 1024;
+    constexpr std::uint64_t max_reserved = std::uint64_t{256} << 20U;
+    bytes content;
+    std::size_t have = 0;
+    if (!get().ended() && announced && announced->size() <= 18) {
+      const std::uint64_t length = std::stoull(std::string(*announced));
+      if (length > most) {
+        state_.reset();
+        throw too_long;
+      }
+      // Only received bytes touch this memory, so a peer that announces too much gains nothing.
+      content.reserve(static_cast<std::size_t>(std::min(length, max_reserved)));
+      detail::fill_soon(content.data(), content.capacity());
+    }
+    while (!get().ended()) {
+      // Reads directly into the result. One byte more than allowed detects a body that is too long.
+      if (content.size() == have) {
+        std::size_t room = have == most ? 1 : std::min(step, most - have);
+        if (content.capacity() > have) room = std::min(room, content.capacity() - have);
+        content.resize(have + room);
+      }
+      const std::size_t count = co_await read_some(std::span(content).subspan(have));
+      if (count == 0) break;
+      have += count;
+      if (have > most) {
+        state_.reset();
+        throw too_long;
+      }
+    }
+    content.resize(have);
+    co_return content;
+  } catch (const error&) {
+    throw;
+  } catch (const std::system_error& failure) {
+    state_.reset();
+    detail::rethrow_cancellation(failure, "reading an HTTP answer was cancelled; its connection is closed");
+  }
+}
+
+COFFERDAM_DECL awaitable<std::unique_ptr<detail::http_exchange_state>> http_client::transact(
+    std::shared_ptr<detail::http_pool> pool, http_request what, http_limits limits, bool upgrade) {
+  const detail::http_outgoing request(std::move(what), pool->peer(), upgrade);
+  bool fresh = upgrade;
+  for (;;) {
+    std::unique_ptr<state> one = std::make_unique<state>(pool, limits, request.request().method());
+    bool again = false;
+    try {
+      co_await one->begin(request, fresh);
+    } catch (const error&) {
+      again = !fresh && one->may_retry(request);
+      if (!again) throw;
+    }
+    if (!again) {
+      one->settle();
+      co_return one;
+    }
+    fresh = true;
+  }
+}
+
+COFFERDAM_DECL awaitable<http_exchange> http_client::open(std::shared_ptr<detail::http_pool> pool, http_request what,
+                                                          http_limits limits) {
+  try {
+    const bool asks_for_coding = what.fields().find("Accept-Encoding").has_value();
+    std::unique_ptr<state> one = co_await transact(pool, std::move(what), std::move(limits), false);
+    if (one->upgraded())
+      throw error(exec_errc::io_error, one->peer() + ": it switched to another protocol, which nobody had asked for",
+                  net_errc::malformed);
+    const auto coding = one->parser().head().fields.find("Content-Encoding");
+    if (!asks_for_coding && coding && !detail::same_ignoring_case(*coding, "identity"))
+      throw error(exec_errc::io_error,
+                  one->peer() + ": its answer is compressed, which nobody had offered; is a proxy on the way?",
+                  net_errc::unsupported_coding);
+    co_return http_exchange(std::move(one));
+  } catch (const error&) {
+    throw;
+  } catch (const std::system_error& failure) {
+    detail::rethrow_cancellation(failure, "the request to " + pool->peer().name() + " was cancelled");
+  }
+}
+
+COFFERDAM_DECL awaitable<http_response> http_client::whole(std::shared_ptr<detail::http_pool> pool, http_request what,
+                                                           http_limits limits) {
+  try {
+    const std::size_t most = limits.body();
+    http_exchange answer = co_await open(pool, std::move(what), std::move(limits));
+    bytes body = co_await answer.read_all(most);
+    co_return http_response(std::move(answer.head_), std::move(body));
+  } catch (const error&) {
+    throw;
+  } catch (const std::system_error& failure) {
+    detail::rethrow_cancellation(failure, "the request to " + pool->peer().name() + " was cancelled");
+  }
+}
+
+COFFERDAM_DECL awaitable<http_upgrade> http_client::hijack(std::shared_ptr<detail::http_pool> pool, http_request what,
+                                                           http_limits limits) {
+  try {
+    const std::size_t most = limits.body();
+    std::unique_ptr<state> one = co_await transact(pool, std::move(what), std::move(limits), true);
+    if (one->upgraded() || (one->parser().head().status == 200 && one->parser().until_close())) {
+      byte_stream stream = one->take_stream();
+      co_return http_upgrade(http_response(one->take_head(), bytes()), std::move(stream));
+    }
+    http_exchange answer(std::move(one));
+    bytes body = co_await answer.read_all(most);
+    co_return http_upgrade(http_response(std::move(answer.head_), std::move(body)), byte_stream());
+  } catch (const error&) {
+    throw;
+  } catch (const std::system_error& failure) {
+    detail::rethrow_cancellation(failure, "the upgrade by " + pool->peer().name() + " was cancelled");
+  }
+}
+
+}  // namespace cofferdam::inline COFFERDAM_ABI
+
+// ---- cofferdam/detail/core/impl/async_event.ipp ----
+
+
+#include <asio/cancellation_state.hpp>
+#include <asio/cancellation_type.hpp>
+#include <asio/redirect_error.hpp>
+#include <asio/steady_timer.hpp>
+#include <asio/this_coro.hpp>
+#include <asio/use_awaitable.hpp>
+
+#include <system_error>
+#include <utility>
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+/// One wait: a link of the event's list, with a timer of its own, so that each wait has its own deadline.
+class async_event::waiter {
+ public:
+  waiter(async_event& event, clock::time_point until)
+      : timer(event.executor_, until), event_(&event), before_(&event.first_), next_(event.first_) {
+    if (next_ != nullptr) next_->before_ = &next_;
+    event.first_ = this;
+  }
+  waiter(const waiter&) = delete;
+  waiter& operator=(const waiter&) = delete;
+  ~waiter() {
+    if (event_ == nullptr) return;
+    *before_ = next_;
+    if (next_ != nullptr) next_->before_ = before_;
+  }
+
+  /// Ends the wait.
+  void end(wait_result with) noexcept {
+    if (result != wait_result::timed_out) return;
+    result = with;
+    try {
+      timer.cancel();
+    } catch (const std::system_error&) {  // Asio documents this exception; its timers never throw it
+    }
+  }
+  void forget_event() noexcept { event_ = nullptr; }
+  waiter* next() const noexcept { return next_; }
+
+  asio::steady_timer timer;
+  wait_result result = wait_result::timed_out;  // unless something ends it earlier
+
+ private:
+  async_event* event_;
+  waiter** before_;
+  waiter* next_;
+};
+
+COFFERDAM_DECL async_event::~async_event() {
+  for (waiter* each = first_; each != nullptr; each = each->next()) {
+    each->end(wait_result::cancelled);
+    each->forget_event();
+  }
+}
+
+COFFERDAM_DECL void async_event::notify() noexcept {
+  for (waiter* each = first_; each != nullptr; each = each->next()) each->end(wait_result::notified);
+}
+
+template <class>
+awaitable<wait_result> async_event::wait(clock::time_point until) {
+  waiter mine(*this, until);
+  std::error_code woken;
+  co_await mine.timer.async_wait(asio::redirect_error(asio::use_awaitable, woken));
+  const asio::cancellation_state state = co_await asio::this_coro::cancellation_state;
+  co_return state.cancelled() == asio::cancellation_type::none ? mine.result : wait_result::cancelled;
+}
+
+COFFERDAM_INSTANTIATE(awaitable<wait_result> async_event::wait<void>(async_event::clock::time_point))
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
 
 // ---- cofferdam/core/impl/run.ipp ----
 
@@ -53602,7 +53447,7 @@ COFFERDAM_DECL run_outcome run_loop(awaitable<void> work) {
   }
   if (!end.has_ended && !end.failure)
     end.failure =
-        std::make_exception_ptr(error(errc::cancelled, "run: the loop was stopped before its coroutine ended"));
+        std::make_exception_ptr(error(exec_errc::cancelled, "run: the loop was stopped before its coroutine ended"));
   return end;
 }
 
@@ -53622,7 +53467,7 @@ inline bool is_cancellation(const std::exception_ptr& failure) {
   try {
     std::rethrow_exception(failure);
   } catch (const std::system_error& thrown) {
-    return thrown.code() == errc::cancelled || thrown.code() == asio::error::operation_aborted;
+    return thrown.code() == exec_errc::cancelled || thrown.code() == asio::error::operation_aborted;
   } catch (...) {
     return false;
   }
@@ -53704,7 +53549,7 @@ class attached_stream {
   void close() noexcept { raw_.close(); }
 
  private:
-  static constexpr std::size_t most_said = 4096;
+  static constexpr std::size_t max_said = 4096;
 
   struct state {
     multiplexed_stream frames;
@@ -53722,7 +53567,7 @@ class attached_stream {
           co_return content.size();
         }
         if (piece->channel() == stream_channel::error || piece->channel() == stream_channel::system)
-          state_->said.append(piece->content().substr(0, most_said - std::min(most_said, state_->said.size())));
+          state_->said.append(piece->content().substr(0, max_said - std::min(max_said, state_->said.size())));
       }
       co_await receive();
     }
@@ -53731,16 +53576,17 @@ class attached_stream {
   awaitable<void> receive() {
     const std::size_t got = co_await raw_.read_some(std::span(state_->buffer));
     if (got == 0) {
-      if (!state_->said.empty()) throw error(errc::provider_lost, "it ended, saying: " + one_line(state_->said, 400));
+      if (!state_->said.empty())
+        throw error(exec_errc::provider_lost, "it ended, saying: " + one_line(state_->said, 400));
       state_->frames.finish();
-      throw error(errc::provider_lost, "its stream ended; was it stopped or removed, or is the daemon gone?");
+      throw error(exec_errc::provider_lost, "its stream ended; was it stopped or removed, or is the daemon gone?");
     }
     state_->left = as_text(bytes_view(state_->buffer.data(), got));
   }
 
   error lost(const error& reason) const {
-    if (reason.code() == errc::cancelled) return reason;
-    return error(errc::provider_lost, "docker: lost " + whose_ + ": " + reason.what(), reason.cause());
+    if (reason.code() == exec_errc::cancelled) return reason;
+    return error(exec_errc::provider_lost, "docker: lost " + whose_ + ": " + reason.what(), reason.cause());
   }
 
   /// Returns the next piece, at most as long as the room.
@@ -53854,9 +53700,9 @@ class ssh_stream final : public byte_stream::implementation {
  private:
   error ended() const {
     const std::string said = process_.said();
-    return error(errc::io_error, "docker: ssh ended before the daemon of " + address_ +
-                                     " said a word: " + (said.empty() ? std::string("it gives no reason") : said) +
-                                     "; try: ssh HOST docker system dial-stdio");
+    return error(exec_errc::io_error, "docker: ssh ended before the daemon of " + address_ +
+                                          " said a word: " + (said.empty() ? std::string("it gives no reason") : said) +
+                                          "; try: ssh HOST docker system dial-stdio");
   }
 
   byte_stream inner_;
@@ -53883,7 +53729,7 @@ inline byte_stream open_ssh(const asio::any_io_executor& executor, const daemon_
   request.error = err.write_end.get();
   spawned started = spawn(request);
   if (!started.ok())
-    throw error(errc::provider_failed,
+    throw error(exec_errc::provider_failed,
                 "docker: cannot run ssh for " + where.address() + ": " + started.cause().message() +
                     "; install openssh-client, or name the daemon in another way",
                 started.cause());
@@ -53960,14 +53806,14 @@ class engine {
         co_await one->meet(host.said("DOCKER_API_VERSION"));
         co_return one;
       } catch (const error& reason) {
-        if (reason.code() == errc::cancelled) throw;
-        if (reason.code() != errc::io_error) throw;
+        if (reason.code() == exec_errc::cancelled) throw;
+        if (reason.code() != exec_errc::io_error) throw;
         failure = reason;
         const bool is_refused = reason.cause() == std::errc::connection_refused;
         if (reason.cause() && (where.transport() == daemon_transport::unix_socket || is_refused))
           failure = connect_error(reason.cause(), where.address(), search.tried());
         else
-          failure = error(errc::provider_failed, std::string("docker: ") + reason.what(), reason.cause());
+          failure = error(exec_errc::provider_failed, std::string("docker: ") + reason.what(), reason.cause());
       }
     }
     throw *failure;
@@ -54021,7 +53867,7 @@ class engine {
   }
 
   static boost::json::object object_of(const http_response& answer, const api_call& doing) {
-    return parse_object(answer.text(), errc::provider_failed, doing.failed() + ": the daemon's answer");
+    return parse_object(answer.text(), exec_errc::provider_failed, doing.failed() + ": the daemon's answer");
   }
 
   /// Sends a request whose response is read in pieces. Checks the status.
@@ -54033,7 +53879,7 @@ class engine {
       throw lost(reason, doing);
     }
     if (answer.status() >= 300) {
-      const bytes body = co_await answer.read_all(most_error);
+      const bytes body = co_await answer.read_all(max_error);
       throw api_error(static_cast<unsigned>(answer.status()), as_text(body), doing);
     }
     co_return answer;
@@ -54056,12 +53902,12 @@ class engine {
 
   /// Converts the failure of a call's connection to the error of this backend.
   static error lost(const error& reason, const api_call& doing) {
-    if (reason.code() != errc::io_error) return reason;
-    return error(errc::provider_lost, doing.failed() + ": " + reason.what(), reason.cause());
+    if (reason.code() != exec_errc::io_error) return reason;
+    return error(exec_errc::provider_lost, doing.failed() + ": " + reason.what(), reason.cause());
   }
 
  private:
-  static constexpr std::size_t most_error = 64 * 1024;
+  static constexpr std::size_t max_error = 64 * 1024;
 
   std::string where_base() const {
     const bool has_base = where_.transport() == daemon_transport::tcp || where_.transport() == daemon_transport::tls;
@@ -54081,7 +53927,7 @@ class engine {
     if (answer.status() < 300) return;
     for (const int each : fine)
       if (answer.status() == each) return;
-    throw api_error(static_cast<unsigned>(answer.status()), answer.text().substr(0, most_error), doing);
+    throw api_error(static_cast<unsigned>(answer.status()), answer.text().substr(0, max_error), doing);
   }
 
   awaitable<void> meet(std::string wanted) {
@@ -54089,7 +53935,7 @@ class engine {
     for (const auto& [name, value] : where_.headers()) ping.field(name, value);
     http_response answer = co_await client_.request(std::move(ping));
     if (!answer.ok())
-      throw api_error(static_cast<unsigned>(answer.status()), answer.text().substr(0, most_error),
+      throw api_error(static_cast<unsigned>(answer.status()), answer.text().substr(0, max_error),
                       call("ping the daemon"));
     ping_answer::header_list headers;
     for (const http_field& each : answer.head().fields) headers.emplace_back(each.name(), each.value());
@@ -54109,7 +53955,7 @@ class engine {
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::docker::detail
 
-// ---- cofferdam/backends/detail/marked_script.hpp ----
+// ---- cofferdam/backends/detail/tracked_script.hpp ----
 
 
 #include <algorithm>
@@ -54278,7 +54124,7 @@ class marked_output {
       if (in_mark_) {
         const char c = input.front();
         input.remove_prefix(1);
-        if (c != ';' && text_.size() < longest_text) {
+        if (c != ';' && text_.size() < max_text) {
           text_ += c;
           continue;
         }
@@ -54312,7 +54158,7 @@ class marked_output {
   }
 
  private:
-  static constexpr std::size_t longest_text = 64;
+  static constexpr std::size_t max_text = 64;
 
   template <class Own>
   void give_back(Own own) {
@@ -54388,7 +54234,7 @@ class exec_order {
     for (const std::vector<std::string>* list : {&words_, &variables_})
       for (const std::string& each : *list) {
         all += each.size() + 1;
-        if (each.size() >= command::longest_string) return true;
+        if (each.size() >= command::max_string) return true;
       }
     return all >= most;
   }
@@ -54439,6 +54285,29 @@ using cofferdam::detail::marked_output;
 using cofferdam::detail::signal_script;
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::docker::detail
+
+// ---- cofferdam/detail/core/short_pause.hpp ----
+
+
+#include <asio/any_io_executor.hpp>
+#include <asio/redirect_error.hpp>
+#include <asio/steady_timer.hpp>
+#include <asio/use_awaitable.hpp>
+
+#include <chrono>
+#include <system_error>
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+/// Waits a short time before a condition is tested again, if no notification of its change exists.
+template <class = void>
+awaitable<void> short_pause(asio::any_io_executor executor) {
+  asio::steady_timer timer(executor, std::chrono::milliseconds(5));
+  std::error_code ignored;  // woken early is fine: the caller looks again
+  co_await timer.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
+}
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
 
 // ---- cofferdam/backends/docker/detail/exec_place.hpp ----
 
@@ -54544,7 +54413,7 @@ class exec_place : public std::enable_shared_from_this<exec_place> {
     http_response answer = co_await self->api_->ask(std::move(what), doing);
     const boost::json::object made = engine::object_of(answer, doing);
     std::string id(text_at(made, "Id"));
-    if (id.empty()) throw error(errc::provider_failed, doing.failed() + ": the daemon's answer has no Id");
+    if (id.empty()) throw error(exec_errc::provider_failed, doing.failed() + ": the daemon's answer has no Id");
     co_return id;
   }
 
@@ -54615,7 +54484,7 @@ class exec_place : public std::enable_shared_from_this<exec_place> {
       co_await stream.write(input);
       co_await stream.shutdown_send();
     } catch (const error& failure) {  // it has not read all of it
-      if (failure.code() == errc::cancelled) throw;
+      if (failure.code() == exec_errc::cancelled) throw;
     }
     std::array<std::byte, 512> ignored;
     for (;;) {
@@ -54664,8 +54533,8 @@ class exec_place : public std::enable_shared_from_this<exec_place> {
     const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
     while (self->answers_ == before && !self->closed_ && !self->lost_) {
       if (std::chrono::steady_clock::now() >= end) {
-        self->lose(error(errc::provider_lost, "docker: the container " + self->name_ +
-                                                  " does not end what runs in it; has somebody paused it?"));
+        self->lose(error(exec_errc::provider_lost, "docker: the container " + self->name_ +
+                                                       " does not end what runs in it; has somebody paused it?"));
         co_return;
       }
       co_await self->changed_.wait(end);
@@ -54712,7 +54581,7 @@ class exec_place : public std::enable_shared_from_this<exec_place> {
     } catch (const std::exception& reason) {
       why = reason.what();
     }
-    lose(error(errc::provider_lost, why));
+    lose(error(exec_errc::provider_lost, why));
   }
 
   void beat() {
@@ -54952,7 +54821,7 @@ class shared_round {
     void done() noexcept { done_ = true; }
     /// Passes the failure on to the waiting coroutines, unless only this coroutine was cancelled.
     void failed(const error& reason) {
-      if (reason.code() != errc::cancelled) failure_ = reason;
+      if (reason.code() != exec_errc::cancelled) failure_ = reason;
     }
     /// Returns true if another coroutine has done the work.
     bool was_done() const noexcept { return done_; }
@@ -54974,7 +54843,7 @@ class shared_round {
       const cofferdam::detail::wait_result result = co_await mine->ended.wait();
       if (mine->over) break;
       if (result == cofferdam::detail::wait_result::cancelled)
-        throw error(errc::cancelled, std::string("docker: ") + doing + " was cancelled");
+        throw error(exec_errc::cancelled, std::string("docker: ") + doing + " was cancelled");
     }
     if (mine->failure) throw *mine->failure;
     co_return turn(mine->done);
@@ -55127,7 +54996,7 @@ inline awaitable<registry_credentials> login_for(asio::any_io_executor executor,
   co_await children.close();
   if (result.kind() == error_kind::execution_error) co_return registry_credentials();  // the helper does not exist
   if (result.kind() == error_kind::timeout)
-    throw error(errc::provider_failed,
+    throw error(exec_errc::provider_failed,
                 "docker: " + login.helper() + " did not answer within a minute; does it wait for somebody to type?");
   co_return read_helper_answer(login, result.exit_code(), result.out().text());
 }
@@ -55160,10 +55029,11 @@ inline awaitable<image> ensure_image(std::shared_ptr<engine> api, image_name nam
       std::optional<image> found = co_await find_image(api, text);
       if (found) co_return std::move(*found);
       if (options.pull() == pull_policy::never || name.is_id())
-        throw error(errc::not_found, "docker: the daemon at " + api->address() + " has no image \"" + text +
-                                         "\", and it is not to be pulled; build or load it first");
+        throw error(exec_errc::not_found, "docker: the daemon at " + api->address() + " has no image \"" + text +
+                                              "\", and it is not to be pulled; build or load it first");
       if (pulled)
-        throw error(errc::not_found, "docker: the image \"" + text + "\" was pulled and is not there; was it removed?");
+        throw error(exec_errc::not_found,
+                    "docker: the image \"" + text + "\" was pulled and is not there; was it removed?");
     }
     shared_round::turn turn = co_await shared_round::join(
         "pull " + api->address() + " " + text + " " + options.platform(), "pulling an image");
@@ -55229,7 +55099,7 @@ inline awaitable<int> ask_to_remove(std::shared_ptr<engine> api, std::string pat
     }
     if (ended_meanwhile(*failure) && ++ended < 40) {
       co_await cofferdam::detail::short_pause(api->executor());
-    } else if (failure->code() != errc::provider_lost || !leaves_in_doubt(*failure) || ++broken == 3) {
+    } else if (failure->code() != exec_errc::provider_lost || !leaves_in_doubt(*failure) || ++broken == 3) {
       throw *failure;
     }
   }
@@ -55305,7 +55175,7 @@ inline awaitable<void> with_scratch_container(std::shared_ptr<engine> api, std::
       co_await cofferdam::detail::shielded(std::ref(create));
       const boost::json::object made = engine::object_of(answer, doing);
       id = text_at(made, "Id");
-      if (id.empty()) throw error(errc::provider_failed, doing.failed() + ": the daemon's answer has no Id");
+      if (id.empty()) throw error(exec_errc::provider_failed, doing.failed() + ": the daemon's answer has no Id");
     } catch (const error& reason) {
       in_doubt = leaves_in_doubt(reason);
       throw;
@@ -55384,8 +55254,8 @@ inline awaitable<std::optional<boost::json::object>> stat_in_container(std::shar
   if (answer.status() == 404) co_return found;
   const std::optional<std::string_view> field = answer.field("X-Docker-Container-Path-Stat");
   const std::optional<bytes> text = field ? base64_decode(*field) : std::nullopt;
-  if (!text) throw error(errc::provider_failed, doing.failed() + ": the daemon's answer does not describe it");
-  found = parse_object(as_text(*text), errc::provider_failed, doing.failed() + ": the daemon's answer");
+  if (!text) throw error(exec_errc::provider_failed, doing.failed() + ": the daemon's answer does not describe it");
+  found = parse_object(as_text(*text), exec_errc::provider_failed, doing.failed() + ": the daemon's answer");
   co_return found;
 }
 
@@ -55443,7 +55313,7 @@ inline awaitable<void> ensure_warden(std::shared_ptr<engine> api, std::string id
     }
     const bool is_filled = co_await holds_warden(api, id, warden);
     if (!is_filled)
-      throw error(errc::provider_failed, "docker: the volume \"" + name + "\" does not keep what is put into it");
+      throw error(exec_errc::provider_failed, "docker: the volume \"" + name + "\" does not keep what is put into it");
     turn.done();
     co_return;
   }
@@ -55509,8 +55379,8 @@ inline std::vector<std::string_view> account_fields(std::string_view line) {
 /// \par Source  moby `libcontainer/user`: a number needs no line; without one its group is 0.
 inline user_ids resolve_user(std::string_view user, std::string_view passwd, std::string_view group) {
   const auto missing = [user](const char* what) {
-    return error(errc::invalid_argument, "docker: the image has no " + std::string(what) + " for \"" +
-                                             one_line(user, 120) + "\"; give numbers, such as 1000:1000");
+    return error(exec_errc::invalid_argument, "docker: the image has no " + std::string(what) + " for \"" +
+                                                  one_line(user, 120) + "\"; give numbers, such as 1000:1000");
   };
   const auto find = [](std::string_view file, std::string_view name,
                        std::optional<std::uint32_t> number) -> std::optional<std::vector<std::string_view>> {
@@ -55567,7 +55437,7 @@ inline awaitable<std::string> small_file(std::shared_ptr<engine> api, std::strin
     // A daemon that aborts has already sent status 200, and half a file would contain other users.
     reader.finish();
   } catch (const error& reason) {
-    throw error(static_cast<errc>(reason.code().value()), doing.failed() + ": " + reason.what());
+    throw error(static_cast<exec_errc>(reason.code().value()), doing.failed() + ": " + reason.what());
   }
   co_return content;
 }
@@ -55658,8 +55528,8 @@ inline awaitable<adopted_container> look_at(std::shared_ptr<engine> api, std::st
   http_request what = api->request("GET", "/containers/" + percent_encoded(name) + "/json");
   http_response answer = co_await api->ask(std::move(what), doing, absent);
   if (answer.status() == 404)
-    throw error(errc::not_found, "docker: the daemon at " + api->address() + " has no container \"" +
-                                     one_line(name, 120) + "\"; `docker ps` lists those that run");
+    throw error(exec_errc::not_found, "docker: the daemon at " + api->address() + " has no container \"" +
+                                          one_line(name, 120) + "\"; `docker ps` lists those that run");
   const boost::json::object seen = engine::object_of(answer, doing);
   adopted_container found;
   found.id = std::string(text_at(seen, "Id"));
@@ -55667,7 +55537,7 @@ inline awaitable<adopted_container> look_at(std::shared_ptr<engine> api, std::st
   if (found.name.starts_with('/')) found.name.erase(0, 1);
   const boost::json::object* const state = object_at(seen, "State");
   if (state == nullptr || !is_true_at(*state, "Running") || is_true_at(*state, "Paused"))
-    throw error(errc::provider_failed,
+    throw error(exec_errc::provider_failed,
                 "docker: the container \"" + one_line(name, 120) + "\" does not run, or is paused; start it first");
   if (const boost::json::object* const config = object_at(seen, "Config")) {
     found.user = std::string(text_at(*config, "User"));
@@ -55706,8 +55576,8 @@ inline awaitable<void> ensure_workspace(std::shared_ptr<exec_place> place, adopt
     const std::int64_t mode = number_at(*found, "mode").value_or(0);
     const bool is_link = !text_at(*found, "linkTarget").empty();
     if ((mode & directory_bit) == 0 && !is_link)
-      throw error(errc::not_a_directory, "docker: what is at \"" + one_line(path, 200) + "\" in the container \"" +
-                                             there.name + "\" is no directory, so it cannot be the workspace");
+      throw error(exec_errc::not_a_directory, "docker: what is at \"" + one_line(path, 200) + "\" in the container \"" +
+                                                  there.name + "\" is no directory, so it cannot be the workspace");
     co_return;
   }
   if (there.reaches(path)) {
@@ -55717,8 +55587,8 @@ inline awaitable<void> ensure_workspace(std::shared_ptr<exec_place> place, adopt
   std::vector<std::string> words{"/bin/sh", "-c", "mkdir -p -- \"$1\" && cd -- \"$1\"", "sh", path};
   const bool made = co_await exec_place::try_out(place, std::move(words), bytes());
   if (!made)
-    throw error(errc::not_found, "docker: the container \"" + there.name + "\" has no \"" + one_line(path, 200) +
-                                     "\", and it cannot be made; name another working_directory");
+    throw error(exec_errc::not_found, "docker: the container \"" + there.name + "\" has no \"" + one_line(path, 200) +
+                                          "\", and it cannot be made; name another working_directory");
 }
 
 /// Copies the warden into a private folder.
@@ -55770,12 +55640,12 @@ inline awaitable<void> take_away(std::shared_ptr<exec_place> place, std::string 
   } catch (const error& reason) {
     failure = reason;
   }
-  if (failure->code() == errc::cancelled) throw *failure;
+  if (failure->code() == exec_errc::cancelled) throw *failure;
   try {
     std::vector<std::string> words{"rm", "-rf", "--", above + "/" + folder};
     co_await exec_place::do_quietly(place, std::move(words));
   } catch (const error& reason) {  // a file of 20 KiB stays
-    if (reason.code() == errc::cancelled) throw;
+    if (reason.code() == exec_errc::cancelled) throw;
   }
 }
 
@@ -55797,14 +55667,15 @@ inline awaitable<warden_session> bring_warden(std::shared_ptr<exec_place> place,
         co_await take_away(place, above, folder);
         co_return met;
       } catch (const error& failure) {
-        if (failure.code() == errc::cancelled || failure.code() == errc::not_found) throw;
+        if (failure.code() == exec_errc::cancelled || failure.code() == exec_errc::not_found) throw;
         last = failure;
       }
       if (is_there) co_await take_away(place, above, folder);
     }
   }
-  throw error(errc::unsupported, "docker: a warden cannot be brought into the container \"" + there.name + "\": " +
-                                     (last ? std::string(last->what()) : "nothing in it can be written and executed"));
+  throw error(exec_errc::unsupported,
+              "docker: a warden cannot be brought into the container \"" + there.name +
+                  "\": " + (last ? std::string(last->what()) : "nothing in it can be written and executed"));
 }
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::docker::detail
@@ -55944,7 +55815,7 @@ class carried_input final : public input_end {
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail
 
-// ---- cofferdam/backends/detail/marked_command.hpp ----
+// ---- cofferdam/backends/detail/tracked_command.hpp ----
 
 
 #include <asio/any_io_executor.hpp>
@@ -55967,7 +55838,7 @@ namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 /// A command inside `exec_script`, whose marks report its start and its end. One coroutine carries its output, one
 /// carries its input, one ends it. The derived class provides the streams and calls.
-class marked_command : public command_transport {
+class tracked_command : public command_transport {
  public:
   static constexpr paced_by pace = paced_by::transport;
 
@@ -56029,8 +55900,8 @@ class marked_command : public command_transport {
 
   /// \param mark     the mark of the script.
   /// \param program  the program's name for error messages.
-  marked_command(running_command& command, const asio::any_io_executor& executor, const std::string& mark,
-                 std::string program, bool has_input)
+  tracked_command(running_command& command, const asio::any_io_executor& executor, const std::string& mark,
+                  std::string program, bool has_input)
       : fed_(executor),
         room_(executor),
         moved_(executor),
@@ -56049,7 +55920,7 @@ class marked_command : public command_transport {
     outputs_[1] = err.get();
     command_.connect(std::move(in), std::move(out), std::move(err));
   }
-  ~marked_command() = default;
+  ~tracked_command() = default;
 
   /// Starts the command and delivers its output, until nothing of it is left.
   virtual awaitable<void> live() = 0;
@@ -56110,7 +55981,7 @@ class marked_command : public command_transport {
 
   /// Sends all input until its end.
   /// \param self  keeps it alive.
-  static awaitable<void> feed(std::shared_ptr<marked_command> self) {
+  static awaitable<void> feed(std::shared_ptr<tracked_command> self) {
     bool line_start = true;
     for (;;) {
       const bytes going = self->in_->take();
@@ -56208,13 +56079,13 @@ class marked_command : public command_transport {
   async_event moved_;  // notified of all other changes
 
  private:
-  static constexpr std::size_t most_said = 4096;
+  static constexpr std::size_t max_said = 4096;
 
-  std::shared_ptr<marked_command> kept() { return {command_.kept(), this}; }
+  std::shared_ptr<tracked_command> kept() { return {command_.kept(), this}; }
 
   void take(std::size_t index, std::string_view own) {
     if (!seen_begin_[index]) {
-      if (said_.size() < most_said) said_.append(own.substr(0, most_said - said_.size()));
+      if (said_.size() < max_said) said_.append(own.substr(0, max_said - said_.size()));
     } else if (!seen_end_[index] && outputs_[index] != nullptr) {
       outputs_[index]->arrived(as_bytes(own));
     }
@@ -56296,14 +56167,14 @@ namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
 ///
 /// The events in marks (see `exec_script`) are known at once. The end of the stream comes from the daemon, and takes 2
 /// s if a process outside the command's session still has an output open.
-class exec_command final : public cofferdam::detail::marked_command {
+class exec_command final : public cofferdam::detail::tracked_command {
  public:
   /// \param tag      `NAME=value`, a variable of all its processes; or empty.
   /// \param program  the program's name for error messages.
   exec_command(cofferdam::detail::running_command& command, const asio::any_io_executor& executor,
                std::shared_ptr<exec_place> place, exec_order order, const std::string& mark, std::string tag,
                std::string program, bool has_input)
-      : marked_command(command, executor, mark, std::move(program), has_input),
+      : tracked_command(command, executor, mark, std::move(program), has_input),
         place_(std::move(place)),
         order_(std::move(order)),
         tag_(std::move(tag)) {}
@@ -56404,8 +56275,8 @@ class exec_command final : public cofferdam::detail::marked_command {
     const bool runs = co_await exec_place::is_running(place_);
     if (concluded()) co_return;
     if (!runs || !seen) {
-      place_->lose(error(errc::provider_lost, "docker: the container " + place_->name() +
-                                                  " is gone, or nobody knows of the command any more"));
+      place_->lose(error(exec_errc::provider_lost, "docker: the container " + place_->name() +
+                                                       " is gone, or nobody knows of the command any more"));
       co_return;
     }
     const std::optional<std::int64_t> code = number_at(*seen, "ExitCode");
@@ -56459,10 +56330,10 @@ class exec_command final : public cofferdam::detail::marked_command {
     try {
       std::rethrow_exception(failure);
     } catch (const error& reason) {
-      if (reason.code() == errc::provider_lost) return reason;
-      return error(errc::provider_lost, reason.what(), reason.cause());
+      if (reason.code() == exec_errc::provider_lost) return reason;
+      return error(exec_errc::provider_lost, reason.what(), reason.cause());
     } catch (const std::exception& reason) {
-      return error(errc::provider_lost, std::string("docker: ") + reason.what());
+      return error(exec_errc::provider_lost, std::string("docker: ") + reason.what());
     }
   }
 
@@ -56536,12 +56407,12 @@ class exec_keeper final : public cofferdam::detail::command_keeper {
     check_open();
     if (c.background() == background_policy::keep)
       throw error(
-          errc::unsupported,
+          exec_errc::unsupported,
           "docker: without a warden, what a command leaves running cannot be kept; start it as a command of its "
           "own, or use an image that there is a warden for");
     launched outcome;
     if (!exec_order::can_set(request.variables))
-      throw error(errc::invalid_argument,
+      throw error(exec_errc::invalid_argument,
                   "docker: without a warden, a variable whose value is not UTF-8 needs a plain name of letters, digits "
                   "and '_'");
     const auto limits = limits_of(c);
@@ -56569,7 +56440,8 @@ class exec_keeper final : public cofferdam::detail::command_keeper {
   }
 
   std::shared_ptr<exec_place> place_;
-  const error closed_{errc::environment_closed, "the environment is closed"};  // made in advance, while there is memory
+  const error closed_{exec_errc::environment_closed,
+                      "the environment is closed"};  // made in advance, while there is memory
 };
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::docker::detail
@@ -56610,13 +56482,13 @@ class exec_files : public cofferdam::detail::operations_by_command<exec_files> {
       command_result result =
           co_await cofferdam::detail::command_keeper::run(keeper_, std::move(again), std::move(request));
       const bool was_ended = result.cause() == std::errc::interrupted;
-      if (!was_ended || turn == most_turns) co_return result;
+      if (!was_ended || turn == max_turns) co_return result;
     }
   }
 
   awaitable<bytes> read_file(std::string path, std::size_t most) {
     const std::string clean = workspace_path(path, root_);
-    const std::size_t clamped = std::min(most, most_size);
+    const std::size_t clamped = std::min(most, max_size);
     std::vector<std::string> words{"/bin/sh", "-c",         std::string(read_script),
                                    "sh",      "./" + clean, std::to_string(clamped)};
     command ask = argv(std::move(words));
@@ -56656,8 +56528,8 @@ class exec_files : public cofferdam::detail::operations_by_command<exec_files> {
   awaitable<std::unique_ptr<file_source>> get_files(std::vector<file_request> requests);
 
  private:
-  static constexpr int most_turns = 5;
-  static constexpr std::size_t most_size = std::size_t{1} << 60U;
+  static constexpr int max_turns = 5;
+  static constexpr std::size_t max_size = std::size_t{1} << 60U;
 
   // The exit statuses with which each script reports a failure.
   static constexpr int is_missing = 41;
@@ -56704,7 +56576,7 @@ t=$(cd "$1" && pwd -P) || exit 45
 case $t/ in "$r"/*) ;; *) exit 42 ;; esac)sh";
 
   static error too_large(const std::string& path, std::size_t most) {
-    return error(errc::too_large,
+    return error(exec_errc::too_large,
                  "read " + cofferdam::detail::shown_path(path) + ": longer than " + std::to_string(most) + " bytes");
   }
 
@@ -56714,12 +56586,12 @@ case $t/ in "$r"/*) ;; *) exit 42 ;; esac)sh";
     const std::string what = std::string(doing) + " " + cofferdam::detail::shown_path(path) + ": ";
     switch (result.exit_code()) {
       case is_missing: throw path_error(ENOENT, doing, path);
-      case is_outside: throw error(errc::outside_workspace, what + "a symbolic link leads out of the workspace");
-      case is_no_file: throw error(errc::not_a_file, what + "not a regular file");
+      case is_outside: throw error(exec_errc::outside_workspace, what + "a symbolic link leads out of the workspace");
+      case is_no_file: throw error(exec_errc::not_a_file, what + "not a regular file");
       case is_longer: throw too_large(path, most);
       case is_denied: throw path_error(EACCES, doing, path);
       case is_no_directory: throw path_error(ENOTDIR, doing, path);
-      case is_incomplete: throw error(errc::io_error, what + "not all of it arrived");
+      case is_incomplete: throw error(exec_errc::io_error, what + "not all of it arrived");
       default: cofferdam::detail::throw_file_failure(result, doing, path);
     }
   }
@@ -56863,7 +56735,7 @@ class owned_container {
     const boost::json::object created = engine::object_of(answer, doing);
     self->id_ = text_at(created, "Id");
     self->in_doubt_ = self->id_.empty();
-    if (self->in_doubt_) throw error(errc::provider_failed, doing.failed() + ": the daemon's answer has no Id");
+    if (self->in_doubt_) throw error(exec_errc::provider_failed, doing.failed() + ": the daemon's answer has no Id");
   }
 
   std::shared_ptr<engine> api_;
@@ -57035,7 +56907,7 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
  private:
   void require_open() const {
     if (closing_ || !session_)
-      throw error(errc::environment_closed, "docker: the environment is closed; open another one");
+      throw error(exec_errc::environment_closed, "docker: the environment is closed; open another one");
   }
 
   awaitable<spawn_request> request_of(const command& c) {
@@ -57055,13 +56927,13 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
     }
     if (!self->session_ || self->closing_) co_return;
     if (failure) {
-      if (failure->code() == errc::provider_lost) self->session_.lose(*failure);
+      if (failure->code() == exec_errc::provider_lost) self->session_.lose(*failure);
       co_return;
     }
     const boost::json::object* const state = object_at(seen, "State");
     if (state != nullptr && is_true_at(*state, "Paused"))
-      self->session_.lose(error(errc::provider_lost, "docker: somebody has paused the container " + self->name() +
-                                                         "; what ran in it is given up"));
+      self->session_.lose(error(exec_errc::provider_lost, "docker: somebody has paused the container " + self->name() +
+                                                              "; what ran in it is given up"));
   }
 
   std::shared_ptr<engine> api_;
@@ -57102,7 +56974,7 @@ class sandbox_settings {
   /// The maximum time for which the container may be without contact to this program. If the daemon itself is killed,
   /// the warden does not get the end of its stream.
   std::chrono::milliseconds lease{std::chrono::minutes(2)};
-  way by = way::automatic;
+  command_transport by = command_transport::automatic;
   std::string adopted;  ///< an adopted container, instead of `name` or `build`
 };
 
@@ -57125,22 +56997,22 @@ namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
 /// Returns true if a warden starts the commands, false if each command is an exec.
 /// \param machine  of the container, as the daemon calls it.
 /// \throws error{errc::unsupported}: `by` requires a warden, and there is none for this machine.
-inline bool takes_warden(way by, std::string_view machine) {
-  if (by == way::exec) return false;
+inline bool takes_warden(command_transport by, std::string_view machine) {
+  if (by == command_transport::exec) return false;
   const bool there_is_one = !warden_image_for(machine).program().empty();
-  if (by != way::automatic && !there_is_one)
-    throw error(errc::unsupported, "docker: the container is for \"" + one_line(machine, 40) +
-                                       "\", and there is a warden for amd64 and arm64 only");
+  if (by != command_transport::automatic && !there_is_one)
+    throw error(exec_errc::unsupported, "docker: the container is for \"" + one_line(machine, 40) +
+                                            "\", and there is a warden for amd64 and arm64 only");
   return there_is_one;
 }
 
 /// Returns the settings of a warden in the container of a sandbox, which is told if the warden is silent.
 /// \param walls  the isolation of the commands.
 inline warden_settings warden_settings_for(const std::shared_ptr<sandbox>& in, const sandbox_settings& settings,
-                                           protections walls) {
+                                           isolation_report isolation) {
   warden_settings result;
   result.commands = settings.commands;
-  result.commands.walls = std::make_shared<const protections>(std::move(walls));
+  result.commands.isolation = std::make_shared<const isolation_report>(std::move(isolation));
   result.greeting_timeout = std::chrono::seconds(30);
   result.heartbeat = std::chrono::milliseconds(500);
   result.lease = settings.lease;
@@ -57161,9 +57033,9 @@ inline void begin_session(sandbox& in, warden_session session, std::vector<std::
 /// Begins the session of a sandbox whose commands are execs.
 /// \param walls  the isolation of the commands.
 inline void begin_session(sandbox& in, const sandbox_settings& settings, std::shared_ptr<exec_place> place,
-                          protections walls, std::vector<std::string> variables) {
+                          isolation_report isolation, std::vector<std::string> variables) {
   command_settings commands = settings.commands;
-  commands.walls = std::make_shared<const protections>(std::move(walls));
+  commands.isolation = std::make_shared<const isolation_report>(std::move(isolation));
   exec_session session(std::move(place), std::move(commands));
   std::shared_ptr<session_files> files = session.files(settings.options.working_directory(), variables);
   in.begin(std::move(session), std::move(files), std::move(variables));
@@ -57224,17 +57096,17 @@ inline awaitable<bool> begin_with_warden(std::shared_ptr<sandbox> into,
                                          std::shared_ptr<exec_place> place, adopted_container there, user_ids ids,
                                          std::vector<std::string> variables) {
   if (!takes_warden(settings->by, there.machine)) co_return false;
-  protections walls;  // no others: only the container's creator knows them
-  walls.set(protection::process_tree, "everything the command started");
-  walls.set(protection::host_death, "everything the commands started");
-  warden_settings for_warden = warden_settings_for(into, *settings, std::move(walls));
+  isolation_report isolation;  // no others: only the container's creator knows them
+  isolation.set(isolation_kind::process_tree, "everything the command started");
+  isolation.set(isolation_kind::host_death, "everything the commands started");
+  warden_settings for_warden = warden_settings_for(into, *settings, std::move(isolation));
   const warden_image warden = warden_image_for(there.machine);
   try {
     warden_session session = co_await bring_warden(place, there, warden, ids, std::move(for_warden));
     begin_session(*into, std::move(session), std::move(variables));
     co_return true;
   } catch (const error& failure) {
-    if (failure.code() != errc::unsupported || settings->by != way::automatic) throw;
+    if (failure.code() != exec_errc::unsupported || settings->by != command_transport::automatic) throw;
   }
   co_return false;
 }
@@ -57242,10 +57114,10 @@ inline awaitable<bool> begin_with_warden(std::shared_ptr<sandbox> into,
 /// Begins the session of an adopted container by execs.
 inline void begin_with_execs(sandbox& into, const sandbox_settings& settings, std::shared_ptr<exec_place> place,
                              std::vector<std::string> variables) {
-  protections walls;
-  walls.set(protection::process_tree, "the command's session, and what has its variables");
-  walls.set(protection::host_death, "none");
-  begin_session(into, settings, std::move(place), std::move(walls), std::move(variables));
+  isolation_report isolation;
+  isolation.set(isolation_kind::process_tree, "the command's session, and what has its variables");
+  isolation.set(isolation_kind::host_death, "none");
+  begin_session(into, settings, std::move(place), std::move(isolation), std::move(variables));
 }
 
 /// Connects a sandbox to the running container that the settings name. The container continues to run when the sandbox
@@ -57355,11 +57227,11 @@ class host_link {
     self->listener_.close(ignored);
     self->patience_.cancel();
     remove(self->home_);
-    if (failure && failure->code() == errc::cancelled) throw *failure;
+    if (failure && failure->code() == exec_errc::cancelled) throw *failure;
     if (self->met_) co_return std::move(self->met_);
     if (!in_time)
-      throw error(errc::provider_failed, "docker: the warden did not say a word within " +
-                                             std::to_string(patience.count()) + " ms, and did not end either");
+      throw error(exec_errc::provider_failed, "docker: the warden did not say a word within " +
+                                                  std::to_string(patience.count()) + " ms, and did not end either");
     if (failure) throw *failure;
     co_return unique_fd();
   }
@@ -57480,7 +57352,7 @@ inline std::string volume_path(const std::string& declared) {
   try {
     return guest_path(declared.starts_with('/') ? declared : "/" + declared, "a VOLUME of the image,");
   } catch (const error& reason) {
-    throw error(errc::unsupported, std::string(reason.what()) + "; build an image without it");
+    throw error(exec_errc::unsupported, std::string(reason.what()) + "; build an image without it");
   }
 }
 
@@ -57603,7 +57475,7 @@ inline awaitable<void> fill_volumes(std::shared_ptr<engine> api, std::string id,
       if (!failure) continue;
       if (std::string_view(failure->what()).find("no space left") == std::string_view::npos) throw *failure;
       const std::string name = "(\"" + volume.target() + "\")";
-      throw error(errc::too_large,
+      throw error(exec_errc::too_large,
                   "docker: the image has more in its VOLUME " + detail::quoted(volume.target()) + " than the " +
                       std::to_string(volume.bytes()) +
                       " bytes of memory that stand in for it; add one of these to the container_options: .tmpfs" +
@@ -57927,7 +57799,8 @@ class context_archive {
     if (left_ != 0) {
       bytes content = reader_->read(std::min<std::uint64_t>(left_, piece_size));
       if (content.empty())
-        throw error(errc::io_error, "docker: '" + reader_->path() + "' became shorter while it was sent to the build");
+        throw error(exec_errc::io_error,
+                    "docker: '" + reader_->path() + "' became shorter while it was sent to the build");
       if (content.size() > left_) content.resize(left_);  // it has grown: only the original size is sent
       left_ -= content.size();
       writer_.data(content.size());
@@ -57989,7 +57862,7 @@ inline error build_error(const error& reason, builder choice, bool asks_client) 
         "; if the line is right, the BuildKit of this daemon is older than its syntax: begin the Dockerfile with "
         "\"# syntax=docker/dockerfile:1\", which is pulled, or update the daemon";
   if (advice.empty()) return reason;
-  return error(static_cast<errc>(reason.code().value()), std::string(said) + advice, reason.cause());
+  return error(static_cast<exec_errc>(reason.code().value()), std::string(said) + advice, reason.cause());
 }
 
 /// Builds an image; if nothing has changed, the daemon's cache makes this fast.
@@ -58035,7 +57908,8 @@ inline awaitable<image> build_image_once(std::shared_ptr<engine> api, build_requ
   if (id.empty()) id = name;
   std::optional<image> made = co_await find_image(api, id);
   if (!made)
-    throw error(errc::provider_failed, doing.failed() + ": the daemon said that it was built, and has no such image");
+    throw error(exec_errc::provider_failed,
+                doing.failed() + ": the daemon said that it was built, and has no such image");
   co_return std::move(*made);
 }
 
@@ -58088,7 +57962,7 @@ inline awaitable<int> sweep(std::shared_ptr<engine> api, owner here) {
   const boost::json::value listed = boost::json::parse(boost::json::string_view(text.data(), text.size()), failure);
   int removed = 0;
   const boost::json::array* const all = failure ? nullptr : listed.if_array();
-  if (all == nullptr) throw error(errc::provider_failed, doing.failed() + ": the daemon's answer is no list");
+  if (all == nullptr) throw error(exec_errc::provider_failed, doing.failed() + ": the daemon's answer is no list");
   for (const boost::json::value& each : *all) {
     const boost::json::object* const one = each.if_object();
     if (one == nullptr) continue;
@@ -58128,7 +58002,7 @@ inline awaitable<void> sweep_once(std::shared_ptr<engine> api, owner here) {
       swept.erase({me, api->address()});  // the next call tries again
     }
     // A failed removal of leftovers is no reason to stop; a lost daemon is reported by the next call.
-    if (failure.code() == errc::cancelled) throw;
+    if (failure.code() == exec_errc::cancelled) throw;
   }
 }
 
@@ -58310,8 +58184,9 @@ inline void require_mounts(std::string_view table, const boost::json::object& as
   if (more.empty()) return;
   std::string list;
   for (const std::string& each : more) list += (list.empty() ? "" : ", ") + each;
-  throw error(errc::provider_failed, "docker: the container that was started has mounts that nobody asked for: " +
-                                         list + ". It was removed; see what the daemon's runtime adds to containers");
+  throw error(exec_errc::provider_failed,
+              "docker: the container that was started has mounts that nobody asked for: " + list +
+                  ". It was removed; see what the daemon's runtime adds to containers");
 }
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::docker::detail
@@ -58412,8 +58287,8 @@ class container_creation {
     into_->own(container_);
     byte_stream raw = co_await raise_with_link();
     std::vector<std::string> variables = base_variables(settings_->options, plan_.source.variables, host_);
-    walls_.set(protection::host_death, "everything: the container ends with the connection");
-    walls_.set(protection::signals, "the processes of the container");
+    walls_.set(isolation_kind::host_death, "everything: the container ends with the connection");
+    walls_.set(isolation_kind::signals, "the processes of the container");
     if (plan_.has_warden) {
       co_await meet_warden(std::move(raw), std::move(variables));
     } else {
@@ -58438,8 +58313,8 @@ class container_creation {
       if (!link_) throw;
       failure = reason;
     }
-    const bool is_over =
-        container_->in_doubt() || failure->code() == errc::cancelled || failure->code() == errc::provider_lost;
+    const bool is_over = container_->in_doubt() || failure->code() == exec_errc::cancelled ||
+                         failure->code() == exec_errc::provider_lost;
     if (is_over) throw *failure;
     // A daemon that runs elsewhere does not find the folder of the link. It gets a second request, without the link.
     if (container_->may_exist()) co_await container_->remove();
@@ -58454,7 +58329,7 @@ class container_creation {
   /// Opens a direct link to the warden, if it may run on this machine, and adds the link to the request.
   /// \return  null if there can be no link.
   std::shared_ptr<host_link> open_link() {
-    if (!plan_.has_warden || settings_->by == way::attached) return nullptr;
+    if (!plan_.has_warden || settings_->by == command_transport::attached) return nullptr;
     if (api_->location().transport() != daemon_transport::unix_socket) return nullptr;
     if (unlinked_daemons::contains(api_->address())) return nullptr;
     try {
@@ -58475,7 +58350,7 @@ class container_creation {
     const boost::json::object seen = co_await into_->inspect();
     const container_check check = check_container(asked_, seen, api_->kind());
     check.require();
-    walls_ = check.walls();
+    walls_ = check.isolation();
     const std::string& id = container_->id();
     if (plan_.has_warden)
       co_await ensure_warden(api_, id, warden_image_for(plan_.source.architecture), plan_.source.id, here_);
@@ -58493,7 +58368,7 @@ class container_creation {
       co_await container_->start();
     } catch (const error& failure) {
       if (plan_.has_warden || std::string_view(failure.what()).find("/bin/sh") == std::string_view::npos) throw;
-      throw error(errc::unsupported,
+      throw error(exec_errc::unsupported,
                   std::string("docker: without a warden, the image needs a /bin/sh: ") + failure.what(),
                   failure.cause());
     }
@@ -58516,7 +58391,7 @@ class container_creation {
   // ---- the session in it ----
 
   awaitable<void> meet_warden(byte_stream raw, std::vector<std::string> variables) {
-    walls_.set(protection::process_tree, "everything the command started");
+    walls_.set(isolation_kind::process_tree, "everything the command started");
     warden_settings settings = warden_settings_for(into_, *settings_, std::move(walls_));
     if (!plan_.guest.is_root()) {
       settings.uid = plan_.guest.uid();
@@ -58538,7 +58413,7 @@ class container_creation {
 
   /// Runs the commands as execs. The first program is the lease, and can end all of them.
   void use_execs(byte_stream raw, std::vector<std::string> variables) {
-    walls_.set(protection::process_tree,
+    walls_.set(isolation_kind::process_tree,
                "the command's session; a time limit or a cancellation ends everything in the container");
     const std::string user = std::to_string(plan_.guest.uid()) + ":" + std::to_string(plan_.guest.gid());
     auto place = std::make_shared<exec_place>(api_, container_->id(), container_->name(), user);
@@ -58554,7 +58429,7 @@ class container_creation {
   container_plan plan_;
   std::shared_ptr<owned_container> container_;
   boost::json::object asked_;        // the body of the request
-  protections walls_;                // the isolation of the commands
+  isolation_report walls_;           // the isolation of the commands
   std::shared_ptr<host_link> link_;  // null if all data passes through the daemon
 };
 
@@ -58662,7 +58537,7 @@ COFFERDAM_DECL provider& provider::daemon(daemon_choice choice) {
   return with([&](detail::sandbox_settings& to) { to.daemon = std::move(choice); });
 }
 
-COFFERDAM_DECL provider& provider::by(way how) {
+COFFERDAM_DECL provider& provider::by(command_transport how) {
   return with([&](detail::sandbox_settings& to) { to.by = how; });
 }
 
@@ -58673,13 +58548,14 @@ COFFERDAM_DECL provider& provider::progress(
 
 COFFERDAM_DECL provider& provider::shell(std::string path) {
   if (!path.starts_with('/') || path.find('\0') != std::string::npos)
-    throw error(errc::invalid_argument, "docker: the shell is named by an absolute path in the container");
+    throw error(exec_errc::invalid_argument, "docker: the shell is named by an absolute path in the container");
   return with([&](detail::sandbox_settings& to) { to.shell = std::move(path); });
 }
 
 COFFERDAM_DECL provider& provider::default_timeout(std::chrono::milliseconds limit) {
   if (limit <= std::chrono::milliseconds::zero())
-    throw error(errc::invalid_argument, "docker: the default timeout must be longer than zero (no_timeout says: none)");
+    throw error(exec_errc::invalid_argument,
+                "docker: the default timeout must be longer than zero (no_timeout says: none)");
   return with([&](detail::sandbox_settings& to) { to.commands.default_timeout = limit; });
 }
 
@@ -58705,7 +58581,7 @@ COFFERDAM_DECL awaitable<environment> provider::open_with(std::shared_ptr<const 
 
 COFFERDAM_DECL void provider::require_not_negative(std::chrono::milliseconds time, const char* name) {
   if (time < std::chrono::milliseconds::zero())
-    throw error(errc::invalid_argument, std::string("docker: ") + name + " must not be negative");
+    throw error(exec_errc::invalid_argument, std::string("docker: ") + name + " must not be negative");
 }
 
 COFFERDAM_DECL provider from_image(std::string_view name) {
@@ -58726,7 +58602,7 @@ COFFERDAM_DECL provider from_dockerfile(std::filesystem::path context) {
 
 COFFERDAM_DECL provider in_container(std::string_view name_or_id) {
   if (!detail::is_engine_name(name_or_id))
-    throw error(errc::invalid_argument,
+    throw error(exec_errc::invalid_argument,
                 "docker: " + detail::quoted(name_or_id) + " is neither the name nor the id of a container");
   auto settings = std::make_shared<detail::sandbox_settings>();
   settings->adopted = std::string(name_or_id);
@@ -58774,7 +58650,7 @@ inline awaitable<void> rest(std::chrono::steady_clock::time_point until, const c
   co_await timer.async_wait(asio::redirect_error(asio::use_awaitable, woken));
   const asio::cancellation_state state = co_await asio::this_coro::cancellation_state;
   if (state.cancelled() != asio::cancellation_type::none)
-    throw error(errc::cancelled, std::string("e2b: cannot ") + doing + ": cancelled while it waited");
+    throw error(exec_errc::cancelled, std::string("e2b: cannot ") + doing + ": cancelled while it waited");
 }
 
 /// The pauses between the tries of one call: doubled each time, with jitter, and limited by a deadline.
@@ -58793,7 +58669,7 @@ class back_off {
   /// Returns the time of the next try; no value if another try is not useful.
   /// \param asked  the wait that the service requested; no value if it requested none.
   std::optional<clock::time_point> again(std::optional<std::chrono::seconds> asked) {
-    if (++tries_ > most_tries) return std::nullopt;
+    if (++tries_ > max_tries) return std::nullopt;
     // Between half of the pause and all of it, so that many clients do not come back at once.
     const auto half = std::max<std::chrono::milliseconds::rep>(pause_.count() / 2, 0);
     const auto jitter = static_cast<std::chrono::milliseconds::rep>(cofferdam::detail::random_number() %
@@ -58807,7 +58683,7 @@ class back_off {
   }
 
  private:
-  static constexpr int most_tries = 3;
+  static constexpr int max_tries = 3;
 
   std::chrono::milliseconds pause_;
   clock::time_point end_;
@@ -58865,20 +58741,20 @@ class api {
     back_off pauses(who_.options().first_pause, who_.options().request_timeout);
     for (;;) {
       http_request what(method, who_.api().prefix() + path);
-      what.secret_field("X-API-KEY", who_.key().text()).field("User-Agent", std::string(user_agent));
+      what.secret_field("X-API-KEY", who_.key()).field("User-Agent", std::string(user_agent));
       if (body) what.content("application/json", boost::json::serialize(*body));
       if (!key.empty()) what.field("Idempotency-Key", key);
       http_limits limits;
       limits.connect(std::min(pauses.left(), std::chrono::milliseconds(30'000)));
-      limits.head(pauses.left()).idle(pauses.left()).body(most_answer);
+      limits.head(pauses.left()).idle(pauses.left()).body(max_answer);
       const bool repeatable = what.is_idempotent();
       http_response answer;
       std::optional<error> failure;
       try {
         answer = co_await client_.request(std::move(what), std::move(limits));
       } catch (const error& reason) {
-        if (reason.code() == errc::cancelled || reason.code() == errc::environment_closed) throw;
-        failure = error(errc::provider_failed,
+        if (reason.code() == exec_errc::cancelled || reason.code() == exec_errc::environment_closed) throw;
+        failure = error(exec_errc::provider_failed,
                         std::string("e2b: cannot ") + doing + ": " + redact_.clean(reason.what()), reason.cause());
       }
       std::optional<std::chrono::steady_clock::time_point> when;
@@ -58907,7 +58783,7 @@ class api {
 
   /// Parses a response as an object.
   boost::json::object object_of(const http_response& answer, const char* doing) const {
-    return cofferdam::detail::parse_object(answer.text(), errc::provider_failed,
+    return cofferdam::detail::parse_object(answer.text(), exec_errc::provider_failed,
                                            std::string("e2b: cannot ") + doing + ": the service's answer");
   }
 
@@ -59000,7 +58876,7 @@ class api {
       const sandbox_info info = info_of(answer, "look at the sandbox");
       co_return info.state() == "paused" ? presence::paused : presence::running;
     } catch (const error& failure) {
-      if (failure.code() == errc::cancelled) throw;
+      if (failure.code() == exec_errc::cancelled) throw;
     }
     co_return presence::unknown;
   }
@@ -59024,7 +58900,7 @@ class api {
     std::vector<sandbox_log_line> all;
     const boost::json::array* const lines = cofferdam::detail::array_at(said, "logs");
     if (lines == nullptr)
-      throw error(errc::provider_failed, std::string("e2b: cannot ") + doing + ": the answer holds none");
+      throw error(exec_errc::provider_failed, std::string("e2b: cannot ") + doing + ": the answer holds none");
     for (const boost::json::value& each : *lines)
       if (const boost::json::object* const line = each.if_object()) all.emplace_back(*line);
     std::reverse(all.begin(), all.end());
@@ -59040,7 +58916,7 @@ class api {
     const boost::json::object said = object_of(answer, doing);
     std::string name(cofferdam::detail::text_at(said, "snapshotID"));
     if (name.empty())
-      throw error(errc::provider_failed, std::string("e2b: cannot ") + doing + ": the answer names none");
+      throw error(exec_errc::provider_failed, std::string("e2b: cannot ") + doing + ": the answer names none");
     co_return name;
   }
 
@@ -59050,7 +58926,7 @@ class api {
     constexpr const char* doing = "list the sandboxes";
     std::vector<sandbox_info> all;
     std::string next;
-    for (int page = 0; page < most_pages; ++page) {
+    for (int page = 0; page < max_pages; ++page) {
       std::string path = "/v2/sandboxes?state=running,paused&limit=100";
       if (!metadata.empty()) path += "&metadata=" + percent_encoded(metadata);
       if (!next.empty()) path += "&nextToken=" + percent_encoded(next);
@@ -59075,8 +58951,8 @@ class api {
   awaitable<void> close() { return client_.close(); }
 
  private:
-  static constexpr std::size_t most_answer = std::size_t{4} * 1024 * 1024;
-  static constexpr int most_pages = 1000;
+  static constexpr std::size_t max_answer = std::size_t{4} * 1024 * 1024;
+  static constexpr int max_pages = 1000;
 
   /// Returns true if the service has no such call, and false if it has no such sandbox or template.
   static bool is_no_route(const http_response& answer) {
@@ -59095,7 +58971,7 @@ class api {
   sandbox_info info_of(const http_response& answer, const char* doing) const {
     sandbox_info info(object_of(answer, doing));
     if (info.id().empty())
-      throw error(errc::provider_failed, std::string("e2b: cannot ") + doing + ": the answer has no sandboxID");
+      throw error(exec_errc::provider_failed, std::string("e2b: cannot ") + doing + ": the answer has no sandboxID");
     check_sandbox_id(info.id());
     return info;
   }
@@ -59106,7 +58982,7 @@ class api {
         boost::json::parse(boost::json::string_view(answer.text().data(), answer.text().size()), broken);
     boost::json::array* const array = broken ? nullptr : value.if_array();
     if (array == nullptr)
-      throw error(errc::provider_failed, std::string("e2b: cannot ") + doing + ": the answer is no JSON array");
+      throw error(exec_errc::provider_failed, std::string("e2b: cannot ") + doing + ": the answer is no JSON array");
     std::vector<boost::json::object> all;
     for (boost::json::value& each : *array)
       if (boost::json::object* const one = each.if_object()) all.push_back(std::move(*one));
@@ -59150,7 +59026,7 @@ class envd : public std::enable_shared_from_this<envd> {
  public:
   static constexpr std::uint16_t port = 49983;
   /// The maximum size of a message in a stream; the daemon's own have 32 KiB of output.
-  static constexpr std::size_t most_message = std::size_t{8} * 1024 * 1024;
+  static constexpr std::size_t max_message = std::size_t{8} * 1024 * 1024;
 
   envd(asio::any_io_executor executor, std::shared_ptr<api> service, const sandbox_info& info, std::string user)
       : home_(executor),
@@ -59174,7 +59050,7 @@ class envd : public std::enable_shared_from_this<envd> {
   const cofferdam::detail::home_strand& home() const noexcept { return home_; }
   const std::string& id() const noexcept { return id_; }
   const std::string& user() const noexcept { return user_; }
-  const secret& token() const noexcept { return token_; }
+  const secret_string& token() const noexcept { return token_; }
   const endpoint& base() const noexcept { return base_; }
   const envd_abilities& can() const noexcept { return can_; }
   const redactor& redact() const noexcept { return redact_; }
@@ -59222,12 +59098,12 @@ class envd : public std::enable_shared_from_this<envd> {
       what.field("User-Agent", std::string(user_agent));
       if (!self->user_.empty()) what.field("Authorization", authorization(self->user_));
       http_limits limits;
-      limits.connect(self->connect_limit()).head(limit).body(most_message);
+      limits.connect(self->connect_limit()).head(limit).body(max_message);
       std::optional<error> failure;
       try {
         answer = co_await connect_unary(self->client_, std::move(what), text, std::move(limits));
       } catch (const error& reason) {
-        if (reason.code() == errc::cancelled) throw;
+        if (reason.code() == exec_errc::cancelled) throw;
         failure = reason;
       }
       if (failure) {
@@ -59251,7 +59127,7 @@ class envd : public std::enable_shared_from_this<envd> {
     connect_answer answer =
         co_await call(self, std::move(path), std::move(message), doing, self->request_timeout(), idempotent);
     self->require_ok(answer, doing);
-    co_return cofferdam::detail::parse_object(answer.message(), errc::io_error,
+    co_return cofferdam::detail::parse_object(answer.message(), exec_errc::io_error,
                                               std::string("e2b: cannot ") + doing + ": the sandbox's answer");
   }
 
@@ -59285,9 +59161,9 @@ class envd : public std::enable_shared_from_this<envd> {
       connect_opening opened;
       std::optional<error> failure;
       try {
-        opened = co_await connect_server_stream(self->client_, std::move(what), text, most_message, std::move(limits));
+        opened = co_await connect_server_stream(self->client_, std::move(what), text, max_message, std::move(limits));
       } catch (const error& reason) {
-        if (reason.code() == errc::cancelled) throw;
+        if (reason.code() == exec_errc::cancelled) throw;
         failure = reason;
       }
       if (failure) {
@@ -59315,7 +59191,7 @@ class envd : public std::enable_shared_from_this<envd> {
     try {
       one = co_await stream.next();
     } catch (const error& reason) {
-      if (reason.code() == errc::cancelled) throw;
+      if (reason.code() == exec_errc::cancelled) throw;
       failure = reason;
     }
     if (failure) {
@@ -59333,7 +59209,8 @@ class envd : public std::enable_shared_from_this<envd> {
   static awaitable<error> ended_by(std::shared_ptr<envd> self, connect_failure failure, const char* doing) {
     if (failure.code() != connect_code::unavailable) co_return self->refusal(failure, doing);
     const std::string said = one_line(self->redact_.clean(failure.message()), 400);
-    error broken(errc::provider_lost, "its stream broke off: unavailable, \"" + said + "\"", net_errc::connection_lost);
+    error broken(exec_errc::provider_lost, "its stream broke off: unavailable, \"" + said + "\"",
+                 net_errc::connection_lost);
     error why = co_await self->explain(std::move(broken), doing);
     co_return why;
   }
@@ -59404,7 +59281,7 @@ class envd : public std::enable_shared_from_this<envd> {
     try {
       answer = co_await self->client_.send(std::move(what), std::move(limits));
     } catch (const error& reason) {
-      if (reason.code() == errc::cancelled) throw;
+      if (reason.code() == exec_errc::cancelled) throw;
       if (own != nullptr && own->has_value()) throw **own;
       failure = reason;
     }
@@ -59419,7 +59296,7 @@ class envd : public std::enable_shared_from_this<envd> {
   awaitable<error> explain(error reason, const char* doing) {
     if (lost_) co_return *lost_;
     // invalid_argument: our own body is wrong, which is not the sandbox's fault.
-    for (const errc own : {errc::too_large, errc::environment_closed, errc::invalid_argument})
+    for (const exec_errc own : {exec_errc::too_large, exec_errc::environment_closed, exec_errc::invalid_argument})
       if (reason.code() == own) co_return reason;
     bool gone = false;
     bool hiccup = false;
@@ -59435,10 +59312,11 @@ class envd : public std::enable_shared_from_this<envd> {
       if (answer.ok()) still = "the sandbox itself is there";
       if (hiccup) still = "the sandbox is there, but its daemon cannot be reached for now: try again";
     } catch (const error& failure) {
-      if (failure.code() == errc::cancelled) throw;
+      if (failure.code() == exec_errc::cancelled) throw;
     }
     const std::string text = std::string("e2b: cannot ") + doing + ": " + redact_.clean(reason.what());
-    if (!gone) co_return error(hiccup ? errc::unavailable : errc::provider_lost, text + "; " + still, reason.cause());
+    if (!gone)
+      co_return error(hiccup ? exec_errc::unavailable : exec_errc::provider_lost, text + "; " + still, reason.cause());
     error why = co_await missing(shared_from_this(), doing, reason.cause());
     co_return why;
   }
@@ -59456,13 +59334,13 @@ class envd : public std::enable_shared_from_this<envd> {
     std::string text = std::string("e2b: cannot ") + doing + ": the way to the sandbox was interrupted, " +
                        std::to_string(status) + " \"" + one_line(self->redact_.clean(said), 400) +
                        "\"; the sandbox is still there: try again";
-    if (untouched) throw error(errc::unavailable, std::move(text), sandbox_errc::not_reached);
-    throw error(errc::unavailable, std::move(text), cause);
+    if (untouched) throw error(exec_errc::unavailable, std::move(text), sandbox_errc::not_reached);
+    throw error(exec_errc::unavailable, std::move(text), cause);
   }
 
   void require() const {
     if (lost_) throw *lost_;
-    if (closed_) throw error(errc::environment_closed, "e2b: the environment is closed; open another one");
+    if (closed_) throw error(exec_errc::environment_closed, "e2b: the environment is closed; open another one");
   }
 
  private:
@@ -59491,17 +59369,18 @@ class envd : public std::enable_shared_from_this<envd> {
     const presence found = co_await self->service_->presence_of(self->id_);
     if (self->lost_) co_return *self->lost_;
     if (found == presence::gone) {
-      const error why(errc::provider_lost,
+      const error why(exec_errc::provider_lost,
                       "e2b: the sandbox " + self->id_ + " is gone: it was ended, or its life was over", cause);
       self->lose(why);
       co_return why;
     }
     const std::string text = std::string("e2b: cannot ") + doing + ": the sandbox " + self->id_;
     if (found == presence::paused)
-      co_return error(errc::unavailable, text + " is paused; resume() lets it go on", sandbox_errc::paused);
+      co_return error(exec_errc::unavailable, text + " is paused; resume() lets it go on", sandbox_errc::paused);
     if (found == presence::running)
-      co_return error(errc::unavailable, text + " runs, but was not found on the way to it; try again", cause);
-    co_return error(errc::unavailable, text + " was not found, and the service does not say why; try again", cause);
+      co_return error(exec_errc::unavailable, text + " runs, but was not found on the way to it; try again", cause);
+    co_return error(exec_errc::unavailable, text + " was not found, and the service does not say why; try again",
+                    cause);
   }
 
   static constexpr std::chrono::seconds ping{50};
@@ -59521,7 +59400,7 @@ class envd : public std::enable_shared_from_this<envd> {
   http_request request(std::string method, std::string_view path) const {
     http_request made(std::move(method), base_.prefix() + std::string(path));
     made.field("E2b-Sandbox-Id", id_).field("E2b-Sandbox-Port", std::to_string(port));
-    if (!token_.empty()) made.secret_field("X-Access-Token", token_.text());
+    if (!token_.empty()) made.secret_field("X-Access-Token", token_);
     return made;
   }
 
@@ -59532,7 +59411,7 @@ class envd : public std::enable_shared_from_this<envd> {
   std::shared_ptr<api> service_;
   redactor redact_;
   std::string id_;
-  secret token_;
+  secret_string token_;
   envd_abilities can_;
   std::string user_;
   endpoint base_;
@@ -59576,7 +59455,7 @@ namespace cofferdam::inline COFFERDAM_ABI::e2b::detail {
 ///
 /// Its end is detected by the marks of its script (see `exec_script`), because the daemon reports the end only when no
 /// process has the outputs, or the terminal, open any more.
-class envd_command final : public cofferdam::detail::marked_command {
+class envd_command final : public cofferdam::detail::tracked_command {
  public:
   /// \param message  for `Start`.
   /// \param tag      `NAME=value`, a variable of all its processes.
@@ -59584,7 +59463,7 @@ class envd_command final : public cofferdam::detail::marked_command {
   envd_command(cofferdam::detail::running_command& command, const asio::any_io_executor& executor,
                std::shared_ptr<envd> place, boost::json::object message, const std::string& mark, std::string tag,
                std::string program, bool has_input)
-      : marked_command(command, executor, mark, std::move(program), has_input),
+      : tracked_command(command, executor, mark, std::move(program), has_input),
         place_(std::move(place)),
         message_(std::move(message)),
         tag_(std::move(tag)),
@@ -59615,7 +59494,7 @@ class envd_command final : public cofferdam::detail::marked_command {
     } catch (const error& reason) {
       failure = reason;
     } catch (const std::system_error& reason) {
-      failure = error(errc::provider_lost, std::string("e2b: ") + reason.what(), reason.code());
+      failure = error(exec_errc::provider_lost, std::string("e2b: ") + reason.what(), reason.code());
     }
     self->tail_.cancel();
     if (self->concluded()) co_return;
@@ -59623,7 +59502,8 @@ class envd_command final : public cofferdam::detail::marked_command {
     const bool is_known = self->has_ended() || self->command().ended_by() != cofferdam::detail::end_reason::none ||
                           self->ending() != ender::none;
     if (!is_known && !failure && !self->process_ended_)
-      failure = error(errc::provider_lost, "e2b: the stream of " + self->program() + " ended before the command did");
+      failure =
+          error(exec_errc::provider_lost, "e2b: the stream of " + self->program() + " ended before the command did");
     if (!is_known && failure && self->may_run_) {
       // No client can receive its result any more, so it must not continue.
       self->begin_end_at_once();
@@ -59667,7 +59547,7 @@ class envd_command final : public cofferdam::detail::marked_command {
         self->broken_ = reason;
       }
       if (self->concluded()) co_return;
-      if (self->broken_ && self->broken_->code() == errc::cancelled) co_return;
+      if (self->broken_ && self->broken_->code() == exec_errc::cancelled) co_return;
       if (self->broken_) break;
       if (!message) break;
       self->take_event(process_event::parse(*message));
@@ -59834,7 +59714,7 @@ class envd_command final : public cofferdam::detail::marked_command {
     } catch (const error& reason) {
       return reason;
     } catch (const std::exception& reason) {
-      return error(errc::provider_lost, std::string("e2b: ") + reason.what());
+      return error(exec_errc::provider_lost, std::string("e2b: ") + reason.what());
     }
   }
 
@@ -59937,16 +59817,16 @@ class envd_keeper final : public cofferdam::detail::command_keeper {
     check_open();
     if (c.background() == background_policy::keep)
       throw error(
-          errc::unsupported,
+          exec_errc::unsupported,
           "e2b: what a command leaves running is not kept apart; start it as a command of its own, which goes on "
           "until it is ended");
     if (!cofferdam::detail::exec_order::can_set(request.variables))
-      throw error(errc::invalid_argument,
+      throw error(exec_errc::invalid_argument,
                   "e2b: a variable whose value is not UTF-8 needs a plain name of letters, digits and '_'");
     const bool has_input = c.input() || c.has_open_input() || c.terminal().has_value();
     if (has_input && !c.terminal() && !place_->can().closes_input())
       throw error(
-          errc::unsupported,
+          exec_errc::unsupported,
           "e2b: the sandbox's daemon is older than 0.5.2 and cannot end a command's input; rebuild its template");
     if (used_) used_();
     const auto limits = limits_of(c);
@@ -60068,8 +59948,8 @@ class sandbox_files : public cofferdam::detail::operations_by_command<sandbox_fi
     try {
       content = co_await answer.read_all(most);
     } catch (const error& failure) {
-      if (failure.code() == errc::too_large) throw too_large(clean, most);
-      if (failure.code() == errc::cancelled) throw;
+      if (failure.code() == exec_errc::too_large) throw too_large(clean, most);
+      if (failure.code() == exec_errc::cancelled) throw;
       broken = failure;
     }
     if (broken) {
@@ -60085,7 +59965,7 @@ class sandbox_files : public cofferdam::detail::operations_by_command<sandbox_fi
     co_await put(clean, pieces, std::string());
   }
 
-  awaitable<transfer> put_files(file_source& source) {
+  awaitable<transfer_result> put_files(file_source& source) {
     return cofferdam::detail::put_each(source,
                                        [this, &source](const file_header& header) { return put_one(source, header); });
   }
@@ -60307,7 +60187,7 @@ case $t/ in "$r"/*) ;; *) exit 42 ;; esac)sh";
     what.body(pieces.body());
     http_exchange answer = co_await envd::exchange(place(), std::move(what), "write a file", &pieces.failure());
     if (answer.status() == 200) {
-      co_await answer.read_all(most_answer);
+      co_await answer.read_all(max_answer);
       co_return;
     }
     co_await refuse(std::move(answer), "write", clean);
@@ -60326,7 +60206,7 @@ case $t/ in "$r"/*) ;; *) exit 42 ;; esac)sh";
   /// \throws always: the error for the answer.
   awaitable<void> refuse(http_exchange answer, const char* doing, std::string clean) {
     const int status = answer.status();
-    bytes body = co_await answer.read_all(most_answer);
+    bytes body = co_await answer.read_all(max_answer);
     const std::string said = place()->redact().clean(said_message(place()->redact().clean(as_text(body))));
     co_await envd::check_proxy(place(), status, said, doing);
     const std::string what = std::string(doing) + " " + cofferdam::detail::shown_path(clean);
@@ -60337,11 +60217,11 @@ case $t/ in "$r"/*) ;; *) exit 42 ;; esac)sh";
   }
 
   static error unreadable(const std::string& path) {
-    return error(errc::io_error, "e2b: read " + cofferdam::detail::shown_path(path) +
-                                     ": what the sandbox says of the file cannot be understood");
+    return error(exec_errc::io_error, "e2b: read " + cofferdam::detail::shown_path(path) +
+                                          ": what the sandbox says of the file cannot be understood");
   }
   static error too_large(const std::string& path, std::size_t most) {
-    return error(errc::too_large,
+    return error(exec_errc::too_large,
                  "read " + cofferdam::detail::shown_path(path) + ": longer than " + std::to_string(most) + " bytes");
   }
 
@@ -60351,17 +60231,17 @@ case $t/ in "$r"/*) ;; *) exit 42 ;; esac)sh";
     const std::string what = std::string(doing) + " " + cofferdam::detail::shown_path(path) + ": ";
     switch (result.exit_code()) {
       case is_missing: throw path_error(ENOENT, doing, path);
-      case is_outside: throw error(errc::outside_workspace, what + "a symbolic link leads out of the workspace");
-      case is_no_file: throw error(errc::not_a_file, what + "not a regular file");
+      case is_outside: throw error(exec_errc::outside_workspace, what + "a symbolic link leads out of the workspace");
+      case is_no_file: throw error(exec_errc::not_a_file, what + "not a regular file");
       case is_longer: throw too_large(path, most);
       case is_denied: throw path_error(EACCES, doing, path);
       case is_no_directory: throw path_error(ENOTDIR, doing, path);
-      case is_incomplete: throw error(errc::io_error, what + "not all of it arrived");
+      case is_incomplete: throw error(exec_errc::io_error, what + "not all of it arrived");
       default: cofferdam::detail::throw_file_failure(result, doing, path);
     }
   }
 
-  static constexpr std::size_t most_answer = std::size_t{256} * 1024;
+  static constexpr std::size_t max_answer = std::size_t{256} * 1024;
 
   std::shared_ptr<envd_keeper> keeper_;
   workspace_place where_;
@@ -60404,7 +60284,7 @@ class sandbox_file_source final : public file_source {
         have += got;
       }
     } catch (const error& reason) {
-      if (reason.code() == errc::cancelled) throw;
+      if (reason.code() == exec_errc::cancelled) throw;
       failure = reason;
     }
     if (failure) {
@@ -60550,7 +60430,7 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
 
   void require_open() const {
     if (closing_ || !session_)
-      throw error(errc::environment_closed, "e2b: the environment is closed; open another one");
+      throw error(exec_errc::environment_closed, "e2b: the environment is closed; open another one");
     place_->require();
   }
 
@@ -60596,7 +60476,7 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
   static awaitable<void> pause(std::shared_ptr<sandbox> self) {
     self->require_open();
     if (self->session_.is_busy())
-      throw error(errc::unsupported, "e2b: a pause would cut the output of the commands that run; end them first");
+      throw error(exec_errc::unsupported, "e2b: a pause would cut the output of the commands that run; end them first");
     self->paused_ = true;
     self->prolongs_.cancel();
     std::exception_ptr failure;
@@ -60671,7 +60551,7 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
         self->let_go();
       }
     } catch (const error& reason) {
-      const error lost(errc::provider_lost,
+      const error lost(exec_errc::provider_lost,
                        std::string(reason.what()) + "; the sandbox ends by itself when its life is over",
                        reason.cause());
       failure = std::make_exception_ptr(lost);
@@ -60737,16 +60617,16 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
   awaitable<void> prepare() {
     auto place = std::make_shared<envd>(executor_, service_, info_, settings_->user);
     if (!place->can().is_usable())
-      throw error(errc::unsupported, "e2b: the template's daemon, " + one_line(info_.envd_version(), 40) +
-                                         ", is older than 0.1.0: build the template anew");
+      throw error(exec_errc::unsupported, "e2b: the template's daemon, " + one_line(info_.envd_version(), 40) +
+                                              ", is older than 0.1.0: build the template anew");
     place_ = place;
     where_.from_home = settings_->workspace;
     const std::string said = co_await ask_shell();
     const std::size_t first = said.find('\0');
     const std::size_t second = first == std::string::npos ? first : said.find('\0', first + 1);
     if (second == std::string::npos)
-      throw error(errc::provider_failed, "e2b: the workspace \"" + one_line(settings_->workspace, 200) +
-                                             "\" cannot be made in the sandbox: " + one_line(said, 200));
+      throw error(exec_errc::provider_failed, "e2b: the workspace \"" + one_line(settings_->workspace, 200) +
+                                                  "\" cannot be made in the sandbox: " + one_line(said, 200));
     where_.home = said.substr(0, first);
     where_.root = said.substr(first + 1, second - first - 1);
     const std::string shell = said.substr(second + 1, said.find('\n', second) - second - 1);
@@ -60779,7 +60659,7 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
       if (!one) break;
       const process_event event = process_event::parse(*one);
       std::string& to = event.what == process_event::kind::out ? out : err;
-      if (to.size() + event.data.size() <= most_said) to += as_text(event.data);
+      if (to.size() + event.data.size() <= max_said) to += as_text(event.data);
     }
     if (stream.failure()) {
       const error why = co_await envd::ended_by(place_, *stream.failure(), doing);
@@ -60791,13 +60671,13 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
 
   command_settings commands() const {
     command_settings made = settings_->commands;
-    protections walls;
-    walls.set(protection::process_tree, "the command's session, and what has its variables");
-    walls.set(protection::host_death, "everything, at the end of the sandbox's life");
-    walls.set(protection::files, "the service's sandbox; links in the workspace are looked at, not held");
+    isolation_report isolation;
+    isolation.set(isolation_kind::process_tree, "the command's session, and what has its variables");
+    isolation.set(isolation_kind::host_death, "everything, at the end of the sandbox's life");
+    isolation.set(isolation_kind::files, "the service's sandbox; links in the workspace are looked at, not held");
     if (settings_->create.allow_internet == false && is_ours_)
-      walls.set(protection::network, "no internet, as the service was asked");
-    made.walls = std::make_shared<const protections>(std::move(walls));
+      isolation.set(isolation_kind::network, "no internet, as the service was asked");
+    made.isolation = std::make_shared<const isolation_report>(std::move(isolation));
     return made;
   }
 
@@ -60860,7 +60740,7 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
     // A paused sandbox has no end to postpone; `resume` sets the next one.
     const presence found = co_await self->service_->presence_of(self->id());
     if (found == presence::gone || (found == presence::unknown && status == 404)) throw *failure;
-    if (found != presence::paused) throw error(errc::unavailable, failure->what());
+    if (found != presence::paused) throw error(exec_errc::unavailable, failure->what());
     self->end_at_ = clock::time_point::max();
   }
 
@@ -60869,8 +60749,8 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
     try {
       if (failure) std::rethrow_exception(failure);
     } catch (const error& reason) {
-      if (reason.code() == errc::not_found) {
-        place_->lose(error(errc::provider_lost,
+      if (reason.code() == exec_errc::not_found) {
+        place_->lose(error(exec_errc::provider_lost,
                            "e2b: the sandbox " + id() + " is gone: it was ended, or its life was over",
                            reason.cause()));
         return;
@@ -60889,7 +60769,7 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
   void let_go() {
     if (!place_) return;
     place_->close();
-    session_.lose(error(errc::environment_closed, "e2b: the environment was closed; the command was ended"));
+    session_.lose(error(exec_errc::environment_closed, "e2b: the environment was closed; the command was ended"));
   }
 
   static awaitable<void> discard_sandbox(std::shared_ptr<sandbox> self) {
@@ -60916,7 +60796,7 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
     }
   }
 
-  static constexpr std::size_t most_said = 16 * 1024;
+  static constexpr std::size_t max_said = 16 * 1024;
 
   cofferdam::detail::home_strand home_;
   asio::any_io_executor executor_;
@@ -61121,7 +61001,7 @@ COFFERDAM_DECL awaitable<folder_watch> environment::begin_watch(shared inside, s
   const std::string there = co_await files.directory_path(std::move(path));
   const bool below = depth == watch_depth::tree;
   if (below && !inside->place()->can().watches_below())
-    throw error(errc::unsupported, "e2b: the sandbox's daemon cannot watch what is beneath a folder");
+    throw error(exec_errc::unsupported, "e2b: the sandbox's daemon cannot watch what is beneath a folder");
   boost::json::object message;
   message["path"] = cofferdam::detail::json_text(inside->where().from_home + (there == "." ? "" : there.substr(1)));
   if (below) message["recursive"] = true;
@@ -61145,7 +61025,7 @@ provider& provider::with(Change change) {
 }
 
 COFFERDAM_DECL provider& provider::api_key(std::string key) {
-  return with([&](detail::sandbox_settings& to) { to.who.api_key = secret(std::move(key)); });
+  return with([&](detail::sandbox_settings& to) { to.who.api_key = secret_string(std::move(key)); });
 }
 
 COFFERDAM_DECL provider& provider::domain(std::string name) {
@@ -61186,7 +61066,7 @@ COFFERDAM_DECL provider& provider::first_pause(std::chrono::milliseconds time) {
   return with([&](detail::sandbox_settings& to) { to.who.first_pause = time; });
 }
 
-COFFERDAM_DECL provider& provider::gate(create_gate one) {
+COFFERDAM_DECL provider& provider::gate(rate_limiter one) {
   return with([&](detail::sandbox_settings& to) { to.who.gate = std::move(one); });
 }
 
@@ -61230,7 +61110,7 @@ COFFERDAM_DECL provider& provider::create_fields(boost::json::object fields) {
 
 COFFERDAM_DECL provider& provider::user(std::string name) {
   if (name.find_first_of(std::string_view(":\0\r\n", 4)) != std::string::npos)
-    throw error(errc::invalid_argument, "e2b: a user's name holds no ':', no NUL and no line break");
+    throw error(exec_errc::invalid_argument, "e2b: a user's name holds no ':', no NUL and no line break");
   return with([&](detail::sandbox_settings& to) { to.user = std::move(name); });
 }
 
@@ -61247,7 +61127,7 @@ COFFERDAM_DECL provider& provider::default_timeout(std::chrono::milliseconds lim
 
 COFFERDAM_DECL provider& provider::kill_grace(std::chrono::milliseconds time) {
   if (time < std::chrono::milliseconds::zero())
-    throw error(errc::invalid_argument, "e2b: kill_grace must not be negative");
+    throw error(exec_errc::invalid_argument, "e2b: kill_grace must not be negative");
   return with([&](detail::sandbox_settings& to) { to.commands.kill_grace = time; });
 }
 
@@ -61267,7 +61147,7 @@ COFFERDAM_DECL awaitable<environment> provider::open_with(std::shared_ptr<const 
 
 COFFERDAM_DECL void provider::require_positive(std::chrono::milliseconds time, const char* name) {
   if (time <= std::chrono::milliseconds::zero())
-    throw error(errc::invalid_argument, std::string("e2b: ") + name + " must be longer than zero");
+    throw error(exec_errc::invalid_argument, std::string("e2b: ") + name + " must be longer than zero");
 }
 
 COFFERDAM_DECL provider from_template(std::string name) {
@@ -61283,7 +61163,7 @@ COFFERDAM_DECL provider in_sandbox(std::string id) {
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::e2b
 
-// ---- cofferdam/backends/e2b/impl/folder_watch.ipp ----
+// ---- cofferdam/backends/e2b/detail/impl/folder_watch.ipp ----
 
 
 #include <boost/json/object.hpp>
@@ -61302,7 +61182,7 @@ COFFERDAM_DECL folder_watch::folder_watch(std::shared_ptr<detail::envd> place, c
               [home = place_->home()](connect_stream* dropped) { home.run_soon([dropped] { delete dropped; }); }) {}
 
 COFFERDAM_DECL awaitable<std::optional<folder_event>> folder_watch::next() {
-  if (!place_) throw error(errc::invalid_argument, "e2b: there is no watch (default-constructed or moved from)");
+  if (!place_) throw error(exec_errc::invalid_argument, "e2b: there is no watch (default-constructed or moved from)");
   return place_->home().run([place = place_, stream = stream_] { return next_of(place, stream); });
 }
 
@@ -61319,7 +61199,7 @@ COFFERDAM_DECL awaitable<std::optional<folder_event>> folder_watch::next_of(std:
 
 COFFERDAM_DECL std::optional<folder_event> folder_watch::parse(std::string_view text) {
   const boost::json::object said =
-      cofferdam::detail::parse_object(text, errc::io_error, "e2b: a message about a folder");
+      cofferdam::detail::parse_object(text, exec_errc::io_error, "e2b: a message about a folder");
   const boost::json::object* const event = cofferdam::detail::object_at(said, "filesystem");
   if (event == nullptr) return std::nullopt;
   const std::string_view type = cofferdam::detail::text_at(*event, "type");
@@ -61405,15 +61285,15 @@ COFFERDAM_DECL awaitable<connect_opening> connect_server_stream(http_client& cli
   what.body(http_body(body).in_chunks());
   http_exchange answer = co_await client.send(std::move(what), std::move(limits));
   if (answer.status() != 200) {
-    constexpr std::size_t longest_refusal = std::size_t{64} * 1024;
+    constexpr std::size_t max_refusal = std::size_t{64} * 1024;
     const auto status = static_cast<unsigned>(answer.status());
-    bytes content = co_await answer.read_all(longest_refusal);
+    bytes content = co_await answer.read_all(max_refusal);
     connect_answer refusal(static_cast<int>(status), read_connect_failure(status, as_text(content)),
                            answer.head().fields);
     co_return connect_opening(std::move(refusal));
   }
   if (!detail::has_media_type(answer.head(), "application/connect+json"))
-    throw error(errc::io_error, "Connect: the answer is no stream of messages: its Content-Type is another",
+    throw error(exec_errc::io_error, "Connect: the answer is no stream of messages: its Content-Type is another",
                 net_errc::malformed);
   connect_stream stream(std::move(answer), most);
   co_return connect_opening(std::move(stream));
@@ -61421,7 +61301,7 @@ COFFERDAM_DECL awaitable<connect_opening> connect_server_stream(http_client& cli
 
 }  // namespace cofferdam::inline COFFERDAM_ABI
 
-// ---- cofferdam/backends/e2b/impl/process_follower.ipp ----
+// ---- cofferdam/backends/e2b/detail/impl/process_follower.ipp ----
 
 
 #include <memory>
@@ -61438,7 +61318,7 @@ COFFERDAM_DECL process_follower::process_follower(std::shared_ptr<detail::envd> 
 
 COFFERDAM_DECL awaitable<std::optional<process_event>> process_follower::next() {
   if (!place_)
-    throw error(errc::invalid_argument, "e2b: there is nothing to follow (default-constructed or moved from)");
+    throw error(exec_errc::invalid_argument, "e2b: there is nothing to follow (default-constructed or moved from)");
   return place_->home().run([place = place_, stream = stream_] { return next_of(place, stream); });
 }
 
@@ -61456,7 +61336,7 @@ COFFERDAM_DECL awaitable<std::optional<process_event>> process_follower::next_of
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::e2b
 
-// ---- cofferdam/backends/e2b/impl/sandbox_list.ipp ----
+// ---- cofferdam/backends/e2b/detail/impl/sandbox_list.ipp ----
 
 
 #include <asio/this_coro.hpp>
@@ -61570,7 +61450,7 @@ COFFERDAM_DECL code& code::variable(std::string name, std::string value) {
 
 COFFERDAM_DECL code& code::timeout(std::chrono::milliseconds limit) {
   if (limit <= std::chrono::milliseconds::zero())
-    throw error(errc::invalid_argument, "e2b: the timeout of code must be longer than zero");
+    throw error(exec_errc::invalid_argument, "e2b: the timeout of code must be longer than zero");
   timeout_ = limit;
   return *this;
 }
@@ -61581,7 +61461,7 @@ COFFERDAM_DECL code& code::keep(std::size_t output, std::size_t results) {
 }
 
 COFFERDAM_DECL boost::json::object code::body() const {
-  if (!is_valid_utf8(source_)) throw error(errc::invalid_argument, "e2b: the code is not UTF-8");
+  if (!is_valid_utf8(source_)) throw error(exec_errc::invalid_argument, "e2b: the code is not UTF-8");
   boost::json::object all;
   all["code"] = cofferdam::detail::json_text(source_);
   if (!context_.empty()) all["context_id"] = cofferdam::detail::json_text(context_);
@@ -61645,10 +61525,10 @@ COFFERDAM_DECL http_request code_interpreter::request(std::string method, std::s
   http_request made(std::move(method), prefix_ + std::string(path));
   made.field("User-Agent", std::string(detail::user_agent));
   made.field("E2b-Sandbox-Id", inside_->id()).field("E2b-Sandbox-Port", std::to_string(port));
-  const secret& token = inside_->place()->token();
-  if (!token.empty()) made.secret_field("X-Access-Token", token.text());
+  const secret_string& token = inside_->place()->token();
+  if (!token.empty()) made.secret_field("X-Access-Token", token);
   if (!inside_->info().traffic_token().empty())
-    made.secret_field("E2B-Traffic-Access-Token", inside_->info().traffic_token().text());
+    made.secret_field("E2B-Traffic-Access-Token", inside_->info().traffic_token());
   return made;
 }
 
@@ -61661,7 +61541,7 @@ COFFERDAM_DECL awaitable<http_exchange> code_interpreter::ask(shared inside, cli
   try {
     answer = co_await by->send(std::move(what), std::move(limits));
   } catch (const error& reason) {
-    if (reason.code() == errc::cancelled) throw;
+    if (reason.code() == exec_errc::cancelled) throw;
     failure = reason;
   }
   if (failure) {
@@ -61670,10 +61550,10 @@ COFFERDAM_DECL awaitable<http_exchange> code_interpreter::ask(shared inside, cli
   }
   if (answer.status() == 200) co_return answer;
   const int status = answer.status();
-  bytes body = co_await answer.read_all(most_answer);
+  bytes body = co_await answer.read_all(max_answer);
   const std::string said = redact.clean(said_message(redact.clean(as_text(body))));
   if (status == 502 && said.find("port is not open") != std::string::npos)
-    throw error(errc::unsupported,
+    throw error(exec_errc::unsupported,
                 "e2b: the sandbox has no code interpreter: use a template that has, such as code-interpreter-v1");
   co_await detail::envd::check_proxy(inside->place(), status, said, doing);
   throw refused_error(doing, status, said);
@@ -61724,11 +61604,12 @@ COFFERDAM_DECL awaitable<execution> code_interpreter::execute(shared inside, cli
     one->cancel();
     break;
   }
-  if (cancelled) throw error(errc::cancelled, "e2b: cannot run code: cancelled; the code is interrupted");
+  if (cancelled) throw error(exec_errc::cancelled, "e2b: cannot run code: cancelled; the code is interrupted");
   if (one->failure && !one->expired) std::rethrow_exception(one->failure);
   if (one->expired) one->reader.time_out();
   if (!one->reader.ended())
-    throw error(errc::provider_lost, "e2b: cannot run code: the answer ended before the code did", net_errc::truncated);
+    throw error(exec_errc::provider_lost, "e2b: cannot run code: the answer ended before the code did",
+                net_errc::truncated);
   co_return one->reader.take(std::chrono::steady_clock::now() - begins);
 }
 
@@ -61747,7 +61628,7 @@ COFFERDAM_DECL awaitable<void> code_interpreter::read(shared inside, client by, 
       one->reader.feed(as_text(bytes_view(piece).first(count)));
     }
   } catch (const error& reason) {
-    if (reason.code() == errc::cancelled) throw;
+    if (reason.code() == exec_errc::cancelled) throw;
     failure = reason;
   }
   if (failure) {
@@ -61762,21 +61643,21 @@ COFFERDAM_DECL awaitable<code_context> code_interpreter::made_context(shared ins
                                                                       http_request what) {
   constexpr const char* doing = "make a context";
   http_exchange answer = co_await ask(inside, by, redact, std::move(what), doing, usual(inside));
-  bytes body = co_await answer.read_all(most_answer);
-  code_context made = context_of(cofferdam::detail::parse_object(as_text(body), errc::io_error, "e2b: a context"));
+  bytes body = co_await answer.read_all(max_answer);
+  code_context made = context_of(cofferdam::detail::parse_object(as_text(body), exec_errc::io_error, "e2b: a context"));
   co_return made;
 }
 
 COFFERDAM_DECL awaitable<std::vector<code_context>> code_interpreter::list(shared inside, client by, redactor redact,
                                                                            http_request what) {
   http_exchange answer = co_await ask(inside, by, redact, std::move(what), "list the contexts", usual(inside));
-  bytes body = co_await answer.read_all(most_answer);
+  bytes body = co_await answer.read_all(max_answer);
   std::error_code broken;
   const std::string_view text = as_text(body);
   const boost::json::value value = cofferdam::detail::parse_untrusted_json(text, broken);
   std::vector<code_context> all;
   if (broken || !value.is_array())
-    throw error(errc::io_error, "e2b: cannot list the contexts: the answer is no JSON array");
+    throw error(exec_errc::io_error, "e2b: cannot list the contexts: the answer is no JSON array");
   for (const boost::json::value& each : value.get_array())
     if (const boost::json::object* const one = each.if_object()) all.push_back(context_of(*one));
   co_return all;
@@ -61785,7 +61666,7 @@ COFFERDAM_DECL awaitable<std::vector<code_context>> code_interpreter::list(share
 COFFERDAM_DECL awaitable<void> code_interpreter::done(shared inside, client by, redactor redact, http_request what,
                                                       const char* doing) {
   http_exchange answer = co_await ask(inside, by, redact, std::move(what), doing, usual(inside));
-  co_await answer.read_all(most_answer);
+  co_await answer.read_all(max_answer);
 }
 
 COFFERDAM_DECL code_context code_interpreter::context_of(const boost::json::object& said) {
@@ -61795,6 +61676,184 @@ COFFERDAM_DECL code_context code_interpreter::context_of(const boost::json::obje
 }
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::e2b
+
+// ---- cofferdam/detail/os/process_table.hpp ----
+
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <csignal>
+#include <cstddef>
+#include <cstdint>
+#include <set>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <vector>
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/syscall.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+// The processes of this machine, as this program sees them in /proc. Used if the process that should end them does not.
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+/// One process that is alive.
+class table_entry {
+ public:
+  pid_t pid = 0;
+  pid_t parent = 0;
+  std::uint64_t start_time = 0;  // distinguishes it from a later process with the same number
+  std::string name;
+};
+
+/// Returns a file of /proc, or an empty text if it cannot be read.
+inline std::string proc_text(const std::string& path) {
+  const unique_fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  std::string text;
+  if (!fd) return text;
+  char piece[4096];
+  for (;;) {
+    const ssize_t got = ::read(fd.get(), piece, sizeof piece);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return text;
+    text.append(piece, static_cast<std::size_t>(got));
+  }
+}
+
+/// Reads `/proc/PID/stat`.
+/// \return        false if the process is gone, or all of its threads have ended. A process of which only the first
+///                thread has ended has the state of a zombie, but is alive.
+/// \par Source    proc(5).
+inline bool parse_stat(std::string_view text, table_entry& into) {
+  const std::size_t open = text.find('(');
+  const std::size_t close = text.rfind(')');
+  if (open == std::string_view::npos || close == std::string_view::npos || close < open) return false;
+  into.name = std::string(text.substr(open + 1, close - open - 1));
+  std::string_view rest = text.substr(close + 1);
+  constexpr std::size_t parent_at = 1;  // counted from the state
+  constexpr std::size_t threads_at = 17;
+  constexpr std::size_t start_time_at = 19;
+  bool is_zombie = false;
+  for (std::size_t field = 0; field <= start_time_at; ++field) {
+    const std::size_t start = rest.find_first_not_of(' ');
+    if (start == std::string_view::npos) return false;
+    rest.remove_prefix(start);
+    const std::string_view word = rest.substr(0, rest.find(' '));
+    if (field == 0 && word == "X") return false;
+    if (field == 0) is_zombie = word == "Z";
+    if (field == parent_at) std::from_chars(word.data(), word.data() + word.size(), into.parent);
+    if (field == threads_at && is_zombie) {
+      unsigned threads = 0;
+      std::from_chars(word.data(), word.data() + word.size(), threads);
+      if (threads <= 1) return false;
+    }
+    if (field == start_time_at) std::from_chars(word.data(), word.data() + word.size(), into.start_time);
+    rest.remove_prefix(word.size());
+  }
+  return true;
+}
+
+/// Returns true if a signal or a tracer has stopped a process.
+inline bool is_stopped(pid_t pid) {
+  const std::string text = proc_text("/proc/" + std::to_string(pid) + "/stat");
+  const std::size_t close = text.rfind(')');
+  if (close == std::string::npos || close + 2 >= text.size()) return false;
+  return text[close + 2] == 'T' || text[close + 2] == 't';
+}
+
+/// Returns every living process of this machine, without zombies.
+inline std::vector<table_entry> process_table() {
+  std::vector<table_entry> all;
+  DIR* const folder = ::opendir("/proc");
+  if (folder == nullptr) return all;
+  while (const dirent* const one = ::readdir(folder)) {
+    table_entry entry;
+    const std::string_view name(one->d_name);
+    const auto [end, failure] = std::from_chars(name.data(), name.data() + name.size(), entry.pid);
+    if (failure != std::errc() || end != name.data() + name.size()) continue;
+    if (parse_stat(proc_text("/proc/" + std::string(name) + "/stat"), entry)) all.push_back(std::move(entry));
+  }
+  ::closedir(folder);
+  return all;
+}
+
+/// Returns the living descendants of a process, without that process itself.
+inline std::vector<table_entry> living_below(pid_t root) {
+  const std::vector<table_entry> all = process_table();
+  std::set<pid_t> known{root};
+  std::vector<table_entry> found;
+  for (bool more = true; more;) {
+    more = false;
+    for (const table_entry& one : all) {
+      if (!known.contains(one.parent) || !known.insert(one.pid).second) continue;
+      found.push_back(one);
+      more = true;
+    }
+  }
+  return found;
+}
+
+/// Returns the variables that a process was started with, each followed by a NUL. If the first thread has ended, those
+/// of another thread are read.
+inline std::string variables_of(pid_t pid) {
+  const std::string folder = "/proc/" + std::to_string(pid);
+  std::string variables(1, '\0');
+  variables += proc_text(folder + "/environ");
+  if (variables.size() > 1) return variables;
+  DIR* const threads = ::opendir((folder + "/task").c_str());
+  if (threads == nullptr) return variables;
+  while (const dirent* const one = ::readdir(threads)) {
+    if (one->d_name[0] == '.') continue;
+    variables += proc_text(folder + "/task/" + one->d_name + "/environ");
+    if (variables.size() > 1) break;
+  }
+  ::closedir(threads);
+  return variables;
+}
+
+/// Returns the processes that were started with this variable, at any place in the process tree.
+/// \param setting  `NAME=value`.
+inline std::vector<table_entry> living_with_variable(std::string_view setting) {
+  std::vector<table_entry> found;
+  std::string wanted(1, '\0');
+  wanted += setting;
+  wanted += '\0';
+  for (table_entry& one : process_table()) {
+    const std::string variables = variables_of(one.pid);
+    if (variables.find(wanted) != std::string::npos) found.push_back(std::move(one));
+  }
+  return found;
+}
+
+/// Sends SIGKILL to a process, unless its number belongs to another one by now.
+inline void kill_entry(const table_entry& one) noexcept {
+  try {
+    const unique_fd pidfd(static_cast<int>(::syscall(SYS_pidfd_open, one.pid, 0)));
+    table_entry now;
+    if (!pidfd || !parse_stat(proc_text("/proc/" + std::to_string(one.pid) + "/stat"), now)) return;
+    if (now.start_time == one.start_time) signal_process(pidfd.get(), SIGKILL);
+  } catch (const std::bad_alloc&) {  // out of memory: it is not killed
+  }
+}
+
+/// Returns "812 (sh), 813 (sleep)", with at most twenty processes.
+inline std::string list_of(const std::vector<table_entry>& processes) {
+  constexpr std::size_t most = 20;
+  std::string text;
+  for (std::size_t i = 0; i < processes.size() && i < most; ++i) {
+    if (i != 0) text += ", ";
+    text += std::to_string(processes[i].pid) + " (" + one_line(processes[i].name, 40) + ")";
+  }
+  if (processes.size() > most) text += " and " + std::to_string(processes.size() - most) + " more";
+  return text;
+}
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
 
 // ---- cofferdam/backends/detail/local_commands.hpp ----
 
@@ -61959,10 +62018,10 @@ class basic_local_commands {
                                        std::move(folder));
       why = reason_to_go_on(failure, policy);
     }
-    protections walls;
-    walls.set(protection::process_tree, why.empty() ? "process group" : "process group only, for " + why);
-    walls.set(protection::secrets, "readable");
-    settings.commands.walls = std::make_shared<const protections>(std::move(walls));
+    isolation_report isolation;
+    isolation.set(isolation_kind::process_tree, why.empty() ? "process group" : "process group only, for " + why);
+    isolation.set(isolation_kind::secrets, "readable");
+    settings.commands.isolation = std::make_shared<const isolation_report>(std::move(isolation));
     co_return basic_local_commands(child_processes(std::move(executor), std::move(settings.commands)));
   }
 
@@ -61981,7 +62040,7 @@ class basic_local_commands {
     try {
       co_await session_.close();
     } catch (const error& failure) {
-      if (failure.code() != errc::provider_lost) throw;
+      if (failure.code() != exec_errc::provider_lost) throw;
       has_given_up = true;
     }
     const bool is_gone = co_await child_.ended(until);
@@ -62078,7 +62137,7 @@ class basic_local_commands {
     } else {
       text += is_reaped ? "; nothing is left" : "; the warden is still there";
     }
-    return error(errc::provider_lost, text);
+    return error(exec_errc::provider_lost, text);
   }
 
   /// Returns the reason why there is no warden, if the policy allows to continue; otherwise rethrows.
@@ -62086,7 +62145,7 @@ class basic_local_commands {
     try {
       std::rethrow_exception(failure);
     } catch (const error& reason) {
-      if (policy == warden_policy::require || reason.code() != errc::provider_failed) throw;
+      if (policy == warden_policy::require || reason.code() != exec_errc::provider_failed) throw;
       return reason.what();
     } catch (const std::system_error& reason) {
       rethrow_cancellation(reason, "open: cancelled while the warden was starting");
@@ -62095,11 +62154,11 @@ class basic_local_commands {
 
   static started_warden start(const std::filesystem::path& program, const std::filesystem::path& folder) {
     if (program.empty()) return start_warden(native_warden_image().program(), folder);
-    const bytes content = file_reader::open_host(program.string()).read_rest(most_program);
+    const bytes content = file_reader::open_host(program.string()).read_rest(max_program);
     return start_warden({reinterpret_cast<const unsigned char*>(content.data()), content.size()}, folder);
   }
 
-  static constexpr std::size_t most_program = 16 * 1024 * 1024;
+  static constexpr std::size_t max_program = 16 * 1024 * 1024;
 
   command_session session_;
   warden_child child_;
@@ -62173,13 +62232,13 @@ inline bool is_first_look(const std::filesystem::path& base) {
 /// removed stay, without an error.
 template <class = void>
 awaitable<void> remove_abandoned_folders(std::filesystem::path base) {
-  constexpr std::size_t most_names = 100'000;
+  constexpr std::size_t max_names = 100'000;
   const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(1);
   try {
     const directory above = directory::open(base);
     unique_fd readable(::openat(above.fd(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (!readable) co_return;
-    const std::vector<std::string> names = names_in(std::move(readable), most_names, "list", base.native());
+    const std::vector<std::string> names = names_in(std::move(readable), max_names, "list", base.native());
     const std::time_t now = std::time(nullptr);
     for (const std::string& name : names) {
       unique_fd lock;
@@ -62295,12 +62354,13 @@ class basic_local_folders {
         co_await remove_in_turns(removal, "close");
         self->folder_.clear();
       } catch (const error& failure) {
-        if (failure.code() == errc::not_found) self->folder_.clear();  // another program has removed it
+        if (failure.code() == exec_errc::not_found) self->folder_.clear();  // another program has removed it
         why = failure.what();
       }
       if (self->folder_.empty()) break;
       if (attempt == 100)
-        throw error(errc::io_error, "close: the folder '" + self->folder_.string() + "' cannot be removed: " + why);
+        throw error(exec_errc::io_error,
+                    "close: the folder '" + self->folder_.string() + "' cannot be removed: " + why);
       co_await short_pause(executor);
     }
     if (is_first_look(base)) co_await remove_abandoned_folders(base);
@@ -62313,7 +62373,7 @@ class basic_local_folders {
     if (!failure && !std::filesystem::is_directory(workspace_, failure) && !failure)
       failure = std::make_error_code(std::errc::not_a_directory);
     if (failure)
-      throw error(errc::provider_failed,
+      throw error(exec_errc::provider_failed,
                   "local: the workspace '" + wanted.string() + "' cannot be used: " + failure.message() +
                       "; it must be an existing directory",
                   failure);
@@ -62325,13 +62385,13 @@ class basic_local_folders {
     if (!failure) std::filesystem::create_directories(base, failure);
     if (!failure) base = std::filesystem::canonical(base, failure);
     if (failure)
-      throw error(errc::provider_failed,
+      throw error(exec_errc::provider_failed,
                   "local: no folder for temporary files: " + failure.message() + "; name one with temporary_base()",
                   failure);
     std::string pattern = (base / (std::string(private_folder_prefix) + "XXXXXX")).string();
     if (::mkdtemp(pattern.data()) == nullptr) {
       const std::error_code cause(errno, std::system_category());
-      throw error(errc::provider_failed,
+      throw error(exec_errc::provider_failed,
                   "local: cannot make a folder in '" + base.string() + "': " + cause.message() +
                       "; name another with temporary_base()",
                   cause);
@@ -62473,7 +62533,7 @@ class basic_local_state {
 
  private:
   void require_open() const {
-    if (closing_) throw error(errc::environment_closed, "local: the environment is closed; open another one");
+    if (closing_) throw error(exec_errc::environment_closed, "local: the environment is closed; open another one");
   }
 
   /// Sets the directory in which a command starts. The result keeps the directory open.
@@ -62521,9 +62581,9 @@ class basic_local_state {
     for (const std::string& choice : choices)
       if (::access(choice.c_str(), X_OK) == 0) return choice;
     if (!wanted.empty() && wanted.front() != '/')
-      throw error(errc::provider_failed, "local: shell(\"" + one_line(wanted) +
-                                             "\") names no path; say where it is, as in shell(\"/bin/bash\")");
-    throw error(errc::provider_failed,
+      throw error(exec_errc::provider_failed, "local: shell(\"" + one_line(wanted) +
+                                                  "\") names no path; say where it is, as in shell(\"/bin/bash\")");
+    throw error(exec_errc::provider_failed,
                 "local: no shell at '" + choices.back() + "'; install one or name it with shell()");
   }
 
@@ -62651,7 +62711,8 @@ basic_local<Unused>& basic_local<Unused>::shell(std::string path) {
 template <class Unused>
 basic_local<Unused>& basic_local<Unused>::default_timeout(std::chrono::milliseconds limit) {
   if (limit <= std::chrono::milliseconds::zero())
-    throw error(errc::invalid_argument, "local: the default timeout must be longer than zero (no_timeout says: none)");
+    throw error(exec_errc::invalid_argument,
+                "local: the default timeout must be longer than zero (no_timeout says: none)");
   return with([&](detail::local_settings& all) { all.commands.default_timeout = limit; });
 }
 
@@ -62729,7 +62790,7 @@ void basic_local<Unused>::warn_once() {
 template <class Unused>
 void basic_local<Unused>::require_not_negative(std::chrono::milliseconds time, const char* name) {
   if (time < std::chrono::milliseconds::zero())
-    throw error(errc::invalid_argument, std::string("local: ") + name + " must not be negative");
+    throw error(exec_errc::invalid_argument, std::string("local: ") + name + " must not be negative");
 }
 
 template <class Unused>
@@ -63025,7 +63086,7 @@ inline std::string cut_text(std::string_view text) {
 }
 
 /// The maximum number of forms of one display.
-inline constexpr std::size_t most_forms = 32;
+inline constexpr std::size_t max_forms = 32;
 
 /// Parses a display; no value if it is not valid.
 inline std::optional<display_output> read_display(bytes_view body) {
@@ -63036,7 +63097,7 @@ inline std::optional<display_output> read_display(bytes_view body) {
   std::map<std::string, std::string> forms;
   forms["text/plain"];
   for (const auto& each : listed->get_object())
-    if (each.value().is_string() && forms.size() < most_forms)
+    if (each.value().is_string() && forms.size() < max_forms)
       forms.insert_or_assign(std::string(each.key()), std::string(view_of(each.value().get_string())));
   return display_output(std::move(forms), is_true_at(*said, "value"));
 }
@@ -63110,7 +63171,7 @@ inline code_result read_end(const boost::json::object& header, bytes_view body, 
     const bytes_view head = take(sizes[2 * i]);
     heads[i].insert(heads[i].end(), head.begin(), head.end());
     const bytes_view tail = take(sizes[2 * i + 1]);
-    captured kept(std::move(heads[i]), bytes(tail.begin(), tail.end()), totals[i]);
+    captured_output kept(std::move(heads[i]), bytes(tail.begin(), tail.end()), totals[i]);
     if (i == 0)
       result.out(std::move(kept));
     else
@@ -63185,10 +63246,10 @@ inline code_result read_end(const boost::json::object& header, bytes_view body, 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 /// The maximum size of a report, in a frame besides the kept output.
-inline constexpr std::size_t longest_report = 32 * 1024 * 1024;
-inline constexpr std::size_t most_displayed = 64 * 1024 * 1024;
-inline constexpr std::size_t most_waiting_calls = 64;
-inline constexpr std::size_t most_waiting_bytes = 32 * 1024 * 1024;
+inline constexpr std::size_t max_report = 32 * 1024 * 1024;
+inline constexpr std::size_t max_displayed = 64 * 1024 * 1024;
+inline constexpr std::size_t max_waiting_calls = 64;
+inline constexpr std::size_t max_waiting_bytes = 32 * 1024 * 1024;
 /// The cost of a display besides its bytes.
 inline constexpr std::size_t display_overhead = 1024;
 
@@ -63248,7 +63309,7 @@ class driver_link : public std::enable_shared_from_this<driver_link> {
   driver_link(asio::any_io_executor executor, process running)
       : executor_(std::move(executor)),
         process_(std::move(running)),
-        frames_(longest_report),
+        frames_(max_report),
         writable_(executor_),
         changed_(executor_) {}
 
@@ -63277,7 +63338,7 @@ class driver_link : public std::enable_shared_from_this<driver_link> {
   /// Returns the exception from the environment, if losing the environment ended the driver; otherwise null.
   const std::exception_ptr& failure() const noexcept { return failure_; }
   /// Returns the isolation of the driver and all runs; may be null.
-  std::shared_ptr<const protections> walls() const { return process_.walls(); }
+  std::shared_ptr<const isolation_report> isolation() const { return process_.isolation(); }
   /// Returns the result of the process, if it has ended.
   const std::optional<command_result>& ended_as() const noexcept { return ended_as_; }
   /// Returns the driver's message about why it cannot work.
@@ -63296,7 +63357,7 @@ class driver_link : public std::enable_shared_from_this<driver_link> {
   void begin(const std::shared_ptr<driven_run>& run, boost::json::object header, std::string_view body) {
     run->number = ++last_number_;
     header["id"] = run->number;
-    frames_.raise_longest(2 * run->keep + longest_report);
+    frames_.raise_longest(2 * run->keep + max_report);
     bytes frame = driver_frame_of(header, body);
     runs_.emplace(run->number, run);
     send(std::move(frame));
@@ -63384,7 +63445,7 @@ class driver_link : public std::enable_shared_from_this<driver_link> {
 
   static awaitable<void> read(std::shared_ptr<driver_link> self) {
     for (;;) {
-      chunk piece = co_await self->process_.read();
+      output_chunk piece = co_await self->process_.read();
       if (piece.end()) break;
       if (!self->take(piece)) co_return;
     }
@@ -63414,7 +63475,7 @@ class driver_link : public std::enable_shared_from_this<driver_link> {
   }
 
   /// Returns false if the input is not from a driver.
-  bool take(const chunk& piece) {
+  bool take(const output_chunk& piece) {
     if (piece.stream() == output_stream::err) {
       said_ += as_text(piece.data());
       if (said_.size() > 8192) said_.erase(0, said_.size() - 4096);
@@ -63460,7 +63521,7 @@ class driver_link : public std::enable_shared_from_this<driver_link> {
         tell(run, [run, stream, said = bytes(part.begin(), part.end())] { run->request.on_output()(stream, said); });
     } else if (what == "display") {
       run->displayed += frame.body.size() + display_overhead;
-      if (run->displayed > most_displayed) return;
+      if (run->displayed > max_displayed) return;
       std::optional<display_output> shown = read_display(frame.body);
       if (!shown) return;
       if (run->request.on_display())
@@ -63470,7 +63531,7 @@ class driver_link : public std::enable_shared_from_this<driver_link> {
       keep_file(*run, frame.body);
     } else if (what == "call") {
       const std::size_t waiting = run->waiting_bytes + frame.body.size();
-      if (run->calls.size() >= most_waiting_calls || waiting > most_waiting_bytes) return;
+      if (run->calls.size() >= max_waiting_calls || waiting > max_waiting_bytes) return;
       run->waiting_bytes = waiting;
       run->calls.push_back(std::move(frame.body));
       run->changed.notify();
@@ -63539,7 +63600,8 @@ class driver_link : public std::enable_shared_from_this<driver_link> {
     for (auto& [number, run] : std::exchange(runs_, {})) {
       run->lost = true;
       code_result result;
-      result.out(captured(std::move(run->heads[0]), bytes(), 0)).err(captured(std::move(run->heads[1]), bytes(), 0));
+      result.out(captured_output(std::move(run->heads[0]), bytes(), 0))
+          .err(captured_output(std::move(run->heads[1]), bytes(), 0));
       result.context_lost(run->request.context().has_value());
       run->result = std::move(result);
       run->changed.notify();
@@ -63773,7 +63835,7 @@ class reader_process {
   }
 
  private:
-  static constexpr std::size_t most_answer = 64U * 1024 * 1024;
+  static constexpr std::size_t max_answer = 64U * 1024 * 1024;
 
   /// Sends a request and receives one answer, or ends the process at the limit.
   static awaitable<void> converse(std::shared_ptr<reader_process> self, std::shared_ptr<reader_exchange> exchange,
@@ -63808,7 +63870,7 @@ class reader_process {
     };
     co_await with_cleanup(asks, ends);
     if (!in_time && exchange->answer.empty()) self->end();
-    if (cancelled) throw error(errc::cancelled, "run_code: cancelled while the code was read; nothing has run");
+    if (cancelled) throw error(exec_errc::cancelled, "run_code: cancelled while the code was read; nothing has run");
   }
 
   static awaitable<void> until_done(std::shared_ptr<reader_exchange> exchange) {
@@ -63820,18 +63882,18 @@ class reader_process {
     try {
       if (!greets) co_await self->process_.write_input(exchange->sent);
     } catch (const error& reason) {
-      if (reason.code() == errc::cancelled) throw;  // otherwise it has ended, and the reading reports how
+      if (reason.code() == exec_errc::cancelled) throw;  // otherwise it has ended, and the reading reports how
     }
     for (;;) {
       if (greets ? self->take_greeting() : self->take_answer(exchange->answer)) co_return;
-      chunk piece = co_await self->process_.read();
+      output_chunk piece = co_await self->process_.read();
       if (piece.end()) break;
       if (piece.stream() == output_stream::err) {
         self->said_ += as_text(piece.data());
         if (self->said_.size() > 4096) self->said_.erase(0, self->said_.size() - 2048);
       } else {
         self->held_ += as_text(piece.data());
-        if (self->held_.size() > most_answer) break;
+        if (self->held_.size() > max_answer) break;
       }
     }
     exchange->ended = true;
@@ -63874,7 +63936,7 @@ class reader_process {
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail
 
-// ---- cofferdam/code/detail/facts_worker.hpp ----
+// ---- cofferdam/code/detail/analysis_worker.hpp ----
 
 
 #include <asio/any_io_executor.hpp>
@@ -63895,25 +63957,26 @@ namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 /// Reads code for the guards of one runner: on the host, in the guest, or first on the host and then in the guest.
 /// Caches recent results.
-class facts_worker {
+class analysis_worker {
  public:
-  explicit facts_worker(python_reader settings) : settings_(std::move(settings)) {}
+  explicit analysis_worker(python_reader settings) : settings_(std::move(settings)) {}
 
   /// Returns the facts about the code. A text that is not Python, or too costly to read, is a problem in the facts.
   /// \param source, guest  kept by the caller until the awaitable completes.
   /// \throws error{errc::provider_failed} if there is no interpreter; error{errc::cancelled};
   ///     error{errc::environment_closed}.
-  static awaitable<std::shared_ptr<const python_facts>> read(std::shared_ptr<facts_worker> self,
-                                                             const std::string& source, const code_guest& guest) {
+  static awaitable<std::shared_ptr<const code_analysis>> read(std::shared_ptr<analysis_worker> self,
+                                                              const std::string& source,
+                                                              const interpreter_info& guest) {
     const asio::any_io_executor caller = co_await asio::this_coro::executor;
     const home_strand home = self->home_for(caller);
     const auto work = [&self, &source, &guest] { return read_here(self, source, guest); };
-    std::shared_ptr<const python_facts> facts = co_await home.run(work);
+    std::shared_ptr<const code_analysis> facts = co_await home.run(work);
     co_return facts;
   }
 
   /// Ends the processes. A second call does nothing.
-  static awaitable<void> close(std::shared_ptr<facts_worker> self) {
+  static awaitable<void> close(std::shared_ptr<analysis_worker> self) {
     const asio::any_io_executor caller = co_await asio::this_coro::executor;
     const home_strand home = self->home_for(caller);
     const auto work = [&self] { return close_here(self); };
@@ -63921,8 +63984,8 @@ class facts_worker {
   }
 
   /// Makes a worker that may be used and dropped on any thread.
-  static std::shared_ptr<facts_worker> make(python_reader settings) {
-    return {new facts_worker(std::move(settings)), [](facts_worker* worker) {
+  static std::shared_ptr<analysis_worker> make(python_reader settings) {
+    return {new analysis_worker(std::move(settings)), [](analysis_worker* worker) {
               const home_strand home = worker->home_.value_or(home_strand());
               home.run_soon([worker] { delete worker; });
             }};
@@ -63936,10 +63999,11 @@ class facts_worker {
     return *home_;
   }
 
-  static awaitable<std::shared_ptr<const python_facts>> read_here(std::shared_ptr<facts_worker> self,
-                                                                  const std::string& source, const code_guest& guest) {
+  static awaitable<std::shared_ptr<const code_analysis>> read_here(std::shared_ptr<analysis_worker> self,
+                                                                   const std::string& source,
+                                                                   const interpreter_info& guest) {
     self->require_open();
-    if (std::shared_ptr<const python_facts> known = self->find(source)) co_return known;
+    if (std::shared_ptr<const code_analysis> known = self->find(source)) co_return known;
     if (std::optional<code_problem> problem = self->unreadable(source)) co_return self->keep(source, *problem);
     if (!self->turn_) {
       asio::any_io_executor executor = co_await asio::this_coro::executor;
@@ -63951,12 +64015,12 @@ class facts_worker {
     co_await self->turn_->acquire(1, "run_code");
     const held_permits mine(*self->turn_, 1);
     self->require_open();
-    if (std::shared_ptr<const python_facts> known = self->find(source)) co_return known;
-    python_facts facts = co_await read_somewhere(self, source, guest);
+    if (std::shared_ptr<const code_analysis> known = self->find(source)) co_return known;
+    code_analysis facts = co_await read_somewhere(self, source, guest);
     co_return self->keep(std::move(facts));
   }
 
-  static awaitable<void> close_here(std::shared_ptr<facts_worker> self) {
+  static awaitable<void> close_here(std::shared_ptr<analysis_worker> self) {
     self->closed_ = true;
     if (!self->turn_) co_return;
     self->host_->stop();
@@ -63971,18 +64035,18 @@ class facts_worker {
     }
   }
 
-  static constexpr std::size_t most_kept = 8;
-  static constexpr std::size_t most_kept_bytes = 256 * 1024;
+  static constexpr std::size_t max_kept = 8;
+  static constexpr std::size_t max_kept_bytes = 256 * 1024;
 
   /// The answer of one reader, or the reason why there is none.
   class reading {
    public:
-    std::optional<python_facts> facts;
+    std::optional<code_analysis> facts;
     std::string why_not;
   };
 
   void require_open() const {
-    if (closed_) throw error(errc::environment_closed, "run_code: the runner's guard was closed");
+    if (closed_) throw error(exec_errc::environment_closed, "run_code: the runner's guard was closed");
   }
 
   std::optional<code_problem> unreadable(const std::string& source) const {
@@ -63999,37 +64063,37 @@ class facts_worker {
   }
 
   // ---- recent results: the guards of a stack read the same code ----
-  std::shared_ptr<const python_facts> find(const std::string& source) const {
+  std::shared_ptr<const code_analysis> find(const std::string& source) const {
     for (const auto& each : kept_)
       if (each->source() == source) return each;
     return nullptr;
   }
-  std::shared_ptr<const python_facts> keep(python_facts facts) {
-    auto one = std::make_shared<const python_facts>(std::move(facts));
+  std::shared_ptr<const code_analysis> keep(code_analysis facts) {
+    auto one = std::make_shared<const code_analysis>(std::move(facts));
     const bool may_change = one->problem() && !one->problem()->note().empty();  // if the guest's reader can be used
-    if (one->source().size() <= most_kept_bytes && !may_change) {
+    if (one->source().size() <= max_kept_bytes && !may_change) {
       kept_.push_front(one);
-      if (kept_.size() > most_kept) kept_.pop_back();
+      if (kept_.size() > max_kept) kept_.pop_back();
     }
     return one;
   }
-  std::shared_ptr<const python_facts> keep(const std::string& source, const code_problem& problem) {
-    return keep(python_facts(source, problem));
+  std::shared_ptr<const code_analysis> keep(const std::string& source, const code_problem& problem) {
+    return keep(code_analysis(source, problem));
   }
 
   // ---- choice of the reader ----
-  static awaitable<python_facts> read_somewhere(std::shared_ptr<facts_worker> self, const std::string& source,
-                                                const code_guest& guest) {
-    const reader_place place = self->settings_.place();
+  static awaitable<code_analysis> read_somewhere(std::shared_ptr<analysis_worker> self, const std::string& source,
+                                                 const interpreter_info& guest) {
+    const analysis_place place = self->settings_.place();
     std::string why;
     // A host without Python is tried again if the guest has no working Python either.
-    if (place != reader_place::guest && !(self->without_host_ && self->guest_->works())) {
+    if (place != analysis_place::guest && !(self->without_host_ && self->guest_->works())) {
       reading here = co_await ask(self, true, source, guest);
       self->without_host_ = !here.facts;
       if (here.facts) {
         if (!self->is_doubtful(*here.facts, *self->host_, guest)) co_return std::move(*here.facts);
         std::string why_not = "which guards were told not to ask";
-        if (place == reader_place::automatic) {
+        if (place == analysis_place::automatic) {
           reading there = co_await ask_guest_too(self, source, guest);
           if (there.facts) co_return std::move(*there.facts);
           why_not = "which cannot be asked: " + there.why_not;
@@ -64038,7 +64102,7 @@ class facts_worker {
       }
       why = "on the host: " + here.why_not;
     }
-    if (place != reader_place::host) {
+    if (place != analysis_place::host) {
       reading there = co_await ask(self, false, source, guest);
       if (there.facts) {
         if (!self->is_doubtful(*there.facts, *self->guest_, guest)) co_return std::move(*there.facts);
@@ -64046,19 +64110,19 @@ class facts_worker {
       }
       why += (why.empty() ? "in the environment: " : "; in the environment: ") + there.why_not;
     }
-    throw error(errc::provider_failed, "guards need Python 3.8 or newer to read code, and \"" +
-                                           one_line(self->settings_.interpreter()) + "\" is none (" + why +
-                                           "); install it, or name it by python_reader().interpreter(...)");
+    throw error(exec_errc::provider_failed, "guards need Python 3.8 or newer to read code, and \"" +
+                                                one_line(self->settings_.interpreter()) + "\" is none (" + why +
+                                                "); install it, or name it by python_reader().interpreter(...)");
   }
 
   /// Returns true if the code is not Python in the reader's version, but the guest has another version.
-  static bool is_doubtful(const python_facts& facts, const reader_process& reader, const code_guest& guest) {
+  static bool is_doubtful(const code_analysis& facts, const reader_process& reader, const interpreter_info& guest) {
     const int wanted = minor_of(guest.python);
     return facts.problem() && facts.problem()->is_syntax() && wanted != 0 && wanted != reader.minor();
   }
 
-  static python_facts with_note(python_facts facts, const reader_process& reader, const std::string& where,
-                                const std::string& why_not, const code_guest& guest) {
+  static code_analysis with_note(code_analysis facts, const reader_process& reader, const std::string& where,
+                                 const std::string& why_not, const interpreter_info& guest) {
     const std::string wanted = "Python 3." + std::to_string(minor_of(guest.python));
     code_problem problem = *facts.problem();
     problem.note("Python 3." + std::to_string(reader.minor()) + " " + where + " says so; the code would run on " +
@@ -64066,26 +64130,26 @@ class facts_worker {
                  ". Write what both accept, or let guards read with that version: "
                  "python_reader().interpreter(...) names a " +
                  wanted);
-    return python_facts(facts.source(), std::move(problem));
+    return code_analysis(facts.source(), std::move(problem));
   }
 
   /// A failure here only means that there is no second opinion.
-  static awaitable<reading> ask_guest_too(std::shared_ptr<facts_worker> self, const std::string& source,
-                                          const code_guest& guest) {
+  static awaitable<reading> ask_guest_too(std::shared_ptr<analysis_worker> self, const std::string& source,
+                                          const interpreter_info& guest) {
     reading there;
     try {
       reading got = co_await ask(self, false, source, guest);
       there = std::move(got);
     } catch (const error& failure) {
-      if (failure.code() == errc::cancelled) throw;
+      if (failure.code() == exec_errc::cancelled) throw;
       there.why_not = failure.what();
     }
     self->require_open();
     co_return there;
   }
 
-  static awaitable<reading> ask(std::shared_ptr<facts_worker> self, bool on_host, const std::string& source,
-                                const code_guest& guest) {
+  static awaitable<reading> ask(std::shared_ptr<analysis_worker> self, bool on_host, const std::string& source,
+                                const interpreter_info& guest) {
     const std::shared_ptr<reader_process> reader = on_host ? self->host_ : self->guest_;
     reading result;
     for (int attempt = 0;; ++attempt) {
@@ -64119,7 +64183,8 @@ class facts_worker {
 
   // ---- the processes ----
   /// Returns an empty text if a reader has greeted, else the problem.
-  static awaitable<std::string> start(std::shared_ptr<facts_worker> self, bool on_host, const code_guest& guest) {
+  static awaitable<std::string> start(std::shared_ptr<analysis_worker> self, bool on_host,
+                                      const interpreter_info& guest) {
     process started;
     std::chrono::milliseconds limit = std::chrono::seconds(30);
     if (on_host) {
@@ -64152,7 +64217,7 @@ class facts_worker {
   std::shared_ptr<reader_process> guest_;
   bool without_host_ = false;
   bool closed_ = false;
-  std::deque<std::shared_ptr<const python_facts>> kept_;
+  std::deque<std::shared_ptr<const code_analysis>> kept_;
 };
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail
@@ -64167,21 +64232,21 @@ class facts_worker {
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-COFFERDAM_DECL std::shared_ptr<facts_worker> make_facts_worker(python_reader settings) {
-  return facts_worker::make(std::move(settings));
+COFFERDAM_DECL std::shared_ptr<analysis_worker> make_facts_worker(python_reader settings) {
+  return analysis_worker::make(std::move(settings));
 }
 
-COFFERDAM_DECL awaitable<std::shared_ptr<const python_facts>> read_facts(std::shared_ptr<facts_worker> worker,
-                                                                         const std::string& source,
-                                                                         const code_guest& guest) {
-  return facts_worker::read(std::move(worker), source, guest);
+COFFERDAM_DECL awaitable<std::shared_ptr<const code_analysis>> read_facts(std::shared_ptr<analysis_worker> worker,
+                                                                          const std::string& source,
+                                                                          const interpreter_info& guest) {
+  return analysis_worker::read(std::move(worker), source, guest);
 }
 
-COFFERDAM_DECL awaitable<void> close_facts(std::shared_ptr<facts_worker> worker) {
-  return facts_worker::close(std::move(worker));
+COFFERDAM_DECL awaitable<void> close_facts(std::shared_ptr<analysis_worker> worker) {
+  return analysis_worker::close(std::move(worker));
 }
 
-COFFERDAM_DECL std::optional<code_result> refuse_unreadable(const python_facts& facts, const std::string& rule) {
+COFFERDAM_DECL std::optional<code_result> refuse_unreadable(const code_analysis& facts, const std::string& rule) {
   if (!facts.problem()) return std::nullopt;
   const code_problem& why = *facts.problem();
   if (!why.is_syntax())
@@ -64204,7 +64269,7 @@ COFFERDAM_DECL std::optional<code_result> refuse_unreadable(const python_facts& 
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail
 
-// ---- cofferdam/core/impl/shielded.ipp ----
+// ---- cofferdam/detail/core/impl/shielded.ipp ----
 
 
 #include <asio/any_io_executor.hpp>
@@ -64256,7 +64321,7 @@ namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 /// A runner without its environment: the driver and its runs.
 ///
-/// `Settings` has `timeout`, `start_timeout`, `interrupt_grace`, `kept_output`, `most_files`, `limits`; `name` and
+/// `Settings` has `timeout`, `start_timeout`, `interrupt_grace`, `kept_output`, `max_files`, `limits`; `name` and
 /// `interpreter`, for error messages; `driver_command()`, and `driver_input()`, the first input of the driver. If
 /// `Settings` has them, `version_command()` is run after a failed start, and `require_version(result)` throws if a
 /// wrong version is the cause.
@@ -64320,12 +64385,12 @@ class driver_core {
     co_await with_cleanup(starts, ends);
     if (works) {
       self->link_ = started;
-      self->walls_ = self->settings->walls(started->walls());
+      self->walls_ = self->settings->isolation(started->isolation());
       self->restarted_ = std::exchange(self->has_started_, true);
       co_return;
     }
     if (cancelled)
-      throw error(errc::cancelled, self->settings->name + ": cancelled while the interpreter was starting");
+      throw error(exec_errc::cancelled, self->settings->name + ": cancelled while the interpreter was starting");
     self->require_open();
     if (started->failure()) std::rethrow_exception(started->failure());
     if constexpr (requires(const command_result& about) { self->settings->require_version(about); }) {
@@ -64334,7 +64399,7 @@ class driver_core {
       self->require_open();
       self->settings->require_version(about);
     }
-    throw error(errc::provider_failed,
+    throw error(exec_errc::provider_failed,
                 self->settings->name + ": " + why_not_started(*started, silent, self->settings->interpreter));
   }
 
@@ -64369,9 +64434,9 @@ class driver_core {
   static awaitable<code_result> run(std::shared_ptr<driver_core> self, asio::any_io_executor listens,
                                     std::shared_ptr<const waiting_run> waiting, code_request request) {
     const std::shared_ptr<driver_link> link = self->link_;
-    std::shared_ptr<const protections> walls = self->walls_;
+    std::shared_ptr<const isolation_report> isolation = self->walls_;
     const Settings& settings = *self->settings;
-    const std::size_t keep = std::min(request.kept_output().value_or(settings.kept_output), most_kept);
+    const std::size_t keep = std::min(request.kept_output().value_or(settings.kept_output), max_kept);
     const auto limit = request.timeout().value_or(settings.timeout);
     const bool in_context = request.context().has_value();
     self->require_no_deadlock(waiting.get(), request.context());
@@ -64413,10 +64478,10 @@ class driver_core {
     co_await with_cleanup(runs, finishes);
     code_result result = std::move(*one->result);
     if (cancelled)
-      throw error(errc::cancelled, "run_code: cancelled; the code was ended").with_partial(partial_of(result));
+      throw error(exec_errc::cancelled, "run_code: cancelled; the code was ended").with_partial(partial_of(result));
     if (one->listener_failure) std::rethrow_exception(one->listener_failure);
     if (one->lost) self->explain_loss(*link, silent, result);
-    result.displays(std::move(one->displays)).driver_restarted(restarted).walls(std::move(walls));
+    result.displays(std::move(one->displays)).driver_restarted(restarted).isolation(std::move(isolation));
     co_return result;
   }
 
@@ -64436,7 +64501,8 @@ class driver_core {
     }
     link->forget(number);
     if (cancelled)
-      throw error(errc::cancelled, self->settings->name + ": cancelled while the driver was asked for its contexts");
+      throw error(exec_errc::cancelled,
+                  self->settings->name + ": cancelled while the driver was asked for its contexts");
     co_return std::move(question->answer);
   }
 
@@ -64470,27 +64536,29 @@ class driver_core {
   }
 
   void require_open() const {
-    if (closed_) throw error(errc::environment_closed, settings->name + ": the runner is closed");
+    if (closed_) throw error(exec_errc::environment_closed, settings->name + ": the runner is closed");
   }
 
  private:
   /// The driver ends runs in time. A driver that is silent for longer was stopped, or gets no processor time.
   static constexpr std::chrono::seconds driver_slack{10};
   /// Maximum bytes of one stream: more does not fit into a frame.
-  static constexpr std::size_t most_kept = 512U * 1024 * 1024;
+  static constexpr std::size_t max_kept = 512U * 1024 * 1024;
 
   /// \param waiting  the runs that wait for the caller; may be null.
   void require_no_deadlock(const waiting_run* waiting, const std::optional<std::string>& context) const {
     if (waiting == nullptr) return;
     if (context && waiting->holds(this, *context))
-      throw error(errc::deadlock, "run_code: the context '" + one_line(*context, 100) +
-                                      "' runs the code that waits for this host function, so this run would wait for "
-                                      "itself; run the code in another context, or without one");
+      throw error(exec_errc::deadlock,
+                  "run_code: the context '" + one_line(*context, 100) +
+                      "' runs the code that waits for this host function, so this run would wait for "
+                      "itself; run the code in another context, or without one");
     if constexpr (requires { settings->interpreters(); }) {
       if (!context && waiting->without_context(this) >= settings->interpreters())
-        throw error(errc::deadlock, "run_code: each of the " + std::to_string(settings->interpreters()) +
-                                        " interpreters for runs without a context runs code that waits for this host "
-                                        "function; raise at_once, or run the code in a context");
+        throw error(exec_errc::deadlock,
+                    "run_code: each of the " + std::to_string(settings->interpreters()) +
+                        " interpreters for runs without a context runs code that waits for this host "
+                        "function; raise at_once, or run the code in a context");
     }
   }
 
@@ -64524,7 +64592,7 @@ class driver_core {
 
   void explain_loss(const driver_link& link, bool silent, code_result& result) const {
     if (closed_)
-      throw error(errc::environment_closed, "run_code: the runner was closed; the code was ended")
+      throw error(exec_errc::environment_closed, "run_code: the runner was closed; the code was ended")
           .with_partial(partial_of(result));
     if (silent) {
       result.kind(error_kind::timeout)
@@ -64576,11 +64644,11 @@ class driver_core {
     boost::json::object header;
     header["op"] = "run";
     header["keep"] = one.keep;
-    header["files"] = settings.most_files;
+    header["files"] = settings.max_files;
     header["grace"] = settings.interrupt_grace.count();
     header["timeout"] = nullptr;
     if (limit < std::chrono::hours(24 * 365)) header["timeout"] = limit.count();
-    header["keep_files"] = std::min(one.request.kept_files(), most_kept);
+    header["keep_files"] = std::min(one.request.kept_files(), max_kept);
     header["context"] = nullptr;
     if (one.request.context()) header["context"] = *one.request.context();
     return header;
@@ -64606,7 +64674,7 @@ class driver_core {
       body["final"] = std::move(final_function);
     }
     body["limits"] = settings.limits;
-    if (request.kept_files() > 0) body["keep_files"] = std::min(request.kept_files(), most_kept);
+    if (request.kept_files() > 0) body["keep_files"] = std::min(request.kept_files(), max_kept);
     body["environment"] = request.environment();
     body["quiet"] = request.is_quiet_failure();
     body["most_value"] = 4 * 1024 * 1024;
@@ -64633,7 +64701,7 @@ class driver_core {
   asio::any_io_executor executor_;
   async_semaphore turn_;
   std::shared_ptr<driver_link> link_;
-  std::shared_ptr<const protections> walls_;
+  std::shared_ptr<const isolation_report> walls_;
   bool has_started_ = false;
   bool restarted_ = false;
   bool closed_ = false;
@@ -64730,7 +64798,7 @@ COFFERDAM_INSTANTIATE(void abandon_driver(std::shared_ptr<pyodide_core>, std::un
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail
 
-// ---- cofferdam/core/impl/home_strand.ipp ----
+// ---- cofferdam/detail/core/impl/home_strand.ipp ----
 
 
 #include <asio/any_io_executor.hpp>
@@ -64815,7 +64883,7 @@ awaitable<void> work_there(std::shared_ptr<trip> shared, bool throws, Handler ba
     const end_of_work at_end(shared->job);  // here, not in the caller
     const auto asked = static_cast<asio::cancellation_type>(shared->asked.load());
     if (asked != asio::cancellation_type::none) {
-      if (throws) throw error(errc::cancelled, "cancelled before the operation began");
+      if (throws) throw error(exec_errc::cancelled, "cancelled before the operation began");
       shared->signal.emit(asked);
     }
     co_await shared->job.work();
@@ -65044,16 +65112,16 @@ inline void check_lists(const http_server_settings& settings) {
     for (const std::string& one : *hosts) {
       const std::optional<http_authority> each = parse_authority(one);
       if (!each || each->host.empty())
-        throw error(errc::invalid_argument, "allowed_hosts: \"" + one_line(one) +
-                                                "\" is no name or address, with or without a port; IPv6 stands in "
-                                                "brackets, * stands alone");
+        throw error(exec_errc::invalid_argument, "allowed_hosts: \"" + one_line(one) +
+                                                     "\" is no name or address, with or without a port; IPv6 stands in "
+                                                     "brackets, * stands alone");
     }
   }
   if (const auto& origins = settings.allowed_origins(); origins && !is_everything(*origins)) {
     for (const std::string& one : *origins)
       if (!parse_origin(one))
-        throw error(errc::invalid_argument, "allowed_origins: \"" + one_line(one) +
-                                                "\" is no origin such as https://app.example; * stands alone");
+        throw error(exec_errc::invalid_argument, "allowed_origins: \"" + one_line(one) +
+                                                     "\" is no origin such as https://app.example; * stands alone");
   }
 }
 
@@ -65225,7 +65293,8 @@ class http_input {
     while (!ended_ && end_ - begin_ == before) {
       if (std::chrono::steady_clock::now() >= due) co_return false;
       const wait_result ended = co_await came_.wait(due);
-      if (ended == wait_result::cancelled) throw error(errc::cancelled, "cancelled while waiting for a request's body");
+      if (ended == wait_result::cancelled)
+        throw error(exec_errc::cancelled, "cancelled while waiting for a request's body");
     }
     co_return true;
   }
@@ -65309,12 +65378,12 @@ class http_conversation {
   awaitable<int> next_head(bool first) {
     begin_request();
     const clock::time_point start = clock::now();
-    clock::time_point due = start + (first ? settings_.head_time() : settings_.idle_time());
+    clock::time_point due = start + (first ? settings_.head_timeout() : settings_.idle_timeout());
     for (;;) {
       const bool fresh = !parser_.began();
       int status = 0;
       if (parse_head(status)) co_return status;
-      if (fresh && parser_.began() && !first) due = clock::now() + settings_.head_time();
+      if (fresh && parser_.began() && !first) due = clock::now() + settings_.head_timeout();
       if (input_.ended()) co_return 0;
       const bool came = co_await input_.more(due);
       if (!came) co_return parser_.began() ? 408 : 0;
@@ -65322,10 +65391,10 @@ class http_conversation {
   }
 
   awaitable<std::size_t> read_some(std::span<std::byte> into) {
-    if (into.empty()) throw error(errc::invalid_argument, "http_call: there is no room to read into");
+    if (into.empty()) throw error(exec_errc::invalid_argument, "http_call: there is no room to read into");
     if (body_ended_) co_return 0;
     if (verdict_ != 0)
-      throw error(errc::io_error, "the body of this request cannot be read: an earlier read had failed");
+      throw error(exec_errc::io_error, "the body of this request cannot be read: an earlier read had failed");
     if (body_read_ + announced_left() > body_limit_) throw too_long();
     co_await invite();
     for (;;) {
@@ -65345,12 +65414,13 @@ class http_conversation {
       if (!input_.pending().empty()) continue;
       if (input_.ended()) {
         verdict_ = 400;
-        throw error(errc::io_error, "the client closed the connection inside its request", net_errc::truncated);
+        throw error(exec_errc::io_error, "the client closed the connection inside its request", net_errc::truncated);
       }
       const bool came = co_await input_.more(body_due());
       if (came) continue;
       verdict_ = 408;
-      throw error(errc::io_error, "nothing more of the request's body came within the time limit", net_errc::timed_out);
+      throw error(exec_errc::io_error, "nothing more of the request's body came within the time limit",
+                  net_errc::timed_out);
     }
   }
 
@@ -65368,18 +65438,18 @@ class http_conversation {
   /// Sends the head of a reply whose body follows.
   awaitable<void> begin(http_reply what, std::optional<std::uint64_t> size) {
     if (!what.body().empty())
-      throw error(errc::invalid_argument, "http_call: a reply that is begun has its body written, not given");
+      throw error(exec_errc::invalid_argument, "http_call: a reply that is begun has its body written, not given");
     const std::string text = begin_reply(what, size);
     co_await send(as_bytes(text));
   }
 
   awaitable<void> write(bytes_view data) {
     if (replied_ != progress::begun)
-      throw error(errc::invalid_argument,
+      throw error(exec_errc::invalid_argument,
                   "http_call: a reply is begun before it is written, and not written when over");
     if (data.empty() || bodiless_) co_return;
     if (left_ && data.size() > *left_)
-      throw error(errc::invalid_argument, "http_call: more is written of the reply than its length allows");
+      throw error(exec_errc::invalid_argument, "http_call: more is written of the reply than its length allows");
     if (left_) *left_ -= data.size();
     if (!chunked_) {
       co_await send(data);
@@ -65399,7 +65469,8 @@ class http_conversation {
   awaitable<void> end() {
     if (replied_ == progress::whole) co_return;
     if (left_.value_or(0) != 0 && !bodiless_)
-      throw error(errc::invalid_argument, "http_call: the reply was to be " + std::to_string(*left_) + " bytes longer");
+      throw error(exec_errc::invalid_argument,
+                  "http_call: the reply was to be " + std::to_string(*left_) + " bytes longer");
     if (chunked_ && !bodiless_) co_await send(as_bytes(http_last_chunk));
     replied_ = progress::whole;
   }
@@ -65408,7 +65479,7 @@ class http_conversation {
   awaitable<bool> ready_for_more() {
     if (last_ || broken_ || verdict_ != 0 || replied_ != progress::whole || unanswered_invitation()) co_return false;
     body_limit_ = body_read_ + settings_.drained();
-    drain_due_ = clock::now() + settings_.head_time();
+    drain_due_ = clock::now() + settings_.head_timeout();
     std::array<std::byte, 4096> scratch;
     try {
       std::size_t count = 1;
@@ -65492,7 +65563,7 @@ class http_conversation {
       return parser_.parse(input);
     } catch (const error& failure) {
       verdict_ = status_for(failure.cause());
-      throw error(errc::io_error, std::string(failure.what()), failure.cause());
+      throw error(exec_errc::io_error, std::string(failure.what()), failure.cause());
     }
   }
 
@@ -65500,7 +65571,7 @@ class http_conversation {
 
   error too_long() {
     verdict_ = 413;
-    return error(errc::too_large,
+    return error(exec_errc::too_large,
                  "the body of the request is longer than the limit of " + std::to_string(body_limit_) + " bytes");
   }
 
@@ -65516,7 +65587,7 @@ class http_conversation {
 
   std::string begin_reply(const http_reply& what, std::optional<std::uint64_t> size) {
     if (replied_ != progress::none)
-      throw error(errc::invalid_argument, "http_call: there is a reply already; a request has one");
+      throw error(exec_errc::invalid_argument, "http_call: there is a reply already; a request has one");
     const http_request_head& asked = parser_.head();
     const int status = what.status();
     const bool has_length = size.has_value() && status != 204 && status != 304;
@@ -65557,14 +65628,15 @@ class http_conversation {
       const bool was_broken =
           std::exchange(broken_, true) || input_.closed();  // assumes a failure until the write succeeds
       if (was_broken)
-        throw error(errc::io_error, "the client cannot be written to: an earlier write had failed",
+        throw error(exec_errc::io_error, "the client cannot be written to: an earlier write had failed",
                     net_errc::connection_lost);
-      write_limit_.arm(settings_.write_time());
+      write_limit_.arm(settings_.write_timeout());
       try {
         co_await input_.stream().write(part);
       } catch (const error&) {
         if (!slow_) throw;
-        throw error(errc::io_error, "the client took nothing of the reply within the time limit", net_errc::timed_out);
+        throw error(exec_errc::io_error, "the client took nothing of the reply within the time limit",
+                    net_errc::timed_out);
       }
       write_limit_.disarm();
       broken_ = false;
@@ -65698,7 +65770,7 @@ class http_served_connection {
     }
     overdue_ = false;
     failure_ = nullptr;
-    request_limit_.arm(settings_.request_time());
+    request_limit_.arm(settings_.request_timeout());
     co_await asio::co_spawn(executor_, handle(std::move(self)),
                             asio::bind_cancellation_slot(cancel_.slot(), asio::use_awaitable));
     request_limit_.disarm();
@@ -65715,7 +65787,7 @@ class http_served_connection {
     one.call_ = &call;
     try {
       // The client may have disconnected before there was a handler to cancel.
-      if (one.talk_.input().ended()) throw error(errc::cancelled, "the client has gone");
+      if (one.talk_.input().ended()) throw error(exec_errc::cancelled, "the client has gone");
       co_await one.handler_(call);
     } catch (...) {
       one.failure_ = std::current_exception();
@@ -65730,7 +65802,7 @@ class http_served_connection {
     int status = 0;
     if (failure_) {
       if (!is_known(failure_)) report(failure_);
-      if (talk_.replied() == progress::begun) throw error(errc::io_error, "a reply was cut off");
+      if (talk_.replied() == progress::begun) throw error(exec_errc::io_error, "a reply was cut off");
       if (talk_.verdict() != 0 || overdue_) talk_.last();
       if (none) status = overdue_ ? 503 : talk_.verdict() != 0 ? talk_.verdict() : 500;
     } else if (talk_.replied() == progress::begun) {
@@ -65743,7 +65815,7 @@ class http_served_connection {
       if (cut) report(cut);
       if (cut) std::rethrow_exception(cut);
     } else if (none) {
-      report(std::make_exception_ptr(error(errc::invalid_argument, "the handler ended without a reply")));
+      report(std::make_exception_ptr(error(exec_errc::invalid_argument, "the handler ended without a reply")));
       status = 500;
     }
     if (status != 0) co_await refuse(status);
@@ -65831,7 +65903,7 @@ class http_server_core : public std::enable_shared_from_this<http_server_core> {
         handler_(std::move(handler)),
         settings_(std::move(settings)),
         changed_(executor_) {
-    if (!handler_) throw error(errc::invalid_argument, "http_server: the handler is empty");
+    if (!handler_) throw error(exec_errc::invalid_argument, "http_server: the handler is empty");
     check_lists(settings_);
   }
 
@@ -65839,7 +65911,7 @@ class http_server_core : public std::enable_shared_from_this<http_server_core> {
   std::size_t connections() const noexcept { return connections_.size(); }
   void listen(listener where) {
     if (running_ || stopping_)
-      throw error(errc::invalid_argument, "http_server: it takes no listener once it runs or was stopped");
+      throw error(exec_errc::invalid_argument, "http_server: it takes no listener once it runs or was stopped");
     static_cast<void>(where.name());  // throws if there is no listener
     listeners_.push_back(std::move(where));
   }
@@ -65859,8 +65931,8 @@ class http_server_core : public std::enable_shared_from_this<http_server_core> {
 
   static awaitable<void> run(std::shared_ptr<http_server_core> self) {
     http_server_core& core = *self;
-    if (core.listeners_.empty()) throw error(errc::invalid_argument, "http_server: it listens nowhere");
-    if (std::exchange(core.running_, true)) throw error(errc::invalid_argument, "http_server: it runs already");
+    if (core.listeners_.empty()) throw error(exec_errc::invalid_argument, "http_server: it listens nowhere");
+    if (std::exchange(core.running_, true)) throw error(exec_errc::invalid_argument, "http_server: it runs already");
     if (!core.stopping_) {
       for (listener& each : core.listeners_) core.spawn_acceptor(each);
     }
@@ -65871,14 +65943,14 @@ class http_server_core : public std::enable_shared_from_this<http_server_core> {
       return end_at_once(self);
     };
     co_await with_cleanup(waits, ends);
-    if (!whole) throw error(errc::cancelled, "the HTTP server was cancelled; everything of it has ended");
+    if (!whole) throw error(exec_errc::cancelled, "the HTTP server was cancelled; everything of it has ended");
     if (core.failure_) std::rethrow_exception(core.failure_);
   }
 
   static awaitable<void> stop(std::shared_ptr<http_server_core> self) {
     http_server_core& core = *self;
     core.begin_stop();
-    const clock::time_point due = clock::now() + core.settings_.stop_time();
+    const clock::time_point due = clock::now() + core.settings_.stop_timeout();
     bool whole = false;
     const auto waits = [&]() -> awaitable<void> {
       const bool in_time = co_await core.over_by(due);
@@ -65892,7 +65964,7 @@ class http_server_core : public std::enable_shared_from_this<http_server_core> {
     };
     co_await with_cleanup(waits, ends);
     if (!whole)
-      throw error(errc::cancelled, "stopping the HTTP server was cancelled; everything of it was ended at once");
+      throw error(exec_errc::cancelled, "stopping the HTTP server was cancelled; everything of it was ended at once");
   }
 
  private:
@@ -66163,7 +66235,7 @@ class socket_listening : public listening {
 
  protected:
   void check(std::error_code failure) const {
-    if (failure) throw error(errc::io_error, "cannot listen on " + name_ + ": " + failure.message(), failure);
+    if (failure) throw error(exec_errc::io_error, "cannot listen on " + name_ + ": " + failure.message(), failure);
   }
   /// Sets close-on-exec: child processes would inherit the sockets that Asio opens and accepts.
   static void keep_from_children(int fd) noexcept { ::fcntl(fd, F_SETFD, FD_CLOEXEC); }
@@ -66187,7 +66259,7 @@ class tcp_listening : public socket_listening<asio::ip::tcp> {
     std::error_code failure;
     const asio::ip::address where = asio::ip::make_address(address, failure);
     if (failure)
-      throw error(errc::invalid_argument, "\"" + one_line(address) + "\" is no IPv4 or IPv6 address to listen on");
+      throw error(exec_errc::invalid_argument, "\"" + one_line(address) + "\" is no IPv4 or IPv6 address to listen on");
     asio::ip::tcp::endpoint place(where, port);
     name_ = text(place);
     acceptor_.open(place.protocol(), failure);
@@ -66234,9 +66306,10 @@ class unix_listening final : public socket_listening<asio::local::stream_protoco
   unix_listening(const asio::any_io_executor& executor, const std::string& path)
       : socket_listening(executor), path_(path) {
     if (path.empty() || path.front() != '/' || path.size() > 107 || path.find('\0') != std::string::npos)
-      throw error(errc::invalid_argument, "\"" + one_line(path) +
-                                              "\" is no path of a Unix socket: it has to be absolute and at most 107 "
-                                              "bytes long");
+      throw error(exec_errc::invalid_argument,
+                  "\"" + one_line(path) +
+                      "\" is no path of a Unix socket: it has to be absolute and at most 107 "
+                      "bytes long");
     name_ = "the socket \"" + one_line(path) + "\"";
     remove_dead_socket();
     std::error_code failure;
@@ -66254,7 +66327,7 @@ class unix_listening final : public socket_listening<asio::local::stream_protoco
     bound_ = true;
     if (!S_ISSOCK(made.st_mode) || (made.st_mode & 0077U) != 0) {
       remove_file();
-      throw error(errc::permission_denied, "cannot listen on " + name_ + ": others could connect to it");
+      throw error(exec_errc::permission_denied, "cannot listen on " + name_ + ": others could connect to it");
     }
     acceptor_.listen(asio::socket_base::max_listen_connections, failure);
     if (failure) remove_file();
@@ -66279,7 +66352,7 @@ class unix_listening final : public socket_listening<asio::local::stream_protoco
     struct stat there {};
     if (::lstat(path_.c_str(), &there) != 0) return;
     if (!S_ISSOCK(there.st_mode))
-      throw error(errc::already_exists, "cannot listen on " + name_ + ": something else has that name");
+      throw error(exec_errc::already_exists, "cannot listen on " + name_ + ": something else has that name");
     const int fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
@@ -66287,7 +66360,7 @@ class unix_listening final : public socket_listening<asio::local::stream_protoco
     const bool dead = fd >= 0 && ::connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0 &&
                       errno == ECONNREFUSED;
     if (fd >= 0) ::close(fd);
-    if (!dead) throw error(errc::already_exists, "cannot listen on " + name_ + ": somebody listens there already");
+    if (!dead) throw error(exec_errc::already_exists, "cannot listen on " + name_ + ": somebody listens there already");
     ::unlink(path_.c_str());
   }
 
@@ -66436,7 +66509,7 @@ class background_command {
     std::string lost;
     try {
       for (;;) {
-        const chunk piece = co_await self->running.read();
+        const output_chunk piece = co_await self->running.read();
         if (piece.end()) break;
         (piece.stream() == output_stream::err ? self->err : self->out).append(as_text(piece.data()));
         self->changed.notify();
@@ -66454,8 +66527,8 @@ class background_command {
 /// The background commands of a workspace.
 class background_commands {
  public:
-  static constexpr std::size_t most_running = 16;
-  static constexpr std::size_t most_ended = 48;
+  static constexpr std::size_t max_running = 16;
+  static constexpr std::size_t max_ended = 48;
 
   explicit background_commands(asio::any_io_executor executor) : executor_(std::move(executor)) {}
 
@@ -66483,7 +66556,7 @@ class background_commands {
     std::size_t ended = 0;
     for (const auto& one : all_)
       if (one->over()) ++ended;
-    for (auto at = all_.begin(); at != all_.end() && ended >= most_ended;) {
+    for (auto at = all_.begin(); at != all_.end() && ended >= max_ended;) {
       if ((*at)->over()) {
         at = all_.erase(at);
         --ended;
@@ -66506,9 +66579,9 @@ class background_commands {
 
  private:
   void reserve() {
-    if (running() >= most_running)
-      throw error(errc::too_large, "there are " + std::to_string(most_running) +
-                                       " background commands already; end one with signal_command first");
+    if (running() >= max_running)
+      throw error(exec_errc::too_large, "there are " + std::to_string(max_running) +
+                                            " background commands already; end one with signal_command first");
     ++starting_;
   }
 
@@ -66590,7 +66663,7 @@ class sealed_states {
     unsigned size = 0;
     if (HMAC(EVP_sha256(), key_.data(), static_cast<int>(key_.size()),
              reinterpret_cast<const unsigned char*>(all.data()), all.size(), digest.data(), &size) == nullptr)
-      throw error(errc::io_error, "mcp: OpenSSL cannot make an HMAC");
+      throw error(exec_errc::io_error, "mcp: OpenSSL cannot make an HMAC");
     return base64_encode(bytes_view(reinterpret_cast<const std::byte*>(digest.data()), size), base64_alphabet::url);
   }
 
@@ -66634,9 +66707,9 @@ class lazy : public std::enable_shared_from_this<lazy<T>> {
 
   /// \throws the exceptions of opening; error{errc::environment_closed} once it was closed.
   static awaitable<std::shared_ptr<T>> get(std::shared_ptr<lazy> self) {
-    if (!self->open_) throw error(errc::unsupported, "this server has no such environment");
+    if (!self->open_) throw error(exec_errc::unsupported, "this server has no such environment");
     for (;;) {
-      if (self->closed_) throw error(errc::environment_closed, "the session has ended");
+      if (self->closed_) throw error(exec_errc::environment_closed, "the session has ended");
       if (self->now_) co_return self->now_;
       const std::uint64_t mine = self->attempts_;
       if (!self->is_opening_) {
@@ -66808,11 +66881,11 @@ class live_report {
     total_ += piece.size();
     const std::string_view text = as_text(piece);
     std::string& pending = pending_[stream == output_stream::err ? 1 : 0];
-    const std::size_t fits = std::min(text.size(), most_pending - std::min(most_pending, pending.size()));
+    const std::size_t fits = std::min(text.size(), max_pending - std::min(max_pending, pending.size()));
     pending += text.substr(0, fits);
     left_out_ += text.size() - fits;
-    tail_ += text.substr(text.size() - std::min(text.size(), most_tail));
-    if (tail_.size() > 2 * most_tail) tail_.erase(0, tail_.size() - most_tail);
+    tail_ += text.substr(text.size() - std::min(text.size(), max_tail));
+    if (tail_.size() > 2 * max_tail) tail_.erase(0, tail_.size() - max_tail);
   }
 
   /// Runs until `end`.
@@ -66833,8 +66906,8 @@ class live_report {
 
  private:
   static constexpr int level = 1;  // info
-  static constexpr std::size_t most_pending = 16 * 1024;
-  static constexpr std::size_t most_tail = 400;
+  static constexpr std::size_t max_pending = 16 * 1024;
+  static constexpr std::size_t max_tail = 400;
   static constexpr std::chrono::milliseconds period{250};
 
   void tell() {
@@ -66926,8 +66999,8 @@ class python_contexts {
   /// \throws error{errc::too_large} if the limit is reached.
   std::string add(std::size_t most, time_point now) {
     if (all_.size() >= most)
-      throw error(errc::too_large, "there are " + std::to_string(most) +
-                                       " interpreters already; end one with close_python_context first");
+      throw error(exec_errc::too_large, "there are " + std::to_string(most) +
+                                            " interpreters already; end one with close_python_context first");
     std::string id = "ctx-" + cofferdam::detail::random_name(26);
     all_[id].used = now;
     return id;
@@ -67034,7 +67107,7 @@ class workspace : public std::enable_shared_from_this<workspace> {
       : executor_(executor),
         work_(std::make_shared<tasks>(executor)),
         turns_(executor, plan.at_once),
-        most_waiting_(plan.waiting),
+        max_waiting_(plan.waiting),
         has_files_(plan.has_files),
         environment_(
             std::make_shared<lazy<any_environment>>(executor, work_, plan.open_environment, close_environment)),
@@ -67077,8 +67150,8 @@ class workspace : public std::enable_shared_from_this<workspace> {
   /// \throws error{errc::too_large} if too many wait.
   static awaitable<void> take_turn(std::shared_ptr<workspace> self) {
     if (self->turns_.try_acquire(1)) co_return;
-    if (self->waiting_ >= self->most_waiting_)
-      throw error(errc::too_large, "busy: too many calls wait already; wait for some to end");
+    if (self->waiting_ >= self->max_waiting_)
+      throw error(exec_errc::too_large, "busy: too many calls wait already; wait for some to end");
     const counted mine(self->waiting_);
     co_await self->turns_.acquire(1, "call");
   }
@@ -67154,7 +67227,7 @@ class workspace : public std::enable_shared_from_this<workspace> {
   asio::any_io_executor executor_;
   std::shared_ptr<tasks> work_;
   cofferdam::detail::async_semaphore turns_;
-  std::size_t most_waiting_;
+  std::size_t max_waiting_;
   std::size_t waiting_ = 0;
   bool has_files_;
   bool closed_ = false;
@@ -67358,7 +67431,7 @@ inline std::string seconds_text(std::chrono::nanoseconds time) {
 }
 
 /// Appends an output stream to the text for the model, under a heading; nothing for a stream without output.
-inline void add_stream(std::string& text, const char* name, const captured& stream) {
+inline void add_stream(std::string& text, const char* name, const captured_output& stream) {
   if (stream.total() == 0) return;
   const std::string shown = printable_text(stream.text());
   const auto lines = static_cast<std::size_t>(std::count(shown.begin(), shown.end(), '\n')) +
@@ -67369,7 +67442,7 @@ inline void add_stream(std::string& text, const char* name, const captured& stre
 }
 
 /// Sets both output streams in the structured part of an answer.
-inline void add_streams(boost::json::object& facts, const captured& out, const captured& err) {
+inline void add_streams(boost::json::object& facts, const captured_output& out, const captured_output& err) {
   facts["stdout"] = out.text();
   facts["stderr"] = err.text();
   facts["stdout_truncated"] = out.cut() != 0;
@@ -67667,8 +67740,8 @@ class basic_background_tools {
     text += "\n";
     if (dropped_out + dropped_err != 0)
       text += "(" + std::to_string(dropped_out + dropped_err) + " older bytes were dropped)\n";
-    add_stream(text, "stdout", captured(to_bytes(out), bytes(), out.size()));
-    add_stream(text, "stderr", captured(to_bytes(err), bytes(), err.size()));
+    add_stream(text, "stdout", captured_output(to_bytes(out), bytes(), out.size()));
+    add_stream(text, "stderr", captured_output(to_bytes(err), bytes(), err.size()));
     if (more) text += "(there is more: call read_output again)\n";
     facts["stdout"] = out;
     facts["stderr"] = err;
@@ -67719,8 +67792,8 @@ class basic_background_tools {
     const std::string id = arguments.text("id");
     std::shared_ptr<background_command> found = invocation.inside()->place->commands().find(id);
     if (!found)
-      throw error(errc::not_found, "there is no background command '" + one_line(id, 100) +
-                                       "' in this session; list_commands shows those there are");
+      throw error(exec_errc::not_found, "there is no background command '" + one_line(id, 100) +
+                                            "' in this session; list_commands shows those there are");
     return found;
   }
 
@@ -67788,8 +67861,8 @@ class basic_code_exec_tool {
   }
 
   explicit basic_code_exec_tool(const server_options& options) : kept_output_(options.kept_output()) {
-    const auto longest = static_cast<double>(options.longest_time().count());
-    const std::int64_t usual = std::min(options.command_time(), options.longest_time()).count();
+    const auto longest = static_cast<double>(options.max_timeout().count());
+    const std::int64_t usual = std::min(options.command_timeout(), options.max_timeout()).count();
     using tools::argument;
     using tools::argument_kind;
     arguments_ = tools::argument_list(
@@ -67851,7 +67924,7 @@ class basic_code_exec_tool {
       co_return command_answer(result);
     }
     const reporting at_end(report);
-    const auto feed = [&report](const chunk& piece) { report->feed(piece.stream(), piece.data()); };
+    const auto feed = [&report](const output_chunk& piece) { report->feed(piece.stream(), piece.data()); };
     const command_result result = co_await stream_output(*environment, std::move(line), feed);
     co_return command_answer(result);
   }
@@ -67881,14 +67954,14 @@ class unread_answers {
   /// Above this limit a request waits for its client to read, and is refused if the client does not.
   static constexpr std::size_t most = std::size_t{64} * 1024 * 1024;
   /// The limit for answers to requests that were begun before, or that need no work.
-  static constexpr std::size_t most_begun = 2 * most;
+  static constexpr std::size_t max_begun = 2 * most;
   static constexpr const char* complaint =
       "too many unread answers: more than 64 MiB wait to be read; read those, then ask again";
 
   std::size_t size() const noexcept { return size_; }
   bool is_full() const noexcept { return size_ >= most; }
   /// Returns true if the answer to a request that was begun may be kept. A single answer may have any size.
-  bool has_room(std::size_t answer) const noexcept { return size_ == 0 || size_ + answer <= most_begun; }
+  bool has_room(std::size_t answer) const noexcept { return size_ == 0 || size_ + answer <= max_begun; }
   /// The last time at which a client has read a part of a long answer.
   std::chrono::steady_clock::time_point taken() const noexcept { return taken_; }
 
@@ -67945,8 +68018,8 @@ namespace cofferdam::inline COFFERDAM_ABI::mcp::detail {
 /// get the missed ones after a lost connection. MCP, "Transports", "Resumability".
 class event_stream final : public outlet {
  public:
-  static constexpr std::size_t most_events = 256;
-  static constexpr std::size_t most_bytes = std::size_t{1024} * 1024;
+  static constexpr std::size_t max_events = 256;
+  static constexpr std::size_t max_bytes = std::size_t{1024} * 1024;
 
   event_stream(const asio::any_io_executor& executor, std::shared_ptr<unread_answers> unread, std::string id,
                bool is_kept)
@@ -67960,8 +68033,8 @@ class event_stream final : public outlet {
 
   void send(std::string message, bool droppable) override {
     if (done_) return;
-    if (droppable && (events_.size() >= most_events || bytes_ >= most_bytes)) trim();
-    if (droppable && (events_.size() >= most_events || bytes_ >= most_bytes || unread_->is_full())) return;
+    if (droppable && (events_.size() >= max_events || bytes_ >= max_bytes)) trim();
+    if (droppable && (events_.size() >= max_events || bytes_ >= max_bytes || unread_->is_full())) return;
     push(std::move(message));
     ++notified_;
   }
@@ -68058,7 +68131,7 @@ class event_stream final : public outlet {
   }
   /// Removes delivered events first; keeps the others, except in a stream without a reader.
   void trim() {
-    while (events_.size() > 1 && (events_.size() > most_events || bytes_ > most_bytes) &&
+    while (events_.size() > 1 && (events_.size() > max_events || bytes_ > max_bytes) &&
            events_.front().number <= delivered_)
       drop_first();
   }
@@ -68815,12 +68888,12 @@ class dispatch {
     } catch (const failure&) {
       throw;
     } catch (const error& wrong) {
-      if (one->cancelled || wrong.code() == errc::cancelled) throw;
+      if (one->cancelled || wrong.code() == exec_errc::cancelled) throw;
       const bool lost = cofferdam::detail::is_environment_gone(wrong);
       if (lost) of->place->drop(generation);
       said = answer::failed("could not run: " + std::string(wrong.what()) +
                             (lost ? "\nWhat ran it is gone, with its files; the next call gets a new one." : ""));
-      if (lost || wrong.code() == errc::provider_failed) told = std::current_exception();
+      if (lost || wrong.code() == exec_errc::provider_failed) told = std::current_exception();
     } catch (...) {  // a handler may throw anything
       if (one->cancelled) throw;
       told = std::current_exception();
@@ -68843,21 +68916,21 @@ class dispatch {
     try {
       co_await workspace::take_turn(of->place);
     } catch (const error& busy) {
-      if (busy.code() != errc::too_large) throw;
+      if (busy.code() != exec_errc::too_large) throw;
       throw failure(internal_error, std::string(busy.what()));
     }
   }
 
   /// Lists all files; if the tree is too large to be listed for each page, only its top level.
-  static awaitable<std::vector<entry>> workspace_files(std::shared_ptr<session_state> of) {
+  static awaitable<std::vector<directory_entry>> workspace_files(std::shared_ptr<session_state> of) {
     const list_options all = list_options().entries(100'000).path_bytes(std::size_t{32} * 1024 * 1024);
     const list_options top = list_options(all).depth(1);
-    std::vector<entry> files;
+    std::vector<directory_entry> files;
     bool is_too_large = false;
     try {
       files = co_await of->place->face().files().list(".", all);
     } catch (const error& failure) {
-      if (failure.code() != errc::too_large) throw;
+      if (failure.code() != exec_errc::too_large) throw;
       is_too_large = true;
     }
     if (is_too_large) files = co_await of->place->face().files().list(".", top);
@@ -68874,8 +68947,8 @@ class dispatch {
       constexpr std::size_t most = 10'000;
       co_await take_turn(of);
       const cofferdam::detail::held_permits turn = of->place->turn();
-      const std::vector<entry> files = co_await workspace_files(of);
-      for (const entry& each : files) {
+      const std::vector<directory_entry> files = co_await workspace_files(of);
+      for (const directory_entry& each : files) {
         if (!each.is_regular() || all.size() == most) continue;
         boost::json::object made;
         made["uri"] = uri_of(each.path());
@@ -68934,10 +69007,11 @@ class dispatch {
       bytes read = co_await of->place->face().read_file(path, most);
       content = std::move(read);
     } catch (const error& wrong) {
-      for (const errc code : {errc::not_found, errc::not_a_file, errc::not_a_directory, errc::outside_workspace,
-                              errc::permission_denied, errc::invalid_argument})
+      for (const exec_errc code :
+           {exec_errc::not_found, exec_errc::not_a_file, exec_errc::not_a_directory, exec_errc::outside_workspace,
+            exec_errc::permission_denied, exec_errc::invalid_argument})
         if (wrong.code() == code) throw no_such_resource(*one, uri);
-      if (wrong.code() == errc::too_large)
+      if (wrong.code() == exec_errc::too_large)
         throw failure(invalid_params, "The file has more than 8 MiB: read parts of it with a tool");
       throw;
     }
@@ -69149,7 +69223,7 @@ class session : public session_state, public std::enable_shared_from_this<sessio
   }
 
  private:
-  static constexpr std::size_t most_bytes = std::size_t{64} * 1024 * 1024;
+  static constexpr std::size_t max_bytes = std::size_t{64} * 1024 * 1024;
 
   std::optional<reply> admit(request& one, request_ids ids) {
     const auto refused = [&one](int code, const char* why) {
@@ -69157,7 +69231,7 @@ class session : public session_state, public std::enable_shared_from_this<sessio
     };
     if (closing) return refused(internal_error, "the session has ended");
     if (running_.size() >= core->options().requests()) return refused(internal_error, "too many requests at once");
-    if (!running_.empty() && bytes_ + one.message.size > most_bytes)
+    if (!running_.empty() && bytes_ + one.message.size > max_bytes)
       return refused(internal_error, "too many large requests at once");
     if (ids == request_ids::of_one_client && running_.contains(one.id))
       return refused(invalid_request, "Invalid Request: a request of this id is being worked on");
@@ -69282,8 +69356,8 @@ class http_session : public std::enable_shared_from_this<http_session> {
   }
 
  private:
-  static constexpr std::size_t most_ended = 32;
-  static constexpr std::size_t most_ended_bytes = std::size_t{4} * 1024 * 1024;
+  static constexpr std::size_t max_ended = 32;
+  static constexpr std::size_t max_ended_bytes = std::size_t{4} * 1024 * 1024;
 
   /// Keeps the newest ended streams without a reader, within the limits.
   void forget_old() noexcept {
@@ -69292,7 +69366,7 @@ class http_session : public std::enable_shared_from_this<http_session> {
     for (auto at = streams_.end(); at != streams_.begin();) {
       --at;
       if (!(*at)->is_done() || (*at)->is_attached()) continue;
-      if (count == most_ended || size + (*at)->size() > most_ended_bytes) {
+      if (count == max_ended || size + (*at)->size() > max_ended_bytes) {
         at = streams_.erase(at);
       } else {
         ++count;
@@ -69433,11 +69507,11 @@ class http_endpoint : public std::enable_shared_from_this<http_endpoint> {
   /// Ends unused sessions, until it is cancelled.
   static awaitable<void> sweep(std::shared_ptr<http_endpoint> self) {
     asio::steady_timer timer(self->core_->executor());
-    const auto period = std::chrono::milliseconds(self->core_->options().session_time()) / 4;
+    const auto period = std::chrono::milliseconds(self->core_->options().session_timeout()) / 4;
     for (;;) {
       timer.expires_after(std::max(period, std::chrono::milliseconds(250)));
       co_await timer.async_wait(asio::use_awaitable);
-      const auto since = std::chrono::steady_clock::now() - self->core_->options().session_time();
+      const auto since = std::chrono::steady_clock::now() - self->core_->options().session_timeout();
       self->end_idle(since);
     }
   }
@@ -69473,10 +69547,10 @@ class http_endpoint : public std::enable_shared_from_this<http_endpoint> {
     made.content("application/json", text);
     return made;
   }
-  static constexpr std::size_t most_copied = std::size_t{64} * 1024;
+  static constexpr std::size_t max_copied = std::size_t{64} * 1024;
   /// Replies with JSON, without copying a long text.
   static awaitable<void> reply_json(http_call& call, int status, std::shared_ptr<const unread_text> text) {
-    if (text->size() <= most_copied) {
+    if (text->size() <= max_copied) {
       co_await call.reply(json(status, text->view()));
       co_return;
     }
@@ -69487,8 +69561,8 @@ class http_endpoint : public std::enable_shared_from_this<http_endpoint> {
     co_await call.end();
   }
   static awaitable<void> write_long(http_call& call, std::shared_ptr<const unread_text> text) {
-    for (std::string_view rest = text->view(); !rest.empty(); rest.remove_prefix(std::min(rest.size(), most_copied))) {
-      co_await call.write(rest.substr(0, most_copied));
+    for (std::string_view rest = text->view(); !rest.empty(); rest.remove_prefix(std::min(rest.size(), max_copied))) {
+      co_await call.write(rest.substr(0, max_copied));
       text->took_part();
     }
   }
@@ -69558,7 +69632,7 @@ class http_endpoint : public std::enable_shared_from_this<http_endpoint> {
       if (wrong == std::errc() && end == digits.data() + digits.size()) units = std::min(units, announced);
     }
     const bool is_here = co_await cofferdam::detail::arrived_in_time(
-        self->core_->executor(), options.message_time(),
+        self->core_->executor(), options.message_timeout(),
         cofferdam::detail::request_body::read(self->memory_, owner, units, call, into));
     if (is_here) co_return std::nullopt;
     if (into.is_waiting())
@@ -69858,7 +69932,7 @@ class http_endpoint : public std::enable_shared_from_this<http_endpoint> {
         std::string piece = "event: message\n";
         if (has_ids) piece += "id: " + stream->id() + "_" + std::to_string(seen) + "\n";
         piece += "data: ";
-        if (text->size() <= most_copied) {
+        if (text->size() <= max_copied) {
           piece += text->view();
         } else {
           co_await call.write(std::string_view(piece));
@@ -69976,7 +70050,7 @@ class line_client : public std::enable_shared_from_this<line_client> {
         co_await read_all(*self);
       } catch (const error& lost) {
         // A lost connection counts as the end of the client.
-        if (lost.code() != errc::io_error) throw;
+        if (lost.code() != exec_errc::io_error) throw;
       }
     };
     const auto ends = [&self] { return end(self); };
@@ -69984,8 +70058,8 @@ class line_client : public std::enable_shared_from_this<line_client> {
   }
 
  private:
-  static constexpr std::size_t most_queued = 1024;
-  static constexpr std::size_t most_queued_bytes = std::size_t{64} * 1024 * 1024;
+  static constexpr std::size_t max_queued = 1024;
+  static constexpr std::size_t max_queued_bytes = std::size_t{64} * 1024 * 1024;
 
   /// The answers to one batch.
   class batch {
@@ -70072,11 +70146,11 @@ class line_client : public std::enable_shared_from_this<line_client> {
     if (part) out->finish(std::nullopt);
   }
 
-  bool is_full() const noexcept { return queue_.size() >= most_queued || queued_bytes_ >= most_queued_bytes; }
+  bool is_full() const noexcept { return queue_.size() >= max_queued || queued_bytes_ >= max_queued_bytes; }
 
   void queue(std::string message, bool droppable) {
     if (ended_ || broken_) return;
-    if (droppable && (queue_.size() >= most_queued / 2 || queued_bytes_ >= most_queued_bytes / 2)) return;
+    if (droppable && (queue_.size() >= max_queued / 2 || queued_bytes_ >= max_queued_bytes / 2)) return;
     message += '\n';
     queued_bytes_ += message.size();
     queue_.push_back(std::move(message));
@@ -70208,17 +70282,17 @@ inline bool lost_variables(const code_result& result) { return result.context_lo
 
 /// Adds the value of the last expression: the start of its text, and its JSON if that is exact and short.
 inline void add_value(const code_result& result, std::string& text, boost::json::object& facts) {
-  constexpr std::size_t most_value = 10'000;
-  constexpr std::size_t most_json = 64 * 1024;
+  constexpr std::size_t max_value = 10'000;
+  constexpr std::size_t max_json = 64 * 1024;
   if (result.value_text().empty()) return;
   std::string value;
-  append_repaired_utf8(value, without_cut_end(std::string_view(result.value_text()).substr(0, most_value)));
-  if (result.value_text().size() > most_value) value += " ...";
+  append_repaired_utf8(value, without_cut_end(std::string_view(result.value_text()).substr(0, max_value)));
+  if (result.value_text().size() > max_value) value += " ...";
   text += "--- result ---\n" + printable_text(value) + "\n";
   facts["result"] = value;
   if (!result.value() || !result.value_is_exact()) return;
   const std::string exact = readable_json(*result.value());
-  if (exact.size() <= most_json) facts["result_json"] = exact;
+  if (exact.size() <= max_json) facts["result_json"] = exact;
 }
 
 /// Adds the exception that ended the code.
@@ -70261,13 +70335,13 @@ inline void add_files(const code_result& result, std::string& text, boost::json:
 /// Adds the images that the code displayed to the answer, and their sizes to the facts. Omits images that are too large
 /// or damaged, and those beyond the maximum.
 inline void add_images(const code_result& result, boost::json::object& facts, answer& into) {
-  constexpr std::size_t most_images = 8;
-  constexpr std::size_t most_bytes = std::size_t{4} * 1024 * 1024;
+  constexpr std::size_t max_images = 8;
+  constexpr std::size_t max_bytes = std::size_t{4} * 1024 * 1024;
   boost::json::array shown;
   for (const display_output& display : result.displays()) {
     for (const char* const kind : {"image/png", "image/jpeg"}) {
       const auto found = display.forms().find(kind);
-      if (found == display.forms().end() || shown.size() == most_images || found->second.size() > most_bytes) continue;
+      if (found == display.forms().end() || shown.size() == max_images || found->second.size() > max_bytes) continue;
       std::string plain = found->second;
       std::erase(plain, '\n');
       const std::optional<bytes> file = base64_decode(plain);
@@ -70345,11 +70419,13 @@ class python_tool {
   }
 
   explicit python_tool(const server_options& options)
-      : kept_(options.kept_output()), most_contexts_(options.most_contexts()), context_time_(options.context_time()) {
+      : kept_(options.kept_output()),
+        max_contexts_(options.max_contexts()),
+        context_timeout_(options.context_timeout()) {
     using tools::argument;
     using tools::argument_kind;
-    const auto longest = static_cast<double>(options.longest_time().count());
-    const std::int64_t usual = std::min(options.python_time(), options.longest_time()).count();
+    const auto longest = static_cast<double>(options.max_timeout().count());
+    const std::int64_t usual = std::min(options.python_timeout(), options.max_timeout()).count();
     arguments_ = tools::argument_list(
         argument("code", argument_kind::text, "Python source. Plain code, no markdown fences.")
             .required()
@@ -70407,7 +70483,7 @@ class python_tool {
   }
 
   tool_definition create_definition() const {
-    const std::string minutes = std::to_string((context_time_.count() + 59) / 60);
+    const std::string minutes = std::to_string((context_timeout_.count() + 59) / 60);
     return tool_definition("create_python_context",
                            "Start a separate Python interpreter and return its context_id for run_python. Use it only "
                            "to keep two pieces of work apart; otherwise run_python's default interpreter is enough. "
@@ -70431,11 +70507,11 @@ class python_tool {
 
   static awaitable<answer> create(self_pointer self, call& made, tools::checked_arguments) {
     const std::shared_ptr<workspace> place = made.inside()->place;
-    const std::string id = place->contexts().add(self->most_contexts_, std::chrono::steady_clock::now());
-    if (place->contexts().watch()) place->work().spawn(end_unused(place, self->context_time_));
+    const std::string id = place->contexts().add(self->max_contexts_, std::chrono::steady_clock::now());
+    if (place->contexts().watch()) place->work().spawn(end_unused(place, self->context_timeout_));
     boost::json::object facts;
     facts["context_id"] = id;
-    facts["expires_after_idle_s"] = self->context_time_.count();
+    facts["expires_after_idle_s"] = self->context_timeout_.count();
     answer said(id + "\n");
     said.structured(std::move(facts));
     co_return said;
@@ -70509,8 +70585,8 @@ class python_tool {
   }
 
   std::size_t kept_;
-  std::size_t most_contexts_;
-  std::chrono::seconds context_time_;
+  std::size_t max_contexts_;
+  std::chrono::seconds context_timeout_;
   tools::argument_list arguments_;
   tools::argument_list create_;
   tools::argument_list close_;
@@ -70668,7 +70744,7 @@ class standard_end {
     std::error_code woken;
     const auto what = to_read ? asio::posix::descriptor_base::wait_read : asio::posix::descriptor_base::wait_write;
     co_await waits_->async_wait(what, asio::redirect_error(asio::use_awaitable, woken));
-    if (woken && fd_) throw error(errc::cancelled, "standard input and output: cancelled");
+    if (woken && fd_) throw error(exec_errc::cancelled, "standard input and output: cancelled");
     if (!fd_) throw failed("it was closed", EBADF);
   }
 
@@ -70679,7 +70755,7 @@ class standard_end {
   }
 
   static error failed(const char* why, int number) {
-    return {errc::io_error, std::string("standard input or output: ") + why,
+    return {exec_errc::io_error, std::string("standard input or output: ") + why,
             std::error_code(number, std::system_category())};
   }
 
@@ -70825,11 +70901,11 @@ class transfer_tools {
 
  private:
   using self_pointer = std::shared_ptr<const transfer_tools>;
-  static constexpr std::size_t most_inline = std::size_t{1024} * 1024;
+  static constexpr std::size_t max_inline = std::size_t{1024} * 1024;
   /// The maximum size of a file whose digest is reported too: the file is read for it.
-  static constexpr std::size_t most_digested = std::size_t{8} * 1024 * 1024;
+  static constexpr std::size_t max_digested = std::size_t{8} * 1024 * 1024;
   /// The maximum bytes that one call may copy from or to the host's folders.
-  static constexpr std::uint64_t most_moved = std::uint64_t{1024} * 1024 * 1024;
+  static constexpr std::uint64_t max_moved = std::uint64_t{1024} * 1024 * 1024;
 
   static tool_definition upload_definition() {
     return tool_definition("upload_file",
@@ -70862,7 +70938,7 @@ class transfer_tools {
     return local().without_warning().warden(warden_policy::never).workspace(path);
   }
 
-  static void require_all(const transfer& moved) {
+  static void require_all(const transfer_result& moved) {
     if (!moved.ok()) throw moved.failed().front().reason();
   }
 
@@ -70875,7 +70951,7 @@ class transfer_tools {
     const std::string source = arguments.text("source");
     const std::string dest = arguments.text("dest");
     const auto copy = [&](local_environment& from) { return copy_in(from, *inside, source, dest); };
-    const transfer moved = co_await with(folder(self->input_), copy);
+    const transfer_result moved = co_await with(folder(self->input_), copy);
     boost::json::array all;
     std::string text;
     for (const transferred_file& one : moved.files()) {
@@ -70893,21 +70969,21 @@ class transfer_tools {
     co_return said;
   }
 
-  static awaitable<transfer> copy_in(local_environment& from, any_environment& to, std::string source,
-                                     std::string dest) {
-    const entry what = co_await from.files().stat(source);
+  static awaitable<transfer_result> copy_in(local_environment& from, any_environment& to, std::string source,
+                                            std::string dest) {
+    const directory_entry what = co_await from.files().stat(source);
     bool into_directory = co_await is_directory(to, dest);
     into_directory = into_directory || dest.ends_with('/');
     if (into_directory || what.is_directory()) {
       file_set set;
-      set.exactly(source).into(dest).at_most(most_moved);
+      set.exactly(source).into(dest).at_most(max_moved);
       // A directory keeps its name, as a file does, unless a new name was given.
       if (what.is_directory() && into_directory) set.into(joined(dest, last_part(source)));
-      transfer moved = co_await copy_files(from, to, std::move(set));
+      transfer_result moved = co_await copy_files(from, to, std::move(set));
       require_all(moved);
       co_return moved;
     }
-    transfer moved = co_await copy_as(from, to, source, workspace_path(dest));
+    transfer_result moved = co_await copy_as(from, to, source, workspace_path(dest));
     co_return moved;
   }
 
@@ -70941,23 +71017,23 @@ class transfer_tools {
   };
 
   /// Copies a file to another name: first into a temporary folder, so that it appears as a whole.
-  static awaitable<transfer> copy_as(local_environment& from, any_environment& to, std::string source,
-                                     std::string dest) {
+  static awaitable<transfer_result> copy_as(local_environment& from, any_environment& to, std::string source,
+                                            std::string dest) {
     const auto move = [&](folder_aside& there) { return move_through(from, to, source, there.path(), dest); };
-    transfer moved = co_await cofferdam::detail::with_opened<folder_aside>(aside(to), move);
+    transfer_result moved = co_await cofferdam::detail::with_opened<folder_aside>(aside(to), move);
     co_return moved;
   }
-  static awaitable<transfer> move_through(local_environment& from, any_environment& to, std::string source,
-                                          std::string through, std::string dest) {
+  static awaitable<transfer_result> move_through(local_environment& from, any_environment& to, std::string source,
+                                                 std::string through, std::string dest) {
     file_set set;
-    set.exactly(source).into(through).at_most(most_moved);
-    const transfer moved = co_await copy_files(from, to, std::move(set));
+    set.exactly(source).into(through).at_most(max_moved);
+    const transfer_result moved = co_await copy_files(from, to, std::move(set));
     require_all(moved);
     const std::size_t slash = dest.rfind('/');
     if (slash != std::string::npos) co_await make_directory(to, dest.substr(0, slash));
     const transferred_file& file = moved.files().front();
     co_await rename(to, file.destination(), dest);
-    transfer renamed;
+    transfer_result renamed;
     renamed.add(transferred_file(source, dest, file.size()));
     co_return renamed;
   }
@@ -70970,12 +71046,12 @@ class transfer_tools {
     const cofferdam::detail::held_permits turn = place->turn();
     const std::string path = workspace_path(arguments.text("path"));
     const std::string deliver = arguments.text("deliver");
-    const entry what = co_await stat(*inside, path);
+    const directory_entry what = co_await stat(*inside, path);
     if (!what.is_regular())
-      throw error(errc::not_a_file, "'" + one_line(path) + "' is no file; pack a directory with tar or zip first");
-    if (deliver == "inline" && what.size() > most_inline)
-      throw error(errc::too_large, "'" + one_line(path) + "' has " + std::to_string(what.size()) +
-                                       " bytes, and an answer holds 1 MiB: use deliver=link");
+      throw error(exec_errc::not_a_file, "'" + one_line(path) + "' is no file; pack a directory with tar or zip first");
+    if (deliver == "inline" && what.size() > max_inline)
+      throw error(exec_errc::too_large, "'" + one_line(path) + "' has " + std::to_string(what.size()) +
+                                            " bytes, and an answer holds 1 MiB: use deliver=link");
     const std::string uri = uri_of(path);
     const std::string_view type = mime_type_of(path);
     boost::json::object facts;
@@ -70988,17 +71064,17 @@ class transfer_tools {
     if (deliver == "host") {
       const std::string& root = self->output_;
       const auto copy = [&](local_environment& to) { return copy_out(*inside, to, path); };
-      const transfer moved = co_await with(folder(root), copy);
+      const transfer_result moved = co_await with(folder(root), copy);
       size = moved.files().front().size();
       const std::string where = (std::filesystem::absolute(root) / path).lexically_normal().string();
       facts["host_path"] = one_line(where, 4095);
       text += " is now " + one_line(where, 4095);
     }
-    if (size <= most_digested) {
-      const bytes file = co_await inside->read_file(path, most_digested);
+    if (size <= max_digested) {
+      const bytes file = co_await inside->read_file(path, max_digested);
       size = file.size();
       facts["sha256"] = cofferdam::detail::sha256_digits(as_text(file));
-      if (deliver == "inline" && size <= most_inline)
+      if (deliver == "inline" && size <= max_inline)
         block = content::resource(uri, type.empty() ? "application/octet-stream" : type, file);
     }
     if (deliver == "link") block = content::link(uri, one_line(path, 200), type);
@@ -71010,12 +71086,12 @@ class transfer_tools {
     co_return said;
   }
 
-  static awaitable<transfer> copy_out(any_environment& from, local_environment& to, std::string path) {
+  static awaitable<transfer_result> copy_out(any_environment& from, local_environment& to, std::string path) {
     file_set set;
-    set.exactly(path).at_most(most_moved);
+    set.exactly(path).at_most(max_moved);
     const std::size_t slash = path.rfind('/');
     if (slash != std::string::npos) set.into(path.substr(0, slash));
-    transfer moved = co_await copy_files(from, to, std::move(set));
+    transfer_result moved = co_await copy_files(from, to, std::move(set));
     require_all(moved);
     co_return moved;
   }
@@ -71098,14 +71174,15 @@ COFFERDAM_DECL server::server(asio::any_io_executor executor, server_options opt
 
 COFFERDAM_DECL server& server::python(cofferdam::python how) {
   if (!core_->plan.open_environment)
-    throw error(errc::invalid_argument, "mcp: python needs a server with an environment to run it in");
+    throw error(exec_errc::invalid_argument, "mcp: python needs a server with an environment to run it in");
   return runner([how = std::move(how)](any_environment& inside) {
-    return any_runner_provider(borrowed<any_environment>(inside) | how);
+    return any_runner_provider(environment_ref<any_environment>(inside) | how);
   });
 }
 
 COFFERDAM_DECL server& server::runner(std::function<any_runner_provider(any_environment& inside)> make) {
-  if (!core_->plan.open_environment) throw error(errc::invalid_argument, "mcp: there is no environment for the runner");
+  if (!core_->plan.open_environment)
+    throw error(exec_errc::invalid_argument, "mcp: there is no environment for the runner");
   core_->plan.open_runner = [make = std::move(make)](std::shared_ptr<any_environment> inside) {
     return detail::open_inside(make(*inside), inside);
   };
@@ -71173,17 +71250,17 @@ COFFERDAM_DECL awaitable<void> server::serve(byte_stream client) {
 
 COFFERDAM_DECL awaitable<void> server::serve(listener where) {
   if (core_->options().tokens().empty() && !where.is_loopback())
-    throw error(errc::invalid_argument, "mcp: " + where.name() +
-                                            " can be reached from elsewhere, and there is no token: say "
-                                            "server_options::token, or listen on 127.0.0.1");
+    throw error(exec_errc::invalid_argument, "mcp: " + where.name() +
+                                                 " can be reached from elsewhere, and there is no token: say "
+                                                 "server_options::token, or listen on 127.0.0.1");
   if (core_->options().tokens().empty() && core_->options().needs_token())
-    throw error(errc::invalid_argument, "mcp: there is no token, so every user of this machine could use what " +
-                                            where.name() +
-                                            " serves: say server_options::token, or server_options::without_token");
-  if (http_) throw error(errc::invalid_argument, "mcp: it serves HTTP already, or has served");
+    throw error(exec_errc::invalid_argument,
+                "mcp: there is no token, so every user of this machine could use what " + where.name() +
+                    " serves: say server_options::token, or server_options::without_token");
+  if (http_) throw error(exec_errc::invalid_argument, "mcp: it serves HTTP already, or has served");
   http_server_settings settings = core_->options().http();
   settings.allowed_hosts({"*"}).allowed_origins({"*"});  // the endpoint itself checks them
-  settings.body(core_->options().message()).stop_time(std::chrono::milliseconds(200));
+  settings.body(core_->options().message()).stop_timeout(std::chrono::milliseconds(200));
   endpoint_ = std::make_shared<detail::http_endpoint>(core_);
   endpoint_->check_hosts(where.is_loopback() || !core_->options().hosts().empty());
   http_ = std::make_shared<http_server>(
@@ -71195,18 +71272,18 @@ COFFERDAM_DECL awaitable<void> server::serve(listener where) {
 }
 
 COFFERDAM_DECL awaitable<void> server::stop() {
-  if (!http_) throw error(errc::invalid_argument, "mcp: it does not serve HTTP");
+  if (!http_) throw error(exec_errc::invalid_argument, "mcp: it does not serve HTTP");
   return http_->stop();
 }
 
 COFFERDAM_DECL std::size_t server::sessions() const noexcept { return endpoint_ ? endpoint_->sessions() : 0; }
 
 COFFERDAM_DECL void server::require_new(const std::string& name) const {
-  if (core_->tool(name)) throw error(errc::invalid_argument, "mcp: there is a tool '" + name + "' already");
+  if (core_->tool(name)) throw error(exec_errc::invalid_argument, "mcp: there is a tool '" + name + "' already");
 }
 
 COFFERDAM_DECL void server::require_handler(bool has_one, const std::string& name) {
-  if (!has_one) throw error(errc::invalid_argument, "mcp: there is no handler for '" + name + "'");
+  if (!has_one) throw error(exec_errc::invalid_argument, "mcp: there is no handler for '" + name + "'");
 }
 
 COFFERDAM_DECL void server::add_environment_tools() {
@@ -71278,7 +71355,7 @@ namespace cofferdam::inline COFFERDAM_ABI {
 COFFERDAM_DECL listener tls_listener(const asio::any_io_executor& executor, const std::string& address,
                                      std::uint16_t port, const tls_server_settings& settings) {
   if (!settings.chain_.given())
-    throw error(errc::invalid_argument, "tls_listener: a server needs a certificate; set certificate()");
+    throw error(exec_errc::invalid_argument, "tls_listener: a server needs a certificate; set certificate()");
   detail::tls_identity identity(settings.chain_, settings.key_);
   return listener(std::make_unique<detail::tls_listening>(executor, address, port, std::move(identity)));
 }

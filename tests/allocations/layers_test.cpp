@@ -63,12 +63,14 @@ using namespace cofferdam;
 /// Answers at once.
 class quick_files final : public file_system::implementation {
  public:
-  awaitable<entry> stat(std::string) override { co_return entry(); }
-  awaitable<std::vector<entry>> list(std::string, list_options) override { co_return std::vector<entry>(); }
+  awaitable<directory_entry> stat(std::string) override { co_return directory_entry(); }
+  awaitable<std::vector<directory_entry>> list(std::string, list_options) override {
+    co_return std::vector<directory_entry>();
+  }
   awaitable<void> make_directory(std::string) override { co_return; }
   awaitable<void> remove(std::string) override { co_return; }
   awaitable<void> rename(std::string, std::string) override { co_return; }
-  awaitable<transfer> put_files(file_source&) override { co_return transfer(); }
+  awaitable<transfer_result> put_files(file_source&) override { co_return transfer_result(); }
   awaitable<std::unique_ptr<file_source>> get_files(std::vector<file_request>) override { co_return nullptr; }
 };
 
@@ -168,7 +170,7 @@ TEST(Allocations, five_layers_add_none_to_file_operations) {
     co_await env.read_file("a", 1);
     co_await env.write_file("a", bytes_view());
     co_await cofferdam::stat(env, "a");
-    co_await cofferdam::list(env, "a");
+    co_await cofferdam::list_directory(env, "a");
     co_await cofferdam::make_directory(env, "a");
     co_await cofferdam::remove(env, "a");
     co_await cofferdam::rename(env, "a", "b");

@@ -562,7 +562,7 @@ TEST(Attack, AL_25_files_with_the_names_of_options_are_files) {
       auto content = co_await environment.read_file(name, 100);
       EXPECT_EQ(as_text(content), "content") << name;
     }
-    auto entries = co_await cofferdam::list(environment, std::string("."));
+    auto entries = co_await cofferdam::list_directory(environment, std::string("."));
     EXPECT_EQ(entries.size(), names.size() + 1);
     co_await cofferdam::remove(environment, std::string("*"));
     co_await cofferdam::remove(environment, std::string("-rf"));
@@ -597,7 +597,7 @@ TEST(Attack, AL_27_another_directory_is_refused) {
       const command_result result = here.run_under(catalogue_policy(), shell("ls").working_directory(folder));
       EXPECT_NE(result.kind(), error_kind::none) << folder;
     } catch (const error& failure) {
-      EXPECT_EQ(failure.code(), errc::outside_workspace) << folder << ": " << failure.what();
+      EXPECT_EQ(failure.code(), exec_errc::outside_workspace) << folder << ": " << failure.what();
     }
   }
 }
@@ -739,9 +739,10 @@ TEST(Attack, EN_07_impossible_variables_are_typed_errors) {
     }
   };
   EXPECT_EQ(code_of("A", "b"), std::error_code());  // the control
-  for (const std::string& name : {""s, "A=B"s, "A\0B"s, "A\nB"s}) EXPECT_EQ(code_of(name, "x"), errc::invalid_argument);
-  EXPECT_EQ(code_of("A", "x\0y"s), errc::invalid_argument);
-  EXPECT_EQ(code_of("A", std::string(128 * 1024, 'x')), errc::too_large);
+  for (const std::string& name : {""s, "A=B"s, "A\0B"s, "A\nB"s})
+    EXPECT_EQ(code_of(name, "x"), exec_errc::invalid_argument);
+  EXPECT_EQ(code_of("A", "x\0y"s), exec_errc::invalid_argument);
+  EXPECT_EQ(code_of("A", std::string(128 * 1024, 'x')), exec_errc::too_large);
 
   const playground here;
   const auto with_variables = [](std::size_t count) {

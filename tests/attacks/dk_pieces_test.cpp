@@ -73,10 +73,10 @@ TEST(Attack, DK_01_a_daemon_that_ignores_what_it_does_not_know_is_found_out_befo
   lax["HostConfig"] = json::parse(R"({"NetworkMode":"default","CapDrop":null,"Privileged":false})");
   EXPECT_TRUE(lax.at("HostConfig").at("CapDrop").is_null());
   const container_check check = check_container(body, lax);
-  EXPECT_EQ(code_of([&] { check.require(); }), errc::provider_failed);
-  for (const protection one : {protection::memory, protection::process_count, protection::network, protection::files,
-                               protection::system_calls})
-    EXPECT_EQ(check.walls().of(one), "none") << to_string(one);
+  EXPECT_EQ(code_of([&] { check.require(); }), exec_errc::provider_failed);
+  for (const isolation_kind one : {isolation_kind::memory, isolation_kind::process_count, isolation_kind::network,
+                                   isolation_kind::files, isolation_kind::system_calls})
+    EXPECT_EQ(check.isolation().of(one), "none") << to_string(one);
   EXPECT_NO_THROW(check_container(body, inspected_as_asked(body)).require());
 }
 
@@ -114,15 +114,15 @@ TEST(Attack, DK_01_each_wall_that_a_daemon_leaves_out_alone_is_found_out_before_
     json::object answer = inspected_as_asked(body);
     EXPECT_NO_THROW(check_container(body, answer).require()) << wall;
     answer["HostConfig"].as_object()[wall] = json::parse(value);
-    EXPECT_EQ(code_of([&] { check_container(body, answer).require(); }), errc::provider_failed) << wall;
+    EXPECT_EQ(code_of([&] { check_container(body, answer).require(); }), exec_errc::provider_failed) << wall;
   }
   json::object as_root = inspected_as_asked(body);
   as_root["Config"].as_object()["User"] = "0:0";
-  EXPECT_EQ(code_of([&] { check_container(body, as_root).require(); }), errc::provider_failed);
+  EXPECT_EQ(code_of([&] { check_container(body, as_root).require(); }), exec_errc::provider_failed);
   json::object with_socket = inspected_as_asked(body);
   with_socket["Mounts"].as_array().push_back(
       json::parse(R"({"Type":"bind","Source":"/var/run/docker.sock","Destination":"/var/run/docker.sock","RW":true})"));
-  EXPECT_EQ(code_of([&] { check_container(body, with_socket).require(); }), errc::provider_failed);
+  EXPECT_EQ(code_of([&] { check_container(body, with_socket).require(); }), exec_errc::provider_failed);
   // A mount that should be read-only, and a folder other than the requested one.
   const json::object bound = body_of(container_options().add(mount::bind("/srv/data", "/in").read_only()));
   json::object honest = inspected_as_asked(bound);
@@ -132,7 +132,7 @@ TEST(Attack, DK_01_each_wall_that_a_daemon_leaves_out_alone_is_found_out_before_
         std::pair<const char*, json::value>("Type", "volume")}) {
     json::object other = honest;
     other["Mounts"].as_array().front().as_object()[key] = value;
-    EXPECT_EQ(code_of([&] { check_container(bound, other).require(); }), errc::provider_failed) << key;
+    EXPECT_EQ(code_of([&] { check_container(bound, other).require(); }), exec_errc::provider_failed) << key;
   }
 }
 
@@ -206,8 +206,8 @@ TEST(Attack, DK_01_no_option_brings_the_daemons_socket_or_the_hosts_kernel_in) {
                                    "/srv/docker.sock.raw",
                                    "/opt/x/podman.sock"}) {
     EXPECT_TRUE(naive(source).contains("Binds"));  // control: the API itself takes any of them
-    EXPECT_EQ(code_of([&] { mount::bind(source, "/in"); }), errc::invalid_argument) << source;
-    EXPECT_EQ(code_of([&] { static_cast<void>(mount::bind(source, "/in").read_only()); }), errc::invalid_argument)
+    EXPECT_EQ(code_of([&] { mount::bind(source, "/in"); }), exec_errc::invalid_argument) << source;
+    EXPECT_EQ(code_of([&] { static_cast<void>(mount::bind(source, "/in").read_only()); }), exec_errc::invalid_argument)
         << source;
   }
   for (const char* const source :
@@ -218,7 +218,7 @@ TEST(Attack, DK_01_no_option_brings_the_daemons_socket_or_the_hosts_kernel_in) {
   create_request one("x", "nn", {"/x"}, container_options().add(mount::bind("/srv/data", "/in")));
   EXPECT_NO_THROW(one.body(fake_host().view()));
   one.daemon_socket("/srv/data/private.sock");
-  EXPECT_EQ(code_of([&] { one.body(fake_host().view()); }), errc::invalid_argument);
+  EXPECT_EQ(code_of([&] { one.body(fake_host().view()); }), exec_errc::invalid_argument);
 }
 
 TEST(Attack, DK_01_a_link_of_this_machine_does_not_bring_a_socket_in) {
@@ -230,12 +230,12 @@ TEST(Attack, DK_01_a_link_of_this_machine_does_not_bring_a_socket_in) {
     request.daemon_socket("/opt/daemon/d.sock");
     EXPECT_NO_THROW(request.body(host.view())) << source;  // control: for a daemon elsewhere the name has no meaning
     request.local_daemon();
-    EXPECT_EQ(code_of([&] { request.body(host.view()); }), errc::invalid_argument) << source;
+    EXPECT_EQ(code_of([&] { request.body(host.view()); }), exec_errc::invalid_argument) << source;
   }
   // Either spelling of the daemon's own socket.
   create_request request("x", "nn", {"/x"}, container_options().add(mount::bind("/run/mine", "/in")));
   request.daemon_socket("/var/run/mine/d.sock");
-  EXPECT_EQ(code_of([&] { request.body(host.view()); }), errc::invalid_argument);
+  EXPECT_EQ(code_of([&] { request.body(host.view()); }), exec_errc::invalid_argument);
   create_request fine("x", "nn", {"/x"}, container_options().add(mount::bind("/srv/data", "/in")));
   fine.daemon_socket("/opt/daemon/d.sock").local_daemon();
   EXPECT_NO_THROW(fine.body(host.view()));
@@ -243,7 +243,7 @@ TEST(Attack, DK_01_a_link_of_this_machine_does_not_bring_a_socket_in) {
 
 TEST(Attack, DK_01_neither_another_namespace_nor_a_root_image_opens_the_wall) {
   for (const char* const name : {"host", "container:other", "ns:/proc/1/ns/net"})
-    EXPECT_EQ(code_of([&] { container_options().network(name); }), errc::invalid_argument) << name;
+    EXPECT_EQ(code_of([&] { container_options().network(name); }), exec_errc::invalid_argument) << name;
   create_request one("x", "nn", {"/x"}, container_options());
   one.image_user("root");
   EXPECT_EQ(one.body(fake_host().view()).at("User"), "1000:1000");
@@ -277,13 +277,14 @@ TEST(Attack, DK_02_what_looks_like_an_option_a_command_or_a_query_is_no_name) {
   EXPECT_EQ(naive_line("--privileged x"), "docker run --privileged x");  // control
   for (const std::string& text : {"--privileged"s, "-v/:/h"s, "x;id"s, "x\nid"s, "x id"s, "$(id)"s, "`id`"s, "x&y=1"s,
                                   "x?y"s, "x#y"s, "../x"s, "x%00"s, "x\0y"s, "\xff"s}) {
-    EXPECT_EQ(code_of([&] { image_name{text}; }), errc::invalid_argument) << text;
-    EXPECT_EQ(code_of([&] { create_request("x", text, {"/x"}, container_options()); }), errc::invalid_argument) << text;
-    EXPECT_EQ(code_of([&] { container_options().user(text); }), errc::invalid_argument) << text;
-    EXPECT_EQ(code_of([&] { container_options().network(text); }), errc::invalid_argument) << text;
-    EXPECT_EQ(code_of([&] { container_options().runtime(text); }), errc::invalid_argument) << text;
-    EXPECT_EQ(code_of([&] { container_options().platform(text); }), errc::invalid_argument) << text;
-    EXPECT_EQ(code_of([&] { mount::volume(text, "/x"); }), errc::invalid_argument) << text;
+    EXPECT_EQ(code_of([&] { image_name{text}; }), exec_errc::invalid_argument) << text;
+    EXPECT_EQ(code_of([&] { create_request("x", text, {"/x"}, container_options()); }), exec_errc::invalid_argument)
+        << text;
+    EXPECT_EQ(code_of([&] { container_options().user(text); }), exec_errc::invalid_argument) << text;
+    EXPECT_EQ(code_of([&] { container_options().network(text); }), exec_errc::invalid_argument) << text;
+    EXPECT_EQ(code_of([&] { container_options().runtime(text); }), exec_errc::invalid_argument) << text;
+    EXPECT_EQ(code_of([&] { container_options().platform(text); }), exec_errc::invalid_argument) << text;
+    EXPECT_EQ(code_of([&] { mount::volume(text, "/x"); }), exec_errc::invalid_argument) << text;
   }
 }
 
@@ -293,7 +294,7 @@ TEST(Attack, DK_02_an_address_cannot_make_ssh_run_a_command_here) {
   for (const std::string_view text :
        {"ssh://-oProxyCommand=id", "ssh://-oProxyCommand=id/", "ssh://-x@box", "ssh://a@-box", "ssh://box;id",
         "ssh://$(id)", "ssh://box'x", "ssh://a b@box", "ssh://[-o:a:b]"})
-    EXPECT_EQ(code_of([&] { parse_daemon_address(text); }), errc::invalid_argument) << text;
+    EXPECT_EQ(code_of([&] { parse_daemon_address(text); }), exec_errc::invalid_argument) << text;
 }
 
 // ---- DK-03 --------------------------------------------------------------------------------------------------------
@@ -308,7 +309,7 @@ TEST(Attack, DK_03_a_stream_that_is_cut_never_looks_whole) {
     const bool whole = cut == 0 || cut == 13 || cut == frames.size();
     EXPECT_EQ(stream.may_end(), whole) << cut;
     if (!whole) {
-      EXPECT_EQ(code_of([&] { stream.finish(); }), errc::provider_lost) << cut;
+      EXPECT_EQ(code_of([&] { stream.finish(); }), exec_errc::provider_lost) << cut;
     }
   }
 }
@@ -335,7 +336,7 @@ TEST(Attack, DK_03_a_daemon_that_never_ends_a_message_does_not_fill_memory) {
   EXPECT_EQ(code_of([&] {
               for (; fed < (std::size_t{64} << 20); fed += piece.size()) stream.feed(piece);
             }),
-            errc::provider_failed);
+            exec_errc::provider_failed);
   EXPECT_LE(fed, 64U * 1024);
 }
 
@@ -395,7 +396,7 @@ TEST(Attack, DK_04_the_sweep_takes_what_a_dead_owner_of_this_host_left_and_nothi
 TEST(Attack, DK_04_no_option_forges_whose_a_container_is) {
   for (const char* const key :
        {"cofferdam.owner", "cofferdam.deadline", "cofferdam.x", "Cofferdam.Owner", "COFFERDAM.OWNER"})
-    EXPECT_EQ(code_of([&] { container_options().label(key, "x"); }), errc::invalid_argument) << key;
+    EXPECT_EQ(code_of([&] { container_options().label(key, "x"); }), exec_errc::invalid_argument) << key;
   EXPECT_NO_THROW(container_options().label("cofferdam", "x").label("my.cofferdam.owner", "x"));
   // An image may bring a label of that name: the request always has its own, also where it has no owner.
   const json::object image_labels{{"cofferdam.owner", owner_label(owner(boot, 7, 200, 6000), "nn").text()}};
@@ -416,7 +417,7 @@ TEST(Attack, DK_06_a_tag_beside_a_digest_does_not_decide_what_is_pulled) {
   EXPECT_EQ(naive_tag("box:5000/app:1"), "1");  // control: a tag can be moved to another image at any time
   EXPECT_EQ(pinned.pull_from(), "box:5000/app@" + digest);
   EXPECT_EQ(pinned.pull_tag(), "");
-  EXPECT_EQ(code_of([] { image_name{"app@sha256:aa"}; }), errc::invalid_argument);
+  EXPECT_EQ(code_of([] { image_name{"app@sha256:aa"}; }), exec_errc::invalid_argument);
 }
 
 // ---- OU-09 --------------------------------------------------------------------------------------------------------
@@ -434,7 +435,7 @@ std::string demultiplexed(std::string_view stream, std::size_t piece) {
     }
     frames.finish();
   } catch (const error& failure) {
-    said += failure.code() == errc::provider_failed ? "!unknown" : "!cut";
+    said += failure.code() == exec_errc::provider_failed ? "!unknown" : "!cut";
   }
   return said;
 }
@@ -469,7 +470,7 @@ TEST(Attack, OU_09_a_docker_frame_of_four_gibibytes_is_passed_on_and_never_held)
   }
   EXPECT_EQ(passed, std::uint64_t{4095} * 1024 * 1024);
   EXPECT_LT(cofferdam_test::resident_memory(), before + 4 * 1024 * 1024);
-  EXPECT_EQ(code_of([&] { frames.finish(); }), errc::provider_lost);
+  EXPECT_EQ(code_of([&] { frames.finish(); }), exec_errc::provider_lost);
 }
 
 }  // namespace

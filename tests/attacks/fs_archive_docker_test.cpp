@@ -49,8 +49,8 @@ class archive_daemon {
   std::size_t sent = 0;
 
   template <class Read>
-  std::optional<errc> ask(Read read) {
-    std::optional<errc> failure;
+  std::optional<exec_errc> ask(Read read) {
+    std::optional<exec_errc> failure;
     cofferdam_test::site server;
     const cofferdam_test::site::handler answer = [this](http_call& call) -> awaitable<void> {
       http_reply head(200);
@@ -75,21 +75,21 @@ class archive_daemon {
       try {
         co_await read(api);
       } catch (const error& reason) {
-        failure = static_cast<errc>(reason.code().value());
+        failure = static_cast<exec_errc>(reason.code().value());
       }
       co_await api->close();
     };
     cofferdam_test::run(
-        server.open(answer, http_server_settings().stop_time(std::chrono::milliseconds(100)), std::ref(body)));
+        server.open(answer, http_server_settings().stop_timeout(std::chrono::milliseconds(100)), std::ref(body)));
     return failure;
   }
 
-  std::optional<errc> file(std::string& content) {
+  std::optional<exec_errc> file(std::string& content) {
     return ask([&content](std::shared_ptr<docker::detail::engine> api) -> awaitable<void> {
       content = co_await docker::detail::small_file(api, "id", "/etc/passwd");
     });
   }
-  std::optional<errc> folder(docker::detail::volume_folder& found) {
+  std::optional<exec_errc> folder(docker::detail::volume_folder& found) {
     return ask([&found](std::shared_ptr<docker::detail::engine> api) -> awaitable<void> {
       found = co_await docker::detail::look_at_folder(api, "id", "/data");
     });
@@ -117,7 +117,7 @@ TEST(Attack, FS_10_a_file_of_an_image_is_read_whole_or_not_at_all) {
     archive_daemon daemon;
     daemon.archive = whole.substr(0, size);
     std::string content;
-    EXPECT_EQ(daemon.file(content), errc::io_error) << size;
+    EXPECT_EQ(daemon.file(content), exec_errc::io_error) << size;
     EXPECT_EQ(content, "") << size;
   }
   // Control: what a cut in the middle of a number would have made of the user.
@@ -158,12 +158,12 @@ TEST(Attack, FS_10_what_an_image_puts_in_the_place_of_a_file_is_no_content) {
 TEST(Attack, FS_10_a_file_of_an_image_has_a_limit_and_lies_about_sizes_are_refused) {
   const cofferdam_test::memory_growth memory;
   const std::string huge("\x80\0\0\0\x7f\xff\xff\xff\xff\xff\xfe\0", 12);
-  const std::vector<std::pair<std::string, errc>> archives{
-      {tar_header("passwd").put(124, 12, huge).bytes(), errc::too_large},
-      {pax_header(pax_line("size", "9223372036854775807")) + tar_header("passwd").bytes(), errc::too_large},
-      {tar_header("passwd", 'S').bytes() + tar_end(), errc::unsupported},
-      {gnu_long('L', std::string(mib, 'n')) + tar_header("passwd").bytes() + tar_end(), errc::too_large},
-      {std::string(512, 'x') + tar_end(), errc::io_error}};
+  const std::vector<std::pair<std::string, exec_errc>> archives{
+      {tar_header("passwd").put(124, 12, huge).bytes(), exec_errc::too_large},
+      {pax_header(pax_line("size", "9223372036854775807")) + tar_header("passwd").bytes(), exec_errc::too_large},
+      {tar_header("passwd", 'S').bytes() + tar_end(), exec_errc::unsupported},
+      {gnu_long('L', std::string(mib, 'n')) + tar_header("passwd").bytes() + tar_end(), exec_errc::too_large},
+      {std::string(512, 'x') + tar_end(), exec_errc::io_error}};
   for (const auto& [archive, expected] : archives) {
     archive_daemon daemon;
     daemon.archive = archive;
@@ -203,7 +203,7 @@ TEST(Attack, FS_10_a_folder_of_an_image_is_looked_at_and_not_read) {
     archive_daemon daemon;
     daemon.archive = (root + device + tar_end()).substr(0, size);
     docker::detail::volume_folder found;
-    EXPECT_EQ(daemon.folder(found), errc::io_error) << size;
+    EXPECT_EQ(daemon.folder(found), exec_errc::io_error) << size;
   }
   // A million entries: two are enough.
   archive_daemon daemon;

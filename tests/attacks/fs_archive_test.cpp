@@ -5,9 +5,9 @@
 // is what lies on the disk afterwards, and this program's own memory. In the control the same unpacker takes names and
 // sizes at their word.
 
-#include <cofferdam/core/entry.hpp>
+#include <cofferdam/core/directory_entry.hpp>
 #include <cofferdam/core/file_source.hpp>
-#include <cofferdam/core/transfer.hpp>
+#include <cofferdam/core/transfer_result.hpp>
 #include <cofferdam/files/download.hpp>
 #include <cofferdam/files/file_set.hpp>
 #include <cofferdam/net/tar_names.hpp>
@@ -44,7 +44,7 @@ namespace {
 
 using cofferdam::as_bytes;
 using cofferdam::as_text;
-using cofferdam::errc;
+using cofferdam::exec_errc;
 using cofferdam::tar_entry;
 using cofferdam::tar_event;
 using cofferdam::tar_limits;
@@ -106,7 +106,7 @@ class unpacker {
     if (names_ != nullptr) reader.finish();
   }
 
-  const std::vector<errc>& refused() const noexcept { return refused_; }
+  const std::vector<exec_errc>& refused() const noexcept { return refused_; }
   std::size_t made() const noexcept { return made_; }
 
  private:
@@ -119,7 +119,7 @@ class unpacker {
       try {
         name = names_->admit(entry);
       } catch (const cofferdam::error& failure) {
-        refused_.push_back(static_cast<errc>(failure.code().value()));
+        refused_.push_back(static_cast<exec_errc>(failure.code().value()));
         return;
       }
     }
@@ -141,14 +141,14 @@ class unpacker {
   std::filesystem::path root_;
   tar_names* names_;
   std::ofstream file_;
-  std::vector<errc> refused_;
+  std::vector<exec_errc> refused_;
   std::size_t made_ = 0;
 };
 
 struct hostile {
   std::string what;
   std::string blocks;
-  std::vector<errc> refused;
+  std::vector<exec_errc> refused;
 };
 
 std::string file(std::string_view name, std::string_view content = "overwritten") {
@@ -163,7 +163,7 @@ std::string hard_link(std::string_view name, std::string_view target) {
 
 TEST(Attack, FS_10_no_archive_writes_outside_the_folder_it_is_unpacked_into) {
   const auto archives = [](const scene& place) {
-    const errc out = errc::outside_workspace;
+    const exec_errc out = exec_errc::outside_workspace;
     std::vector<hostile> all;
     all.push_back({"dots", file("../canary"), {out}});
     all.push_back({"dots behind a folder", tar_header("a/", '5').bytes() + file("a/../../canary"), {out}});
@@ -175,13 +175,14 @@ TEST(Attack, FS_10_no_archive_writes_outside_the_folder_it_is_unpacked_into) {
     all.push_back(
         {"a file through an absolute link", symlink("a", place.path("outside")) + file("a/secret"), {out, out}});
     all.push_back({"a new file through a link", symlink("a", "../outside") + file("a/new"), {out, out}});
-    all.push_back({"a file over a link", symlink("a", "../canary") + file("a"), {out, errc::collision}});
+    all.push_back({"a file over a link", symlink("a", "../canary") + file("a"), {out, exec_errc::collision}});
     all.push_back(
-        {"a file over a link, spelt otherwise", symlink("a", "../canary") + file("./a"), {out, errc::collision}});
-    all.push_back({"a long link", gnu_long('K', "../canary") + symlink("a", "x") + file("a"), {out, errc::collision}});
+        {"a file over a link, spelt otherwise", symlink("a", "../canary") + file("./a"), {out, exec_errc::collision}});
+    all.push_back(
+        {"a long link", gnu_long('K', "../canary") + symlink("a", "x") + file("a"), {out, exec_errc::collision}});
     all.push_back({"a pax link",
                    pax_header(pax_line("linkpath", "../canary")) + symlink("a", "x") + file("a"),
-                   {out, errc::collision}});
+                   {out, exec_errc::collision}});
     // dot/dot/.. seems to be dot, and is the folder above the root: each link by itself points to something inside.
     all.push_back(
         {"a longer chain of links", symlink("dot", ".") + symlink("up", "dot/dot/..") + file("up/canary"), {out, out}});
@@ -195,9 +196,9 @@ TEST(Attack, FS_10_no_archive_writes_outside_the_folder_it_is_unpacked_into) {
                    symlink("x/y/s", "../..") + symlink("x/y/u", "s/..") + file("x/y/u/canary"),
                    {out, out}});
     all.push_back({"a hard link", hard_link("a", "../canary"), {out}});
-    all.push_back({"a file over a hard link", hard_link("a", "../canary") + file("a"), {out, errc::collision}});
+    all.push_back({"a file over a hard link", hard_link("a", "../canary") + file("a"), {out, exec_errc::collision}});
     all.push_back(
-        {"a hard link through a link", symlink("a", "..") + hard_link("b", "a/canary"), {out, errc::not_found}});
+        {"a hard link through a link", symlink("a", "..") + hard_link("b", "a/canary"), {out, exec_errc::not_found}});
     all.push_back(
         {"a folder through a link", symlink("a", "../outside") + tar_header("a/new/", '5').bytes(), {out, out}});
     return all;
@@ -226,19 +227,19 @@ TEST(Attack, FS_10_no_archive_writes_outside_the_folder_it_is_unpacked_into) {
 
 TEST(Attack, FS_10_devices_duplicates_and_files_as_folders_are_refused) {
   const std::vector<hostile> archives{
-      {"a character device", tar_header("dev", '3').bytes(), {errc::not_a_file}},
-      {"a block device", tar_header("dev", '4').bytes(), {errc::not_a_file}},
-      {"a FIFO", tar_header("pipe", '6').bytes(), {errc::not_a_file}},
-      {"an unknown type", tar_header("dev", 'D', 3).with("abc"), {errc::not_a_file}},
-      {"one name twice", file("x", "first") + file("x", "second"), {errc::collision}},
-      {"one name twice, spelt differently", file("x", "first") + file(".//x", "second"), {errc::collision}},
-      {"a file where a folder is", tar_header("x/", '5').bytes() + file("x"), {errc::collision}},
-      {"a file beneath a file", file("x", "first") + file("x/y"), {errc::not_a_directory}},
-      {"a hard link to itself", hard_link("x", "x"), {errc::not_found}},
+      {"a character device", tar_header("dev", '3').bytes(), {exec_errc::not_a_file}},
+      {"a block device", tar_header("dev", '4').bytes(), {exec_errc::not_a_file}},
+      {"a FIFO", tar_header("pipe", '6').bytes(), {exec_errc::not_a_file}},
+      {"an unknown type", tar_header("dev", 'D', 3).with("abc"), {exec_errc::not_a_file}},
+      {"one name twice", file("x", "first") + file("x", "second"), {exec_errc::collision}},
+      {"one name twice, spelt differently", file("x", "first") + file(".//x", "second"), {exec_errc::collision}},
+      {"a file where a folder is", tar_header("x/", '5').bytes() + file("x"), {exec_errc::collision}},
+      {"a file beneath a file", file("x", "first") + file("x/y"), {exec_errc::not_a_directory}},
+      {"a hard link to itself", hard_link("x", "x"), {exec_errc::not_found}},
       {"a hard link to what was refused",
        tar_header("dev", '4').bytes() + hard_link("x", "dev"),
-       {errc::not_a_file, errc::not_found}},
-      {"a file as the root", file("."), {errc::collision}}};
+       {exec_errc::not_a_file, exec_errc::not_found}},
+      {"a file as the root", file("."), {exec_errc::collision}}};
   for (const hostile& one : archives) {
     SCOPED_TRACE(one.what);
     const scene place;
@@ -260,20 +261,20 @@ TEST(Attack, FS_10_sizes_that_lie_cost_nothing_and_are_refused) {
   const std::string huge("\x80\0\0\0\x7f\xff\xff\xff\xff\xff\xfe\0", 12);
   const std::string negative("\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff", 12);
   const std::string mebibyte(std::size_t{1} << 20U, 'n');
-  const std::vector<std::pair<std::string, errc>> archives{
-      {tar_header("x").put(124, 12, huge).bytes(), errc::too_large},
-      {tar_header("x").put(124, 12, "77777777777").bytes() + tar_end(), errc::io_error},
-      {tar_header("x").put(124, 12, negative).bytes(), errc::io_error},
-      {pax_header(pax_line("size", "9223372036854775807")) + tar_header("x").bytes(), errc::too_large},
-      {pax_header(pax_line("size", "-1")) + tar_header("x").bytes(), errc::io_error},
-      {tar_header("x", 'x').put(124, 12, huge).bytes(), errc::too_large},
-      {tar_header("x", 'x').put(124, 12, "4000000").bytes(), errc::io_error},
-      {tar_header("x", 'L').put(124, 12, "77777777777").bytes(), errc::too_large},
-      {gnu_long('L', mebibyte) + file("x"), errc::too_large},
-      {gnu_long('K', mebibyte) + symlink("x", "y"), errc::too_large},
-      {pax_header(pax_line("path", std::string_view(mebibyte).substr(100))) + file("x"), errc::too_large},
-      {tar_header("sparse", 'S').put(124, 12, "1000").put(483, 12, "120000000000").bytes(), errc::unsupported},
-      {pax_header(pax_line("GNU.sparse.realsize", "10737418240")) + file("x"), errc::unsupported},
+  const std::vector<std::pair<std::string, exec_errc>> archives{
+      {tar_header("x").put(124, 12, huge).bytes(), exec_errc::too_large},
+      {tar_header("x").put(124, 12, "77777777777").bytes() + tar_end(), exec_errc::io_error},
+      {tar_header("x").put(124, 12, negative).bytes(), exec_errc::io_error},
+      {pax_header(pax_line("size", "9223372036854775807")) + tar_header("x").bytes(), exec_errc::too_large},
+      {pax_header(pax_line("size", "-1")) + tar_header("x").bytes(), exec_errc::io_error},
+      {tar_header("x", 'x').put(124, 12, huge).bytes(), exec_errc::too_large},
+      {tar_header("x", 'x').put(124, 12, "4000000").bytes(), exec_errc::io_error},
+      {tar_header("x", 'L').put(124, 12, "77777777777").bytes(), exec_errc::too_large},
+      {gnu_long('L', mebibyte) + file("x"), exec_errc::too_large},
+      {gnu_long('K', mebibyte) + symlink("x", "y"), exec_errc::too_large},
+      {pax_header(pax_line("path", std::string_view(mebibyte).substr(100))) + file("x"), exec_errc::too_large},
+      {tar_header("sparse", 'S').put(124, 12, "1000").put(483, 12, "120000000000").bytes(), exec_errc::unsupported},
+      {pax_header(pax_line("GNU.sparse.realsize", "10737418240")) + file("x"), exec_errc::unsupported},
   };
   const cofferdam_test::memory_growth memory;
   for (const auto& [archive, expected] : archives) {
@@ -286,7 +287,7 @@ TEST(Attack, FS_10_sizes_that_lie_cost_nothing_and_are_refused) {
   EXPECT_EQ(thrown_by([&] {
               cofferdam_test::read_tar(half + half + tar_end(), std::string::npos, tar_limits().bytes(1000));
             }),
-            errc::too_large);
+            exec_errc::too_large);
   EXPECT_EQ(cofferdam_test::read_tar(half + tar_end(), std::string::npos, tar_limits().bytes(1000)).size(), 1U);
   if (memory.is_exact() && !cofferdam_test::is_sanitized()) {
     EXPECT_LT(memory.peak(), std::size_t{16} << 20U);
@@ -404,18 +405,18 @@ TEST(Attack, FS_10_what_two_readers_could_understand_differently_is_refused_befo
     second.*one.choice = false;
     EXPECT_NE(first.names(archive), second.names(archive));
     for (const std::size_t piece : {std::string::npos, std::size_t{100}})
-      EXPECT_EQ(thrown_by([&] { cofferdam_test::read_tar(archive, piece); }), errc::io_error);
+      EXPECT_EQ(thrown_by([&] { cofferdam_test::read_tar(archive, piece); }), exec_errc::io_error);
     const scene place;
     tar_names names;
     unpacker careful(place.root(), &names);
-    EXPECT_EQ(thrown_by([&] { careful.unpack(archive); }), errc::io_error);
+    EXPECT_EQ(thrown_by([&] { careful.unpack(archive); }), exec_errc::io_error);
     EXPECT_FALSE(std::filesystem::exists(place.root() / "hidden"));
   }
   // Zeros without end are no archive either; up to 1 MiB of them is what writers leave.
   const std::string whole = file("x") + tar_end();
   EXPECT_EQ(cofferdam_test::read_tar(whole + std::string(std::size_t{1} << 20U, '\0')).size(), 1U);
   EXPECT_EQ(thrown_by([&] { cofferdam_test::read_tar(whole + std::string((std::size_t{1} << 20U) + 512, '\0')); }),
-            errc::io_error);
+            exec_errc::io_error);
 }
 
 TEST(Attack, FS_10_a_million_entries_are_refused_within_bounded_memory) {
@@ -437,12 +438,13 @@ TEST(Attack, FS_10_a_million_entries_are_refused_within_bounded_memory) {
   {
     tar_reader reader;
     tar_names names;
-    EXPECT_EQ(thrown_by([&] { read_on(reader, names, 1'000'000); }), errc::too_large);
+    EXPECT_EQ(thrown_by([&] { read_on(reader, names, 1'000'000); }), exec_errc::too_large);
   }
   {
     tar_reader reader(tar_limits().entries(1'000'000));
     tar_names names(std::size_t{10} << 20U);
-    EXPECT_EQ(thrown_by([&] { read_on(reader, names, 1'000'000); }), errc::too_large) << "the names' memory ends first";
+    EXPECT_EQ(thrown_by([&] { read_on(reader, names, 1'000'000); }), exec_errc::too_large)
+        << "the names' memory ends first";
   }
   // Global headers count too.
   tar_reader reader;
@@ -454,7 +456,7 @@ TEST(Attack, FS_10_a_million_entries_are_refused_within_bounded_memory) {
                 }
               }
             }),
-            errc::too_large);
+            exec_errc::too_large);
   if (memory.is_exact() && !cofferdam_test::is_sanitized()) {
     EXPECT_LT(memory.peak(), std::size_t{128} << 20U);
   }
@@ -470,7 +472,7 @@ TEST(Attack, FS_10_names_made_to_be_slow_are_not) {
   while (deep.size() < 4000) deep += "a/";
   tar_names names(std::size_t{1} << 20U);
   for (int i = 0; i < 2'000; ++i) names.admit(tar_entry(deep + std::to_string(i), tar_type::regular));
-  EXPECT_EQ(thrown_by([&] { names.admit(tar_entry(deep + "7", tar_type::regular)); }), errc::collision);
+  EXPECT_EQ(thrown_by([&] { names.admit(tar_entry(deep + "7", tar_type::regular)); }), exec_errc::collision);
   // Control: kept as whole paths, these names alone would be more than the memory that was allowed.
   EXPECT_GT(deep.size() * 2'000, std::size_t{1} << 20U);
 }
@@ -482,7 +484,7 @@ TEST(Attack, FS_10_a_truncated_archive_is_never_taken_for_a_whole_one) {
     const scene place;
     tar_names names;
     unpacker careful(place.root(), &names);
-    EXPECT_EQ(thrown_by([&] { careful.unpack(archive.substr(0, size)); }), errc::io_error) << size;
+    EXPECT_EQ(thrown_by([&] { careful.unpack(archive.substr(0, size)); }), exec_errc::io_error) << size;
   }
   // Control: a reader that stops at the end of the bytes gets half a file without an error.
   const scene place;
@@ -501,16 +503,18 @@ class hostile_guest : public cofferdam_test::full_fake {
  public:
   hostile_guest() : full_fake(std::make_shared<cofferdam_test::journal>()) {}
 
-  std::vector<cofferdam::entry> listed;
+  std::vector<cofferdam::directory_entry> listed;
   std::string sent_as;  ///< the name under which a file is sent; empty: the requested name
   cofferdam::file_type sent_type = cofferdam::file_type::regular;
   unsigned sent_mode = 0644;
 
   cofferdam::file_system files() { return cofferdam_test::files_by_members(*this); }
-  cofferdam::awaitable<cofferdam::entry> stat(std::string path) {
-    co_return cofferdam::entry(path, cofferdam::file_type::directory, 0, 0755);
+  cofferdam::awaitable<cofferdam::directory_entry> stat(std::string path) {
+    co_return cofferdam::directory_entry(path, cofferdam::file_type::directory, 0, 0755);
   }
-  cofferdam::awaitable<std::vector<cofferdam::entry>> list(std::string, cofferdam::list_options) { co_return listed; }
+  cofferdam::awaitable<std::vector<cofferdam::directory_entry>> list(std::string, cofferdam::list_options) {
+    co_return listed;
+  }
   cofferdam::awaitable<std::unique_ptr<cofferdam::file_source>> get_files(std::vector<cofferdam::file_request> wanted) {
     std::vector<cofferdam::file_header> heads;
     for (const cofferdam::file_request& one : wanted)
@@ -543,7 +547,7 @@ class hostile_guest : public cofferdam_test::full_fake {
   };
 };
 
-inline cofferdam::transfer fetch(hostile_guest& guest, const std::filesystem::path& into) {
+inline cofferdam::transfer_result fetch(hostile_guest& guest, const std::filesystem::path& into) {
   return run([&] { return cofferdam::download(guest, cofferdam::files("."), into); });
 }
 
@@ -555,7 +559,7 @@ using cofferdam_test::fs_archive::fetch;
 using cofferdam_test::fs_archive::hostile_guest;
 
 TEST(Attack, FS_10_download_takes_no_name_and_no_type_on_a_guests_word) {
-  using cofferdam::entry;
+  using cofferdam::directory_entry;
   using cofferdam::file_type;
   // Listings of a guest.
   for (const bool is_directory : {false, true}) {
@@ -566,7 +570,7 @@ TEST(Attack, FS_10_download_takes_no_name_and_no_type_on_a_guests_word) {
       SCOPED_TRACE(name);
       hostile_guest guest;
       guest.listed.emplace_back(name, is_directory ? file_type::directory : file_type::regular, 11, 0777);
-      EXPECT_EQ(cofferdam_test::only_failure(fetch(guest, place.root())), errc::io_error);
+      EXPECT_EQ(cofferdam_test::only_failure(fetch(guest, place.root())), exec_errc::io_error);
       EXPECT_TRUE(place.is_untouched());
       EXPECT_TRUE(std::filesystem::is_empty(place.root()));
       // Control: code that joins names to its folder, or uses them unchanged, is led out of it.
@@ -582,7 +586,7 @@ TEST(Attack, FS_10_download_takes_no_name_and_no_type_on_a_guests_word) {
     guest.listed.emplace_back("a", file_type::regular, 11, 0644);
     guest.sent_as = sent;
     if (*sent == '\0') guest.sent_type = file_type::directory;
-    EXPECT_EQ(cofferdam_test::only_failure(fetch(guest, place.root())), errc::io_error);
+    EXPECT_EQ(cofferdam_test::only_failure(fetch(guest, place.root())), exec_errc::io_error);
     EXPECT_TRUE(place.is_untouched());
     EXPECT_TRUE(std::filesystem::is_empty(place.root()));
   }

@@ -53,10 +53,10 @@ namespace {
 using cofferdam::as_bytes;
 using cofferdam::as_text;
 using cofferdam::directory;
-using cofferdam::errc;
+using cofferdam::exec_errc;
 using cofferdam::files;
 using cofferdam::path_resolution;
-using cofferdam::transfer;
+using cofferdam::transfer_result;
 using cofferdam_test::names;
 using cofferdam_test::temporary_folder;
 using cofferdam_test::thrown_by;
@@ -110,21 +110,21 @@ class scene {
 
 /// Returns the `errc` that an awaitable threw; zero if it threw nothing.
 template <class T>
-cofferdam::awaitable<errc> refusal(cofferdam::awaitable<T> work) {
+cofferdam::awaitable<exec_errc> refusal(cofferdam::awaitable<T> work) {
   try {
     static_cast<void>(co_await std::move(work));
   } catch (const cofferdam::error& failure) {
-    co_return static_cast<errc>(failure.code().value());
+    co_return static_cast<exec_errc>(failure.code().value());
   }
-  co_return errc{};
+  co_return exec_errc{};
 }
 
 /// Every operation of the file API on one path, each of which must be refused; what it was refused with.
 template <class E>
-cofferdam::awaitable<std::vector<errc>> all_operations(E& environment, std::string path) {
+cofferdam::awaitable<std::vector<exec_errc>> all_operations(E& environment, std::string path) {
   static const std::string text = "overwritten";
   co_await environment.write_file("mover", as_bytes(text));
-  std::vector<errc> found;
+  std::vector<exec_errc> found;
   found.push_back(co_await refusal(environment.read_file(path, 1000)));
   found.push_back(co_await refusal(environment.write_file(path, as_bytes(text))));
   found.push_back(co_await refusal(environment.files().list(path)));
@@ -159,15 +159,15 @@ TEST(Attack, FS_01_and_FS_02_paths_that_leave_the_workspace_are_refused) {
                                          "a/../a/../../canary"};
   place.run([&](auto& environment) -> cofferdam::awaitable<void> {
     for (const std::string& path : leaving) {
-      std::vector<errc> found = co_await all_operations(environment, path);
-      for (const errc one : found) EXPECT_EQ(one, errc::outside_workspace) << path;
+      std::vector<exec_errc> found = co_await all_operations(environment, path);
+      for (const exec_errc one : found) EXPECT_EQ(one, exec_errc::outside_workspace) << path;
     }
     const std::array<std::string, 3> broken{"", std::string("a\0b", 3), std::string("\0", 1)};
     for (const std::string& path : broken) {
-      errc read = co_await refusal(environment.read_file(path, 10));
-      EXPECT_EQ(read, errc::invalid_argument);
-      errc listed = co_await refusal(environment.files().list(path));
-      EXPECT_EQ(listed, errc::invalid_argument);
+      exec_errc read = co_await refusal(environment.read_file(path, 10));
+      EXPECT_EQ(read, exec_errc::invalid_argument);
+      exec_errc listed = co_await refusal(environment.files().list(path));
+      EXPECT_EQ(listed, exec_errc::invalid_argument);
     }
     // The workspace's own absolute path is no way out, and works.
     const std::string text = "mine";
@@ -195,30 +195,30 @@ TEST(Attack, FS_03_symbolic_links_lead_no_operation_out) {
     const std::string text = "overwritten";
     const std::array<std::string, 4> through{"dir", "back", "self", "final"};
     for (const std::string& path : through) {
-      errc read = co_await refusal(environment.read_file(path + "/secret", 100));
-      EXPECT_EQ(read, errc::outside_workspace) << path;
-      errc written = co_await refusal(environment.write_file(path + "/secret", as_bytes(text)));
-      EXPECT_EQ(written, errc::outside_workspace) << path;
-      errc made = co_await refusal(environment.files().make_directory(path + "/new"));
-      EXPECT_EQ(made, errc::outside_workspace) << path;
-      errc listed = co_await refusal(environment.files().list(path));
-      EXPECT_EQ(listed, errc::outside_workspace) << path;
-      errc removed = co_await refusal(environment.files().remove(path + "/secret"));
-      EXPECT_EQ(removed, errc::outside_workspace) << path;
-      errc moved = co_await refusal(environment.files().rename(path + "/secret", "stolen"));
-      EXPECT_EQ(moved, errc::outside_workspace) << path;
+      exec_errc read = co_await refusal(environment.read_file(path + "/secret", 100));
+      EXPECT_EQ(read, exec_errc::outside_workspace) << path;
+      exec_errc written = co_await refusal(environment.write_file(path + "/secret", as_bytes(text)));
+      EXPECT_EQ(written, exec_errc::outside_workspace) << path;
+      exec_errc made = co_await refusal(environment.files().make_directory(path + "/new"));
+      EXPECT_EQ(made, exec_errc::outside_workspace) << path;
+      exec_errc listed = co_await refusal(environment.files().list(path));
+      EXPECT_EQ(listed, exec_errc::outside_workspace) << path;
+      exec_errc removed = co_await refusal(environment.files().remove(path + "/secret"));
+      EXPECT_EQ(removed, exec_errc::outside_workspace) << path;
+      exec_errc moved = co_await refusal(environment.files().rename(path + "/secret", "stolen"));
+      EXPECT_EQ(moved, exec_errc::outside_workspace) << path;
       for (const directory* one : {&beneath, &walked})
-        EXPECT_EQ(thrown_by([&] { one->set_mode(path + "/secret", 0777); }), errc::outside_workspace);
+        EXPECT_EQ(thrown_by([&] { one->set_mode(path + "/secret", 0777); }), exec_errc::outside_workspace);
     }
     const std::array<std::string, 2> ends{"final", "absolute"};
     for (const std::string& path : ends) {
-      errc read = co_await refusal(environment.read_file(path, 100));
-      EXPECT_EQ(read, errc::outside_workspace) << path;
+      exec_errc read = co_await refusal(environment.read_file(path, 100));
+      EXPECT_EQ(read, exec_errc::outside_workspace) << path;
       for (const directory* one : {&beneath, &walked})
-        EXPECT_EQ(thrown_by([&] { one->set_mode(path, 0777); }), errc::outside_workspace);
+        EXPECT_EQ(thrown_by([&] { one->set_mode(path, 0777); }), exec_errc::outside_workspace);
     }
-    errc dangling = co_await refusal(environment.write_file("dangling/x", as_bytes(text)));
-    EXPECT_EQ(dangling, errc::outside_workspace);
+    exec_errc dangling = co_await refusal(environment.write_file("dangling/x", as_bytes(text)));
+    EXPECT_EQ(dangling, exec_errc::outside_workspace);
     // At the end of a path the link itself is replaced, renamed and removed.
     co_await environment.write_file("absolute", as_bytes(text));
     co_await environment.files().rename("final", "renamed");
@@ -336,17 +336,17 @@ TEST(Attack, FS_06_proc_and_dev_fd_are_no_way_out) {
   for (std::size_t i = 0; i < ways.size(); ++i) place.folder().make_link("w/l" + std::to_string(i), ways[i]);
   place.run([&](auto& environment) -> cofferdam::awaitable<void> {
     for (std::size_t i = 0; i < ways.size(); ++i) {
-      errc absolute = co_await refusal(environment.read_file(ways[i], 100));
-      EXPECT_EQ(absolute, errc::outside_workspace);
-      errc linked = co_await refusal(environment.read_file("l" + std::to_string(i), 100));
-      EXPECT_EQ(linked, errc::outside_workspace);
+      exec_errc absolute = co_await refusal(environment.read_file(ways[i], 100));
+      EXPECT_EQ(absolute, exec_errc::outside_workspace);
+      exec_errc linked = co_await refusal(environment.read_file("l" + std::to_string(i), 100));
+      EXPECT_EQ(linked, exec_errc::outside_workspace);
     }
   });
   // A tree that holds such links itself: /proc of this process.
   for (const path_resolution route : {path_resolution::kernel, path_resolution::component}) {
     const directory proc = directory::open("/proc/self", route);
-    EXPECT_EQ(thrown_by([&] { proc.read_file("fd/" + number, 100); }), errc::outside_workspace);
-    EXPECT_EQ(thrown_by([&] { proc.read_file("root" + place.path("canary"), 100); }), errc::outside_workspace);
+    EXPECT_EQ(thrown_by([&] { proc.read_file("fd/" + number, 100); }), exec_errc::outside_workspace);
+    EXPECT_EQ(thrown_by([&] { proc.read_file("root" + place.path("canary"), 100); }), exec_errc::outside_workspace);
   }
   place.expect_untouched();
   // Control: a plain open goes through all of the first three.
@@ -371,14 +371,14 @@ TEST(Attack, FS_07_what_is_no_file_is_a_typed_error_within_100_ms) {
     const std::string text = "x";
     for (const std::string& path : odd) {
       const auto start = std::chrono::steady_clock::now();
-      errc read = co_await refusal(environment.read_file(path, 100));
-      EXPECT_EQ(read, errc::not_a_file) << path;
-      errc written = co_await refusal(environment.write_file(path, as_bytes(text)));
-      EXPECT_EQ(written, errc::not_a_file) << path;
+      exec_errc read = co_await refusal(environment.read_file(path, 100));
+      EXPECT_EQ(read, exec_errc::not_a_file) << path;
+      exec_errc written = co_await refusal(environment.write_file(path, as_bytes(text)));
+      EXPECT_EQ(written, exec_errc::not_a_file) << path;
       EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::milliseconds(100)) << path;
     }
     const auto start = std::chrono::steady_clock::now();
-    transfer report = co_await cofferdam::download(environment, files("."), place.folder() / "w/dir");
+    transfer_result report = co_await cofferdam::download(environment, files("."), place.folder() / "w/dir");
     EXPECT_EQ(report.failed().size(), odd.size() - 1);
     EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::milliseconds(500));
   });
@@ -414,17 +414,17 @@ TEST(Attack, FS_08_endless_sparse_and_growing_files_cost_no_more_than_the_limit)
   });
   const std::size_t before = peak_memory();
   place.run([&](auto& environment) -> cofferdam::awaitable<void> {
-    errc zero = co_await refusal(environment.read_file("zero", limit));
-    EXPECT_EQ(zero, errc::outside_workspace);
-    errc sparse = co_await refusal(environment.read_file("sparse", limit));
-    EXPECT_EQ(sparse, errc::too_large);
-    errc growing{};
-    for (int i = 0; i < 10000 && growing == errc{}; ++i) {
+    exec_errc zero = co_await refusal(environment.read_file("zero", limit));
+    EXPECT_EQ(zero, exec_errc::outside_workspace);
+    exec_errc sparse = co_await refusal(environment.read_file("sparse", limit));
+    EXPECT_EQ(sparse, exec_errc::too_large);
+    exec_errc growing{};
+    for (int i = 0; i < 10000 && growing == exec_errc{}; ++i) {
       growing = co_await refusal(environment.read_file("growing", limit));
     }
-    EXPECT_EQ(growing, errc::too_large);
-    errc fetched = co_await refusal(cofferdam::download(environment, files("sparse"), place.folder() / "w"));
-    EXPECT_EQ(fetched, errc::too_large);
+    EXPECT_EQ(growing, exec_errc::too_large);
+    exec_errc fetched = co_await refusal(cofferdam::download(environment, files("sparse"), place.folder() / "w"));
+    EXPECT_EQ(fetched, exec_errc::too_large);
   });
   done = true;
   writer.join();
@@ -456,7 +456,7 @@ TEST(Attack, FS_09_download_of_a_hostile_tree_brings_nothing_from_outside) {
     place.run([&](auto& environment) -> cofferdam::awaitable<void> {
       cofferdam::file_set set = files("t");
       if (follow) set.follow_symlinks();
-      transfer report = co_await cofferdam::download(environment, std::move(set), out.path());
+      transfer_result report = co_await cofferdam::download(environment, std::move(set), out.path());
       EXPECT_EQ(report.files().size(), 2U);
       EXPECT_GE(report.failed().size(), 6U);
     });
@@ -480,9 +480,9 @@ TEST(Attack, FS_12_upload_follows_no_link_to_secrets_unless_asked) {
   input.make_link("data/keys", place.path("outside"));
   input.make_link("data/key", place.path("outside/secret"));
   place.run([&](auto& environment) -> cofferdam::awaitable<void> {
-    transfer report = co_await cofferdam::upload(environment, files((input / "data").string()));
+    transfer_result report = co_await cofferdam::upload(environment, files((input / "data").string()));
     EXPECT_EQ(report.failed().size(), 2U);
-    transfer matched = co_await cofferdam::upload(environment, files((input / "data/*").string()).into("m"));
+    transfer_result matched = co_await cofferdam::upload(environment, files((input / "data/*").string()).into("m"));
     EXPECT_EQ(matched.failed().size(), 2U);
   });
   EXPECT_FALSE(place.folder().has("w/data/key"));
@@ -491,7 +491,8 @@ TEST(Attack, FS_12_upload_follows_no_link_to_secrets_unless_asked) {
   EXPECT_TRUE(place.folder().has("w/data/a.csv"));
   // Control: with follow_symlinks() the files are copied.
   place.run([&](auto& environment) -> cofferdam::awaitable<void> {
-    transfer report = co_await cofferdam::upload(environment, files((input / "data").string()).follow_symlinks());
+    transfer_result report =
+        co_await cofferdam::upload(environment, files((input / "data").string()).follow_symlinks());
     EXPECT_TRUE(report.ok());
   });
   EXPECT_EQ(place.folder().read("w/data/keys/secret"), "secret");
@@ -531,13 +532,13 @@ TEST(Attack, FS_14_names_of_any_bytes_make_the_round_trip) {
   const temporary_folder out;
   place.run([&](auto& environment) -> cofferdam::awaitable<void> {
     for (const std::string& name : all) co_await environment.write_file(name, as_bytes(name));
-    std::vector<cofferdam::entry> listed = co_await environment.files().list(".");
+    std::vector<cofferdam::directory_entry> listed = co_await environment.files().list(".");
     EXPECT_EQ(listed.size(), all.size());
-    for (const cofferdam::entry& one : listed) {
+    for (const cofferdam::directory_entry& one : listed) {
       cofferdam::bytes back = co_await environment.read_file(one.path(), 1000);
       EXPECT_EQ(as_text(back), one.path());
     }
-    transfer report = co_await cofferdam::download(environment, files("."), out.path());
+    transfer_result report = co_await cofferdam::download(environment, files("."), out.path());
     EXPECT_EQ(report.files().size(), all.size());
     for (const std::string& name : all) {
       std::string again = name;
@@ -546,8 +547,8 @@ TEST(Attack, FS_14_names_of_any_bytes_make_the_round_trip) {
       co_await environment.files().rename(name, again);
       co_await environment.files().remove(again);
     }
-    errc longer = co_await refusal(environment.write_file(std::string(256, 'n'), as_bytes(evil)));
-    EXPECT_EQ(longer, errc::invalid_argument);
+    exec_errc longer = co_await refusal(environment.write_file(std::string(256, 'n'), as_bytes(evil)));
+    EXPECT_EQ(longer, exec_errc::invalid_argument);
   });
   for (const std::string& name : all) EXPECT_EQ(out.read(name), name);
   EXPECT_TRUE(std::filesystem::is_empty(place.path("w")));
@@ -643,17 +644,17 @@ TEST(Attack, FS_16_huge_and_deep_trees_and_deep_patterns_take_bounded_time_and_m
   const std::size_t memory = peak_memory();
   const auto start = std::chrono::steady_clock::now();
   place.run([&](auto& environment) -> cofferdam::awaitable<void> {
-    std::vector<cofferdam::entry> deep = co_await environment.files().list("deep");
+    std::vector<cofferdam::directory_entry> deep = co_await environment.files().list("deep");
     EXPECT_EQ(deep.size(), 5001U);
-    std::vector<cofferdam::entry> wide = co_await environment.files().list("wide");
+    std::vector<cofferdam::directory_entry> wide = co_await environment.files().list("wide");
     EXPECT_EQ(wide.size(), (count + 999) / 1000 * 1001);
-    transfer fetched =
+    transfer_result fetched =
         co_await cofferdam::download(environment, files("**/**/**/x", "wide/*/999x"), place.folder() / "w");
     EXPECT_EQ(fetched.failed().size(), 2U);
-    errc many =
+    exec_errc many =
         co_await refusal(cofferdam::download(environment, files("wide").at_most_files(500), place.folder() / "w"));
-    EXPECT_EQ(many, errc::too_large);
-    transfer sent = co_await cofferdam::upload(environment, files(place.path("w/deep/**/**/**/x")));
+    EXPECT_EQ(many, exec_errc::too_large);
+    transfer_result sent = co_await cofferdam::upload(environment, files(place.path("w/deep/**/**/**/x")));
     EXPECT_EQ(sent.failed().size(), 1U);
     co_await environment.files().remove("deep");
     co_await environment.files().remove("wide");
@@ -681,20 +682,20 @@ TEST(Attack, FS_22_a_working_directory_outside_is_refused) {
       return refusal(
           environment.run_command(cofferdam::shell("echo fooled > mark").working_directory(std::move(path))));
     };
-    const std::vector<std::pair<std::string, errc>> refused{{"out", errc::outside_workspace},
-                                                            {"absolute", errc::outside_workspace},
-                                                            {"..", errc::outside_workspace},
-                                                            {"fine/../..", errc::outside_workspace},
-                                                            {place.path("outside"), errc::outside_workspace},
-                                                            {"/", errc::outside_workspace},
-                                                            {"file", errc::not_a_directory},
-                                                            {"gone", errc::not_found}};
+    const std::vector<std::pair<std::string, exec_errc>> refused{{"out", exec_errc::outside_workspace},
+                                                                 {"absolute", exec_errc::outside_workspace},
+                                                                 {"..", exec_errc::outside_workspace},
+                                                                 {"fine/../..", exec_errc::outside_workspace},
+                                                                 {place.path("outside"), exec_errc::outside_workspace},
+                                                                 {"/", exec_errc::outside_workspace},
+                                                                 {"file", exec_errc::not_a_directory},
+                                                                 {"gone", exec_errc::not_found}};
     for (const auto& one : refused) {
-      errc found = co_await write_there(one.first);
+      exec_errc found = co_await write_there(one.first);
       EXPECT_EQ(found, one.second) << one.first;
     }
-    errc fine = co_await write_there("fine");
-    EXPECT_EQ(fine, errc{});
+    exec_errc fine = co_await write_there("fine");
+    EXPECT_EQ(fine, exec_errc{});
   });
   EXPECT_EQ(place.folder().read("w/fine/mark"), "fooled\n");
   place.expect_untouched();
@@ -708,7 +709,7 @@ TEST(Attack, FS_23_outputs_that_collide_where_case_is_ignored_are_refused_before
   place.folder().write("w/Report.md", "1");
   place.folder().write("w/report.md", "2");
   const auto fetch = [&](const std::filesystem::path& to, bool ignores_case) {
-    errc found{};
+    exec_errc found{};
     const auto answer = ignores_case ? [](const std::filesystem::path&) { return true; }
                                      : [](const std::filesystem::path&) { return false; };
     place.run([&](auto& environment) -> cofferdam::awaitable<void> {
@@ -717,11 +718,11 @@ TEST(Attack, FS_23_outputs_that_collide_where_case_is_ignored_are_refused_before
     return found;
   };
   const temporary_folder out;
-  EXPECT_EQ(fetch(out / "new", true), errc::collision);
+  EXPECT_EQ(fetch(out / "new", true), exec_errc::collision);
   EXPECT_EQ(tree(out), names{});
   place.expect_untouched();
   // Control: without the question both are written, and such a host would keep one.
-  EXPECT_EQ(fetch(out / "new", false), errc{});
+  EXPECT_EQ(fetch(out / "new", false), exec_errc{});
   EXPECT_EQ(tree(out).size(), 3U);
 }
 

@@ -44,12 +44,12 @@ namespace {
 using asio::awaitable;
 using cofferdam::argv;
 using cofferdam::as_text;
-using cofferdam::captured;
-using cofferdam::chunk;
+using cofferdam::captured_output;
 using cofferdam::command;
 using cofferdam::command_result;
-using cofferdam::errc;
 using cofferdam::error_kind;
+using cofferdam::exec_errc;
+using cofferdam::output_chunk;
 using cofferdam::process;
 using cofferdam::shell;
 using cofferdam::stream_output;
@@ -201,7 +201,7 @@ TEST(Attack, OU_02_control_reading_one_stream_to_its_end_first_is_a_deadlock) {
 namespace {
 
 /// Reads the exception of a cancelled or closed command; "" where it is another one.
-std::string partial_output(const std::exception_ptr& failure, errc wanted) {
+std::string partial_output(const std::exception_ptr& failure, exec_errc wanted) {
   try {
     if (failure) std::rethrow_exception(failure);
   } catch (const cofferdam::error& thrown) {
@@ -254,7 +254,7 @@ TEST(Attack, OU_08_what_had_come_before_a_cancellation_or_a_close_is_kept_with_t
       };
       co_await with(provider(base), std::ref(body));
     });
-    EXPECT_EQ(partial_output(seen, cancelled ? errc::cancelled : errc::environment_closed), "out\n|err\n");
+    EXPECT_EQ(partial_output(seen, cancelled ? exec_errc::cancelled : exec_errc::environment_closed), "out\n|err\n");
   }
 }
 
@@ -287,7 +287,7 @@ TEST(Attack, OU_10_a_slow_consumer_holds_the_producer_up_and_loses_nothing) {
       if (at != std::string::npos) written_meanwhile = std::strtoull(io.c_str() + at + 7, nullptr, 10);
     }
     for (int i = 0;; ++i) {
-      chunk piece = co_await running.read();
+      output_chunk piece = co_await running.read();
       if (piece.end()) break;
       seen += piece.data().size();
       if (i % 64 == 0) co_await pause_for(2ms);
@@ -317,7 +317,7 @@ TEST(Attack, OU_11_a_callback_that_throws_ends_the_guest_and_leaks_nothing) {
       std::string caught;
       try {
         co_await stream_output(env, shell("trap '' TERM; sleep 60 & while :; do echo x; sleep 0.01; done"),
-                               [](const chunk&) { throw std::runtime_error("enough"); });
+                               [](const output_chunk&) { throw std::runtime_error("enough"); });
       } catch (const std::runtime_error& thrown) {
         caught = thrown.what();
       }

@@ -25,7 +25,7 @@ namespace {
 
 using cofferdam::as_bytes;
 using cofferdam::as_text;
-using cofferdam::captured;
+using cofferdam::captured_output;
 using cofferdam::command_result;
 using cofferdam::format_options;
 using cofferdam::format_result;
@@ -35,7 +35,7 @@ using cofferdam::printable_text;
 using namespace std::string_literals;
 using namespace std::string_view_literals;
 
-captured collect(std::string_view output, std::size_t keep = 1024 * 1024, std::size_t chunk = 64 * 1024) {
+captured_output collect(std::string_view output, std::size_t keep = 1024 * 1024, std::size_t chunk = 64 * 1024) {
   output_collector collector(keep);
   for (std::size_t at = 0; at < output.size(); at += chunk) collector.append(as_bytes(output.substr(at, chunk)));
   return collector.take();
@@ -93,7 +93,7 @@ TEST(Attack, OU_03_a_line_of_a_gigabyte_is_bounded) {
   output_collector collector;
   const std::string block(64 * 1024, 'x');
   for (int i = 0; i < 16 * 1024; ++i) collector.append(as_bytes(block));
-  const captured kept = collector.take();
+  const captured_output kept = collector.take();
   EXPECT_EQ(kept.total(), std::uint64_t{1} << 30);
   EXPECT_EQ(kept.head().size() + kept.tail().size(), cofferdam::command::default_kept_output);
   const std::string rendered = format_result(command_result::exited(0).out(kept));
@@ -127,7 +127,7 @@ TEST(Attack, OU_04_an_emoji_cut_by_any_read_is_whole) {
       collector.append(as_bytes(std::string_view(text).substr(0, first)));
       collector.append(as_bytes(std::string_view(text).substr(first, second - first)));
       collector.append(as_bytes(std::string_view(text).substr(second)));
-      const captured kept = collector.take();
+      const captured_output kept = collector.take();
       ASSERT_EQ(kept.text(), text) << first << ' ' << second;
       ASSERT_EQ(kept.repairs(), 0U);
     }
@@ -145,7 +145,7 @@ TEST(Attack, OU_04_an_emoji_cut_by_any_cap_is_left_out_and_nothing_else) {
   std::size_t broken_by_naive_cut = 0;
   for (std::size_t keep = 0; keep <= text.size() + 1; ++keep) {
     for (std::size_t chunk = 1; chunk <= 5; ++chunk) {
-      const captured kept = collect(text, keep, chunk);
+      const captured_output kept = collect(text, keep, chunk);
       ASSERT_EQ(kept.repairs(), 0U) << keep;
       if (keep >= text.size()) {
         ASSERT_EQ(kept.text(), text);
@@ -158,7 +158,7 @@ TEST(Attack, OU_04_an_emoji_cut_by_any_cap_is_left_out_and_nothing_else) {
       ASSERT_TRUE(text.ends_with(tail)) << keep;
       ASSERT_LT(keep / 2 - head.size(), 4U);
       ASSERT_LT(keep - keep / 2 - tail.size(), 4U);
-      ASSERT_EQ(kept.text(), head + captured::cut_marker(text.size() - keep, text.size()) + tail);
+      ASSERT_EQ(kept.text(), head + captured_output::cut_marker(text.size() - keep, text.size()) + tail);
       if (!cofferdam::is_valid_utf8(as_text(kept.head())) || !cofferdam::is_valid_utf8(as_text(kept.tail())))
         ++broken_by_naive_cut;
     }
@@ -192,7 +192,7 @@ TEST(Attack, OU_05_broken_utf8_becomes_valid_text_and_the_bytes_stay) {
   };
   for (const row& one : rows) {
     SCOPED_TRACE(testing::PrintToString(one.raw));
-    const captured kept = collect(one.raw);
+    const captured_output kept = collect(one.raw);
     EXPECT_EQ(as_text(kept.head()), one.raw);
     EXPECT_EQ(kept.repairs(), one.repairs);
     EXPECT_TRUE(is_utf8_to_iconv(kept.text()));
@@ -208,7 +208,7 @@ TEST(Attack, OU_05_random_bytes_become_valid_text_at_every_cap) {
   for (int round = 0; round < 2000; ++round) {
     std::string raw;
     for (auto size = random() % 200; size > 0; --size) raw.push_back(static_cast<char>(random() % 256));
-    const captured kept = collect(raw, random() % 220, 1 + random() % 50);
+    const captured_output kept = collect(raw, random() % 220, 1 + random() % 50);
     ASSERT_TRUE(is_utf8_to_iconv(kept.text()));
     const std::string rendered =
         format_result(command_result::exited(0).out(kept), format_options().limit(random() % 100));
@@ -263,7 +263,7 @@ TEST(Attack, OU_06_nothing_printed_acts_on_a_terminal) {
   for (const std::string_view attack : attacks) {
     SCOPED_TRACE(testing::PrintToString(attack));
     const std::string output = "before " + std::string(attack) + " after\n";
-    const captured kept = collect(output);
+    const captured_output kept = collect(output);
     EXPECT_EQ(as_text(kept.head()), output) << "the raw bytes stay";
     EXPECT_FALSE(acts_on_a_terminal(printable_text(kept.text())));
     EXPECT_FALSE(acts_on_a_terminal(render(output, output)));
@@ -323,7 +323,7 @@ TEST(Attack, OU_07_output_cannot_forge_the_mark_of_a_cut) {
   EXPECT_EQ(count(render(forged + std::string(30'000, 'x') + forged), "<cut>"), 1U);
 
   // Control: the marker in plain text can be printed by any guest.
-  EXPECT_EQ(collect(captured::cut_marker(5, 10)).text(), captured::cut_marker(5, 10));
+  EXPECT_EQ(collect(captured_output::cut_marker(5, 10)).text(), captured_output::cut_marker(5, 10));
 }
 
 TEST(Attack, OU_07_role_tags_and_tool_results_lose_their_brackets) {

@@ -8,7 +8,7 @@
 #include <cofferdam/core/file_operations.hpp>
 #include <cofferdam/core/stream_output.hpp>
 #include <cofferdam/core/with.hpp>
-#include <cofferdam/os/reaper.hpp>
+#include <cofferdam/detail/os/reaper.hpp>
 
 #include "support/census.hpp"
 #include "support/forbid.hpp"
@@ -72,9 +72,9 @@ namespace {
 
 using asio::awaitable;
 using cofferdam::as_bytes;
-using cofferdam::chunk;
 using cofferdam::command_result;
-using cofferdam::errc;
+using cofferdam::exec_errc;
+using cofferdam::output_chunk;
 using cofferdam::process;
 using cofferdam::shell;
 using cofferdam::with;
@@ -104,7 +104,7 @@ awaitable<void> a_little_of_everything(const temporary_folder& base, int& result
     co_await running.write_input(as_bytes("it\n"));
     std::string out;
     for (;;) {
-      chunk piece = co_await running.read();
+      output_chunk piece = co_await running.read();
       if (piece.end()) break;
       out += cofferdam::as_text(piece.data());
     }
@@ -125,7 +125,7 @@ std::string name_of(const std::exception_ptr& failure) {
   } catch (const std::bad_alloc&) {
     return "no memory";
   } catch (const cofferdam::error& thrown) {
-    if (thrown.code() == errc::cancelled) return "cancelled";
+    if (thrown.code() == exec_errc::cancelled) return "cancelled";
     return "error " + std::to_string(thrown.code().value());
   } catch (const std::system_error& thrown) {
     if (thrown.code() == asio::error::operation_aborted) return "cancelled";

@@ -61,8 +61,8 @@ using cofferdam::argv;
 using cofferdam::command;
 using cofferdam::command_result;
 using cofferdam::error_kind;
+using cofferdam::isolation_kind;
 using cofferdam::process;
-using cofferdam::protection;
 using cofferdam::shell;
 using cofferdam::warden_policy;
 using cofferdam::warden_session;
@@ -490,11 +490,11 @@ TEST(Attack, PR_06e_nothing_outlives_a_host_whose_guest_has_limited_everybody) {
   const std::string program = attacker::instance().path();
   const std::string leaves =
       "; (setsid sh -c 'trap \"\" TERM; (setsid sleep M &); sleep M; sleep M' &); echo > UP; sleep M";
-  struct way {
+  struct command_transport {
     bool filter;
     std::string line;
   };
-  const way ways[] = {
+  const command_transport ways[] = {
       {true, program + " limit 64 0 15 0 0 $PPID WARDEN HOST" + leaves},
       {true, program + " limit 64 7 7 5 5 $PPID WARDEN HOST" + leaves},
       {true, program + " starve $PPID WARDEN HOST; " + program + " spin 3 M &" + leaves.substr(1)},
@@ -504,7 +504,7 @@ TEST(Attack, PR_06e_nothing_outlives_a_host_whose_guest_has_limited_everybody) {
   for (const bool as_root : {true, false}) {
     if (as_root ? ::geteuid() != 0 : ::geteuid() == 0 && !spare_user::instance().is_there()) continue;
     for (const unsigned level : levels) {
-      for (const way& one : ways) {
+      for (const command_transport& one : ways) {
         SCOPED_TRACE((as_root ? "root, " : "user, ") + level_name(level) + ", " + one.line);
         const temporary_folder base;
         if (!as_root) spare_user::instance().own(base);
@@ -594,7 +594,7 @@ std::string loot_of(const temporary_folder& base, unsigned landlock, bool filter
     command_result compared = co_await run_in(session, attack("compare", host));
     if (compared.out().text() != "1 \n") loot += "kcmp ";
     command_result plain = co_await run_in(session, argv("true"));
-    loot += "(" + std::string(plain.walls().of(protection::secrets)) + ")";
+    loot += "(" + std::string(plain.isolation().of(isolation_kind::secrets)) + ")";
     co_await session.close();
   });
   return loot;
@@ -612,7 +612,7 @@ bool has_landlock(unsigned wanted) {
   run([&]() -> awaitable<void> {
     const auto body = [&](auto& env) -> awaitable<void> {
       command_result result = co_await env.run_command(argv("true"));
-      secrets = result.walls().of(wanted >= 6 ? protection::signals : protection::secrets);
+      secrets = result.isolation().of(wanted >= 6 ? isolation_kind::signals : isolation_kind::secrets);
     };
     co_await with(provider(base, wanted), std::ref(body));
   });

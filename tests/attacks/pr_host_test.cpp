@@ -56,8 +56,8 @@ using cofferdam::argv;
 using cofferdam::bytes;
 using cofferdam::command;
 using cofferdam::command_result;
-using cofferdam::errc;
 using cofferdam::error_kind;
+using cofferdam::exec_errc;
 using cofferdam::process;
 using cofferdam::shell;
 using cofferdam::with;
@@ -237,7 +237,7 @@ TEST(Attack, PR_12_a_host_that_ignores_sigchld_gets_exact_results_or_is_told_why
           });
           return "exit code " + std::to_string(result.exit_code());
         } catch (const cofferdam::error& failure) {
-          return (failure.code() == errc::provider_failed ? "provider_failed: " : "another code: ") +
+          return (failure.code() == exec_errc::provider_failed ? "provider_failed: " : "another code: ") +
                  std::string(failure.what());
         }
       });

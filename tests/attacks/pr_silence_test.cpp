@@ -61,11 +61,11 @@ using asio::awaitable;
 using cofferdam::argv;
 using cofferdam::command;
 using cofferdam::command_result;
-using cofferdam::errc;
 using cofferdam::error;
 using cofferdam::error_kind;
+using cofferdam::exec_errc;
+using cofferdam::isolation_kind;
 using cofferdam::process;
-using cofferdam::protection;
 using cofferdam::shell;
 using cofferdam::warden_policy;
 using cofferdam::warden_session;
@@ -109,11 +109,11 @@ std::string took(clock::time_point begin) { return std::to_string((clock::now() 
 
 // ---- descriptors on their way ---------------------------------------------------------------------------------------
 
-constexpr rlim_t most_descriptors = 512;
+constexpr rlim_t max_descriptors = 512;
 
 /// Ordinary users may have as many descriptors on their way as one of their processes may have open.
 void allow_few_descriptors() {
-  const rlimit few{most_descriptors, most_descriptors};
+  const rlimit few{max_descriptors, max_descriptors};
   ::setrlimit(RLIMIT_NOFILE, &few);
 }
 
@@ -142,7 +142,7 @@ awaitable<process> start_hog(cofferdam::local_environment& env) {
   process running = co_await env.start(argv("/usr/bin/python3", "-c", hog).timeout(60s));
   std::string text;
   while (text.find('\n') == std::string::npos) {
-    const cofferdam::chunk piece = co_await running.read();
+    const cofferdam::output_chunk piece = co_await running.read();
     if (piece.data().empty()) break;
     text += cofferdam::as_text(piece.data());
   }
@@ -156,9 +156,9 @@ awaitable<std::string> outcome(cofferdam::local_environment& env, command c) {
     command_result result = co_await env.run_command(std::move(c));
     co_return std::string(to_string(result.kind())) + " " + result.out().text();
   } catch (const error& failure) {
-    if (failure.code() == errc::cancelled) co_return "cancelled";
-    const bool is_it =
-        failure.code() == errc::unavailable && failure.cause() == std::error_code(ETOOMANYREFS, std::system_category());
+    if (failure.code() == exec_errc::cancelled) co_return "cancelled";
+    const bool is_it = failure.code() == exec_errc::unavailable &&
+                       failure.cause() == std::error_code(ETOOMANYREFS, std::system_category());
     co_return is_it ? "unavailable" : failure.what();
   }
 }
@@ -308,11 +308,11 @@ std::string against_the_warden(const std::string& line, const std::string& marke
 
 TEST(Attack, PR_06b_a_guest_that_stops_its_warden_is_ended_in_time) {
   const std::string marker = new_marker();
-  struct way {
+  struct command_transport {
     std::string line;
     bool in_a_loop;
   };
-  const way ways[] = {
+  const command_transport ways[] = {
       {"kill -STOP $W; sleep M", false},
       {"kill -STOP $W $P; (setsid sh -c 'trap \"\" TERM; sleep M' &); trap '' TERM; sleep M; sleep M", false},
       {"while kill -STOP $W; do :; done", true},
@@ -321,7 +321,7 @@ TEST(Attack, PR_06b_a_guest_that_stops_its_warden_is_ended_in_time) {
        "sleep M; sleep M",
        true},
   };
-  for (const way& one : ways) {
+  for (const command_transport& one : ways) {
     const temporary_folder base;
     const std::string line = against_the_warden(one.line, marker);
     const std::string seen = in_spare_host(base, [&] {
@@ -333,7 +333,7 @@ TEST(Attack, PR_06b_a_guest_that_stops_its_warden_is_ended_in_time) {
             command_result result = co_await env.run_command(shell(line).timeout(400ms));
             text = to_string(result.kind());
           } catch (const error& failure) {
-            text = failure.code() == errc::provider_lost ? "provider_lost" : failure.what();
+            text = failure.code() == exec_errc::provider_lost ? "provider_lost" : failure.what();
           }
           if (clock::now() - begin > 15s) text += ", late: " + took(begin);
           // Killed processes may take a moment to disappear.
@@ -399,7 +399,7 @@ TEST(Attack, PR_06b_a_terminal_that_nobody_reads_puts_no_limit_off_where_the_war
         while (!marked(marker).empty() && clock::now() < begin + 9s) co_await pause_for(20ms);
         if (!marked(marker).empty()) text += "left: " + shown(marked(marker)) + "; ";
         for (bool is_over = false; !is_over;) {
-          const cofferdam::chunk piece = co_await running.read();
+          const cofferdam::output_chunk piece = co_await running.read();
           is_over = piece.end();
         }
         command_result result = co_await running.wait();
@@ -428,7 +428,7 @@ TEST(Attack, PR_06b_a_host_whose_warden_never_runs_again_ends_everything_itself)
             co_await env.run_command(shell("(setsid sleep " + marker + " &); sleep " + marker).timeout(600ms));
             text = "ended";
           } catch (const error& failure) {
-            text = failure.code() == errc::provider_lost ? "provider_lost" : failure.what();
+            text = failure.code() == exec_errc::provider_lost ? "provider_lost" : failure.what();
           }
           if (clock::now() - begin > 12s) text += ", late: " + took(begin);
         };
@@ -450,7 +450,7 @@ TEST(Attack, PR_06b_a_host_whose_warden_never_runs_again_ends_everything_itself)
           co_await env.run_command(shell("echo again"));
           text += ", then it goes on";
         } catch (const error& failure) {
-          if (failure.code() != errc::provider_lost) text += ", then: "s + failure.what();
+          if (failure.code() != exec_errc::provider_lost) text += ", then: "s + failure.what();
         }
       };
       co_await with(provider(base), std::ref(body));
@@ -507,7 +507,7 @@ TEST(Attack, PR_06c_a_guest_that_stops_its_supervisor_and_kills_its_warden_ends_
         try {
           co_await env.run_command(shell(line).timeout(30s));
         } catch (const error& failure) {
-          text = failure.code() == errc::provider_lost ? "provider_lost" : failure.what();
+          text = failure.code() == exec_errc::provider_lost ? "provider_lost" : failure.what();
         }
         if (!eventually([&] { return marked(marker).empty(); }, 2s)) text += ", left: " + shown(marked(marker));
       };

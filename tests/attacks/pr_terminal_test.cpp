@@ -24,8 +24,8 @@ namespace {
 using asio::awaitable;
 using cofferdam::as_bytes;
 using cofferdam::as_text;
-using cofferdam::chunk;
 using cofferdam::command_result;
+using cofferdam::output_chunk;
 using cofferdam::process;
 using cofferdam::shell;
 using cofferdam::with;
@@ -41,7 +41,7 @@ auto provider(const temporary_folder& base) {
 awaitable<std::string> read_until(process& running, std::string wanted) {
   std::string seen;
   while (seen.find(wanted) == std::string::npos) {
-    chunk piece = co_await running.read();
+    output_chunk piece = co_await running.read();
     if (piece.end()) break;
     seen += as_text(piece.data());
   }
@@ -96,7 +96,7 @@ TEST(Attack, PR_21_raw_mode_passes_every_byte_both_ways) {
     EXPECT_EQ(ready, "ready");
     co_await running.write_input(as_bytes(expected));
     while (seen.size() < 256) {
-      chunk piece = co_await running.read();
+      output_chunk piece = co_await running.read();
       if (piece.end()) break;
       seen += as_text(piece.data());
     }

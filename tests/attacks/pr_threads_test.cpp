@@ -7,7 +7,7 @@
 #include <cofferdam/backends/local.hpp>
 #include <cofferdam/core/command.hpp>
 #include <cofferdam/core/with.hpp>
-#include <cofferdam/os/process_table.hpp>
+#include <cofferdam/detail/os/process_table.hpp>
 
 #include "support/require.hpp"
 #include "support/run.hpp"

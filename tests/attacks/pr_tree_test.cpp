@@ -70,10 +70,10 @@ using asio::awaitable;
 using cofferdam::argv;
 using cofferdam::command;
 using cofferdam::command_result;
-using cofferdam::errc;
 using cofferdam::error_kind;
+using cofferdam::exec_errc;
+using cofferdam::isolation_kind;
 using cofferdam::process;
-using cofferdam::protection;
 using cofferdam::shell;
 using cofferdam::warden_policy;
 using cofferdam::warden_session;
@@ -133,7 +133,7 @@ bool has_scope() {
     bool there = false;
     in_environment(base, warden_policy::require, [&](auto& env) -> awaitable<void> {
       command_result result = co_await env.run_command(argv("true"));
-      there = result.walls().of(protection::signals) != "none";
+      there = result.isolation().of(isolation_kind::signals) != "none";
     });
     return there;
   }();
@@ -543,7 +543,7 @@ TEST(Attack, PR_06_control_without_the_scope_a_guest_gets_rid_of_supervisor_and_
       try {
         co_await session.run(c, std::move(request));
       } catch (const cofferdam::error& failure) {
-        text = failure.code() == errc::provider_lost ? "provider_lost" : failure.what();
+        text = failure.code() == exec_errc::provider_lost ? "provider_lost" : failure.what();
       }
       session.abandon();
       co_await pause_for(200ms);
@@ -655,7 +655,7 @@ TEST(Attack, PR_06c_a_guest_that_kills_its_warden_ends_with_it) {
       try {
         co_await session.run(c, plain_request(c));
       } catch (const cofferdam::error& failure) {
-        text = failure.code() == errc::provider_lost ? "provider_lost" : failure.what();
+        text = failure.code() == exec_errc::provider_lost ? "provider_lost" : failure.what();
         if (failure.partial() == nullptr || failure.partial()->out().text() != "before\n") text += ", output lost";
       }
       const auto begin = clock::now();

@@ -58,7 +58,7 @@ TEST(Background, what_is_kept_goes_on_and_is_listed_and_ended) {
       try {
         co_await env.end_background(all.at(0).number());
       } catch (const error& failure) {
-        refused = failure.code() == errc::not_found;
+        refused = failure.code() == exec_errc::not_found;
       }
       EXPECT_TRUE(refused);
     });
@@ -162,7 +162,7 @@ TEST(Background, a_reader_gets_all_that_the_command_itself_wrote) {
       co_await pause_for(std::chrono::milliseconds(100));  // not needed: it makes the case that is hard
       std::size_t total = 0;
       for (;;) {
-        const chunk piece = co_await running.read();
+        const output_chunk piece = co_await running.read();
         if (piece.end()) break;
         total += piece.data().size();
       }
@@ -215,7 +215,7 @@ TEST(Background, without_a_warden_it_is_refused) {
     try {
       co_await env.run_command(shell("true").background(background_policy::keep));
     } catch (const error& failure) {
-      refused = failure.code() == errc::unsupported;
+      refused = failure.code() == exec_errc::unsupported;
     }
     EXPECT_TRUE(refused);
     co_await env.close();

@@ -4,7 +4,7 @@
 #include <cofferdam/backends/e2b.hpp>
 #include <cofferdam/backends/local.hpp>
 #include <cofferdam/core/any_provider.hpp>
-#include <cofferdam/core/borrowed_environment.hpp>
+#include <cofferdam/core/environment_ref.hpp>
 #include <cofferdam/middleware/allow_commands.hpp>
 #include <cofferdam/middleware/limit_output.hpp>
 #include <cofferdam/middleware/timeout.hpp>
@@ -60,7 +60,7 @@ void expect_closed(const std::string& name) {
         co_await call(closed);
       } catch (const error& failure) {
         thrown = true;
-        EXPECT_EQ(failure.code(), errc::environment_closed) << name << ": " << operation;
+        EXPECT_EQ(failure.code(), exec_errc::environment_closed) << name << ": " << operation;
         EXPECT_NE(std::string(failure.what()).find("there is no"), std::string::npos) << failure.what();
       }
       EXPECT_TRUE(thrown) << name << ": " << operation;
@@ -87,7 +87,7 @@ TEST(DefaultConstructed, an_environment_that_is_not_open_refuses_every_operation
   expect_closed<docker::environment>("docker");
   expect_closed<e2b::environment>("e2b");
   expect_closed<any_environment>("any_environment");
-  expect_closed<borrowed_environment<local_environment>>("borrowed");
+  expect_closed<referenced_environment<local_environment>>("borrowed");
 }
 
 TEST(DefaultConstructed, a_layer_around_nothing_refuses_every_operation) {
@@ -115,7 +115,7 @@ TEST(DefaultConstructed, an_allowlist_without_patterns_of_its_own_lets_nothing_t
       command_result result = co_await closed.run_command(shell("rm -rf /"));
       ADD_FAILURE() << "it ran: " << result.exit_code();
     } catch (const error& failure) {
-      EXPECT_EQ(failure.code(), errc::environment_closed);
+      EXPECT_EQ(failure.code(), exec_errc::environment_closed);
     }
   });
 }

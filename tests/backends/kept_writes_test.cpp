@@ -5,8 +5,8 @@
 
 #include <cofferdam/backends/local.hpp>
 #include <cofferdam/core/any_provider.hpp>
-#include <cofferdam/core/borrowed_environment.hpp>
 #include <cofferdam/core/bytes.hpp>
+#include <cofferdam/core/environment_ref.hpp>
 #include <cofferdam/core/file_operations.hpp>
 #include <cofferdam/core/with.hpp>
 #include <cofferdam/middleware/timeout.hpp>
@@ -43,7 +43,7 @@ TEST(KeptWrites, a_write_of_a_temporary_text_that_is_awaited_later_writes_that_t
   cofferdam_test::run([]() -> awaitable<void> {
     co_await with(local().without_warning(), [](auto& environment) -> awaitable<void> {
       co_await expect_kept(environment, "local");
-      borrowed_environment lent(environment);
+      referenced_environment lent(environment);
       co_await expect_kept(lent, "borrowed");
     });
     co_await with(local().without_warning() | timeout(1min),

@@ -42,7 +42,7 @@ outcome close_after(Harm harm) {
     local_environment env = co_await local().without_warning().kill_grace(200ms).open();
     seen.warden = cofferdam_test::own_wardens().at(0).pid;
     process running = co_await env.start(shell("sleep 1000 & echo there; wait"));
-    const chunk first = co_await running.read();
+    const output_chunk first = co_await running.read();
     EXPECT_EQ(as_text(first.data()), "there\n");
     // The child of the shell has its variables only after its exec.
     EXPECT_TRUE(cofferdam_test::eventually([&] {
@@ -81,7 +81,7 @@ TEST(LocalClose, a_sound_warden_ends_everything_at_once) {
 TEST(LocalClose, a_warden_that_is_stopped_does_not_hold_close_for_ever) {
   const outcome seen = close_after([](const outcome& all) { ::kill(all.warden, SIGSTOP); });
   ASSERT_TRUE(seen.failure);
-  EXPECT_EQ(seen.failure->code(), errc::provider_lost);
+  EXPECT_EQ(seen.failure->code(), exec_errc::provider_lost);
   EXPECT_LT(seen.time, 5200ms);
   const std::string said = seen.failure->what();
   for (const pid_t one : seen.guests) EXPECT_NE(said.find(std::to_string(one) + " ("), std::string::npos) << said;
@@ -93,7 +93,7 @@ TEST(LocalClose, a_warden_that_is_stopped_does_not_hold_close_for_ever) {
 TEST(LocalClose, a_supervisor_that_is_stopped_does_not_hold_close_for_ever) {
   const outcome seen = close_after([](const outcome& all) { ::kill(all.supervisor, SIGSTOP); });
   if (seen.failure) {
-    EXPECT_EQ(seen.failure->code(), errc::provider_lost) << seen.failure->what();
+    EXPECT_EQ(seen.failure->code(), exec_errc::provider_lost) << seen.failure->what();
   }
   EXPECT_LT(seen.time, 5200ms);
   EXPECT_TRUE(are_gone(seen.guests));
@@ -109,7 +109,7 @@ TEST(LocalClose, what_outlived_a_killed_warden_and_supervisor_is_found_and_named
   EXPECT_LT(seen.time, 5200ms);
   EXPECT_TRUE(are_gone(seen.guests));
   if (!seen.failure) return;  // the kernel has ended them with their parents
-  EXPECT_EQ(seen.failure->code(), errc::provider_lost);
+  EXPECT_EQ(seen.failure->code(), exec_errc::provider_lost);
   const std::string said = seen.failure->what();
   for (const pid_t one : seen.guests) EXPECT_NE(said.find(std::to_string(one) + " ("), std::string::npos) << said;
 }

@@ -6,8 +6,8 @@
 #include <cofferdam/core/suspendable_environment.hpp>
 #include <cofferdam/core/warning.hpp>
 #include <cofferdam/core/with.hpp>
+#include <cofferdam/detail/os/reaper.hpp>
 #include <cofferdam/middleware/allow_commands.hpp>
-#include <cofferdam/os/reaper.hpp>
 
 #include "support/census.hpp"
 #include "support/require.hpp"
@@ -231,7 +231,7 @@ TEST_F(Local, a_cancelled_command_is_ended_and_its_output_kept) {
         if (failure) std::rethrow_exception(failure);
         ADD_FAILURE() << "it was not cancelled";
       } catch (const error& reason) {
-        EXPECT_EQ(reason.code(), errc::cancelled);
+        EXPECT_EQ(reason.code(), exec_errc::cancelled);
         EXPECT_EQ(reason.what(), std::string("run_command: cancelled; the command was ended"));
         if (reason.partial() != nullptr) {
           EXPECT_EQ(reason.partial()->out().text(), "begun\n");
@@ -250,7 +250,7 @@ TEST_F(Local, a_cancelled_stream_says_that_the_command_was_ended) {
     asio::cancellation_signal stop;
     std::exception_ptr failure;
     bool has_ended = false;
-    const auto cancel = [&](const chunk&) {
+    const auto cancel = [&](const output_chunk&) {
       asio::post(executor, [&] { stop.emit(asio::cancellation_type::terminal); });
     };
     const auto work = [&]() -> awaitable<void> { co_await stream_output(env, shell("echo begun; sleep 100"), cancel); };
@@ -269,7 +269,7 @@ TEST_F(Local, a_cancelled_stream_says_that_the_command_was_ended) {
       if (failure) std::rethrow_exception(failure);
       ADD_FAILURE() << "it was not cancelled";
     } catch (const error& reason) {
-      EXPECT_EQ(reason.code(), errc::cancelled);
+      EXPECT_EQ(reason.code(), exec_errc::cancelled);
       EXPECT_EQ(reason.what(), std::string("stream_output: cancelled; the command was ended"));
     }
   });
@@ -375,19 +375,19 @@ TEST_F(Local, what_a_command_wrote_before_it_left_something_running_is_in_its_re
 
 TEST_F(Local, a_workspace_that_is_no_directory_is_refused) {
   std::ofstream(folder_ / "file") << "x";
-  EXPECT_EQ(open_error(local().without_warning().workspace(folder_ / "missing")), errc::provider_failed);
-  EXPECT_EQ(open_error(local().without_warning().workspace(folder_ / "file")), errc::provider_failed);
+  EXPECT_EQ(open_error(local().without_warning().workspace(folder_ / "missing")), exec_errc::provider_failed);
+  EXPECT_EQ(open_error(local().without_warning().workspace(folder_ / "file")), exec_errc::provider_failed);
 }
 
 TEST_F(Local, a_folder_that_cannot_be_made_is_refused) {
   std::ofstream(folder_ / "file") << "x";
-  EXPECT_EQ(open_error(local().without_warning().temporary_base(folder_ / "file")), errc::provider_failed);
+  EXPECT_EQ(open_error(local().without_warning().temporary_base(folder_ / "file")), exec_errc::provider_failed);
 }
 
 TEST_F(Local, a_shell_can_be_named) {
   EXPECT_EQ(result_of(local().without_warning().shell("/bin/sh"), shell("echo ok")).out().text(), "ok\n");
-  EXPECT_EQ(open_error(local().without_warning().shell("/no/such/shell")), errc::provider_failed);
-  EXPECT_EQ(open_error(local().without_warning().shell("bash")), errc::provider_failed);
+  EXPECT_EQ(open_error(local().without_warning().shell("/no/such/shell")), exec_errc::provider_failed);
+  EXPECT_EQ(open_error(local().without_warning().shell("bash")), exec_errc::provider_failed);
   const command_result one_word = result_of(local().without_warning(), argv("ls -l"));
   EXPECT_NE(one_word.advice().find("an argument of its own"), std::string::npos) << one_word.advice();
 }
@@ -491,15 +491,16 @@ TEST_F(Local, absolute_paths_into_the_workspace_are_understood) {
 
 TEST_F(Local, results_say_which_walls_stood) {
   const command_result result = result_of(local().without_warning(), shell("true"));
-  const std::string signals(result.walls().of(protection::signals));
+  const std::string signals(result.isolation().of(isolation_kind::signals));
   EXPECT_TRUE(signals == "none" || signals == "Landlock: only what the command started") << signals;
   const std::string held =
       "everything the command started" + std::string(signals == "none" ? ", unless it stops or kills the warden" : "");
-  EXPECT_EQ(result.walls().of(protection::process_tree), held);
-  EXPECT_EQ(result.walls().of(protection::host_death), held);
-  EXPECT_EQ(result.walls().of(protection::system_calls), "no limits for other processes");
-  for (const protection none : {protection::files, protection::network, protection::memory, protection::process_count})
-    EXPECT_EQ(result.walls().of(none), "none") << to_string(none);
+  EXPECT_EQ(result.isolation().of(isolation_kind::process_tree), held);
+  EXPECT_EQ(result.isolation().of(isolation_kind::host_death), held);
+  EXPECT_EQ(result.isolation().of(isolation_kind::system_calls), "no limits for other processes");
+  for (const isolation_kind none :
+       {isolation_kind::files, isolation_kind::network, isolation_kind::memory, isolation_kind::process_count})
+    EXPECT_EQ(result.isolation().of(none), "none") << to_string(none);
 }
 
 TEST_F(Local, results_say_what_landlock_does_not_hold) {
@@ -507,17 +508,17 @@ TEST_F(Local, results_say_what_landlock_does_not_hold) {
     const command_result result =
         result_of(local().without_warning().landlock(landlock).tracing(tracing), shell("true"));
     std::string text;
-    for (const protection each : {protection::signals, protection::system_calls, protection::secrets})
-      text += std::string(result.walls().of(each)) + "; ";
-    const bool is_held = result.walls().of(protection::host_death).find("unless") == std::string_view::npos;
-    EXPECT_EQ(is_held, result.walls().of(protection::signals) != "none");
+    for (const isolation_kind each : {isolation_kind::signals, isolation_kind::system_calls, isolation_kind::secrets})
+      text += std::string(result.isolation().of(each)) + "; ";
+    const bool is_held = result.isolation().of(isolation_kind::host_death).find("unless") == std::string_view::npos;
+    EXPECT_EQ(is_held, result.isolation().of(isolation_kind::signals) != "none");
     return text;
   };
   EXPECT_EQ(seen(0), "none; no limits for other processes, no tracing; readable; ");
   EXPECT_EQ(seen(1), seen(0));
   EXPECT_EQ(seen(0, tracing_policy::allowed), "none; no limits for other processes; readable; ");
   const command_result own = result_of(local().without_warning(), shell("true"));
-  COFFERDAM_NEEDS("landlock-scope", own.walls().of(protection::signals) != "none", "what newer kernels hold");
+  COFFERDAM_NEEDS("landlock-scope", own.isolation().of(isolation_kind::signals) != "none", "what newer kernels hold");
   const std::string secrets = ::geteuid() == 0 ? "Landlock: the environment may be readable, as commands are root's; "
                                                : "Landlock: not readable; ";
   EXPECT_EQ(seen(2), "none; no limits for other processes; " + secrets);
@@ -529,8 +530,8 @@ TEST_F(Local, results_say_so_where_there_is_no_warden) {
   const command_result result =
       result_of(local().without_warning().warden(warden_policy::never), shell("(setsid sleep 0.2 &); echo here"));
   EXPECT_EQ(result.out().text(), "here\n");
-  EXPECT_EQ(result.walls().of(protection::process_tree), "process group");
-  EXPECT_EQ(result.walls().of(protection::host_death), "none");
+  EXPECT_EQ(result.isolation().of(isolation_kind::process_tree), "process group");
+  EXPECT_EQ(result.isolation().of(isolation_kind::host_death), "none");
 }
 
 TEST_F(Local, a_warden_that_cannot_be_started_is_done_without_and_the_result_says_why) {
@@ -538,16 +539,16 @@ TEST_F(Local, a_warden_that_cannot_be_started_is_done_without_and_the_result_say
   std::ofstream(no_program) << "no ELF file";
   const command_result result = result_of(local().without_warning().warden_program(no_program), shell("echo here"));
   EXPECT_EQ(result.out().text(), "here\n");
-  const std::string tree(result.walls().of(protection::process_tree));
+  const std::string tree(result.isolation().of(isolation_kind::process_tree));
   EXPECT_TRUE(tree.starts_with("process group only, for the warden cannot be started")) << tree;
   EXPECT_EQ(open_error(local().without_warning().warden_program(no_program).warden(warden_policy::require)),
-            errc::provider_failed);
+            exec_errc::provider_failed);
 }
 
 TEST_F(Local, a_program_that_is_no_warden_is_found_out) {
   const command_result result = result_of(local().without_warning().warden_program("/bin/true"), shell("echo here"));
   EXPECT_EQ(result.out().text(), "here\n");
-  const std::string tree(result.walls().of(protection::process_tree));
+  const std::string tree(result.isolation().of(isolation_kind::process_tree));
   EXPECT_TRUE(tree.starts_with("process group only")) << tree;
 }
 

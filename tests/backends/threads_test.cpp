@@ -114,7 +114,7 @@ awaitable<void> cancelled_command(local_environment& env, complaints& wrong) {
       code = reason.code();
     }
     *is_over = true;
-    if (code != errc::cancelled) wrong.add("a cancelled command: " + code.message());
+    if (code != exec_errc::cancelled) wrong.add("a cancelled command: " + code.message());
     if (!strand.running_in_this_thread()) wrong.add("a cancelled caller goes on elsewhere");
   };
   co_await asio::co_spawn(strand, inner, asio::bind_cancellation_slot(signal->slot(), asio::use_awaitable));
@@ -131,7 +131,7 @@ awaitable<void> life_of(int number, complaints& wrong) {
   const bytes back = co_await env.read_file("a.txt", 1000);
   if (back != content) wrong.add("a file has changed");
   made_up_files files([] {});
-  const transfer put = co_await env.files().put_files(files);
+  const transfer_result put = co_await env.files().put_files(files);
   if (put.files().size() != 2) wrong.add("files were not put");
   std::vector<file_request> requests;
   requests.emplace_back("file1", "file1");
@@ -140,13 +140,13 @@ awaitable<void> life_of(int number, complaints& wrong) {
   const bytes first = co_await got->read(1000);
   if (!header || as_text(first) != "content of a file") wrong.add("a file was not got");
   std::string streamed;
-  const auto listens = [&streamed](const chunk& piece) { streamed += as_text(piece.data()); };
+  const auto listens = [&streamed](const output_chunk& piece) { streamed += as_text(piece.data()); };
   const command_result whole = co_await stream_output(env, shell("seq 1 2000; cat a.txt"), listens);
   if (!whole.ok() || !streamed.ends_with("2000\nwhat a file holds")) wrong.add("output was not streamed");
   process talk = co_await env.start(shell("read x; echo got $x").open_input());
   co_await talk.write_input(to_bytes("it\n"));
   co_await talk.close_input();
-  const chunk answer = co_await talk.read();
+  const output_chunk answer = co_await talk.read();
   if (as_text(answer.data()) != "got it\n") wrong.add("a process answered otherwise");
   co_await talk.wait();
   if (number % 2 == 0) co_await cancelled_command(env, wrong);
@@ -199,11 +199,11 @@ TEST(SharedByThreads, callers_of_one_environment_go_on_where_they_are_and_so_do_
         const command_result said = co_await env.run_command(argv("echo", std::to_string(number)));
         look("after run_command");
         if (said.out().text() != std::to_string(number) + "\n") wrong.add("another caller's output");
-        const auto listens = [&look](const chunk&) { look("output"); };
+        const auto listens = [&look](const output_chunk&) { look("output"); };
         co_await stream_output(env, shell("echo a; echo b >&2"), listens);
         look("after stream_output");
         made_up_files files([&look] { look("a file source"); });
-        const transfer put = co_await env.files().put_files(files);
+        const transfer_result put = co_await env.files().put_files(files);
         look("after put_files");
         if (put.files().size() != 2) wrong.add("files were not put");
         std::error_code code;
@@ -213,7 +213,7 @@ TEST(SharedByThreads, callers_of_one_environment_go_on_where_they_are_and_so_do_
           code = reason.code();
         }
         look("after an exception");
-        if (code != errc::not_found) wrong.add("the wrong exception");
+        if (code != exec_errc::not_found) wrong.add("the wrong exception");
       }
     };
     asio::io_context ends;
@@ -254,7 +254,7 @@ TEST(SharedByThreads, a_dropped_environment_kills_where_nobody_runs_the_loop_any
       local_environment opened = co_await recipe.open();
       env.emplace(std::move(opened));
       running = co_await env->start(shell("echo $$; exec sleep 60"));
-      const chunk said = co_await running.read();
+      const output_chunk said = co_await running.read();
       pid = static_cast<pid_t>(std::stol(std::string(as_text(said.data()))));
       context.stop();
     };

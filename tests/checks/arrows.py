@@ -24,13 +24,15 @@ ARROWS = {
 }
 # The headers of the target cofferdam::core (as in CMakeLists.txt), and the libraries that they must not need.
 CORE_TARGET = re.compile(
-    r"cofferdam/((version|core|local|sandbox)\.hpp|(core|os|files|middleware|warden)/.*|backends/((detail|impl)/)?(local|jail)[a-z_]*\.[hi]pp|testing/(detail/)?fake_[a-z_]*\.hpp)$")
+    r"cofferdam/((version|core|local|sandbox)\.hpp|(detail/)?(core|os|files|middleware|warden)/.*|backends/((detail|impl)/)?(local|jail)[a-z_]*\.[hi]pp|testing/(detail/)?fake_[a-z_]*\.hpp)$")
 NOT_IN_CORE = re.compile(r"(boost/(json|url)|openssl|gtest)\b")
 MOST_LINES = 600
 GENERATED = re.compile(r"^// Written by \./dev [a-z]+ from ", re.M)
 UMBRELLA = "cofferdam/cofferdam.hpp"
 SOURCE = "cofferdam/src.hpp"
 VERSION = "cofferdam/version.hpp"
+# What only the library needs, in more than one folder. Entry headers, which users read, include none of it.
+SHARED_DETAIL = "cofferdam/detail/"
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 
 
@@ -46,6 +48,8 @@ def reachable(folder):
 
 def folder_of(name):
     parts = name.split("/")
+    if parts[1] == "detail":  # cofferdam/detail/os/x.hpp belongs to os, and is for all that may include os
+        del parts[1]
     return parts[1] if len(parts) > 2 and parts[1] != "impl" else None  # impl/ beside the entry headers has their bodies
 
 
@@ -103,7 +107,7 @@ def check_arrows(name, own, headers, found):
             found.append(f"{name}: includes {target}; only the header beside it and {SOURCE} do")
         elif target == UMBRELLA:
             found.append(f"{name}: includes the umbrella header")
-        elif "/detail/" in target and there != folder:
+        elif "/detail/" in target and there != folder and (is_entry(name) or not target.startswith(SHARED_DETAIL)):
             found.append(f"{name}: includes {target}, a detail of another folder")
         elif is_entry(target) and folder is not None:
             found.append(f"{name}: includes the entry header {target}; those are for programs")
@@ -147,7 +151,7 @@ def check_core_target(includes, foreign, found):
 
 
 # Macros that differ by library or machine: the kind of Asio, and the instructions of the processor.
-MAY_TEST = (VERSION, "cofferdam/core/asio.hpp", "cofferdam/core/base64_blocks.hpp")
+MAY_TEST = (VERSION, "cofferdam/core/asio.hpp", "cofferdam/detail/core/base64_blocks.hpp")
 
 
 def check_bodies(headers, includes, end_form, found):
@@ -184,7 +188,7 @@ def check_text(name, text, found):
         found.append(f"{name}: opens an inline namespace that is not COFFERDAM_ABI (version.hpp)")
     may_test = name in MAY_TEST or folder_of(name) == "os"
     if not may_test and re.search(r"^\s*#\s*if", code, re.M):
-        found.append(f"{name}: #if belongs into os/, core/asio.hpp and core/base64_blocks.hpp")
+        found.append(f"{name}: #if belongs into os/, core/asio.hpp and detail/core/base64_blocks.hpp")
     if name != "cofferdam/core/asio.hpp" and "ASIO_VERSION" in code:
         found.append(f"{name}: only core/asio.hpp looks at ASIO_VERSION")
 
@@ -250,6 +254,8 @@ BAD = [
     ("a header that uses the suites", {"include/" + LOCAL: header("cofferdam/testing/t.hpp")}, "wrong arrow"),
     ("an entry header used", {"include/" + LOCAL: header(ENTRY)}, "those are for programs"),
     ("a detail in an entry header", {"include/" + ENTRY: header("cofferdam/os/detail/d.hpp")}, "detail of another folder"),
+    ("a shared detail of a layer above", {"include/cofferdam/detail/os/s.hpp": header(B), "include/" + A: header("cofferdam/detail/os/s.hpp")}, "wrong arrow"),
+    ("a shared detail in an entry header", {"include/cofferdam/detail/os/s.hpp": header(B), "include/" + ENTRY: header("cofferdam/detail/os/s.hpp")}, "detail of another folder"),
     ("a foreign detail", {"include/" + LOCAL: header("cofferdam/os/detail/d.hpp")}, "detail of another folder"),
     ("a cycle", {"include/cofferdam/os/detail/d.hpp": header(B)}, "^cycle: "),
     ("the umbrella used", {"include/" + A: header(UMBRELLA)}, "umbrella"),

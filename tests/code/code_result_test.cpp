@@ -24,11 +24,11 @@ namespace {
 
 using namespace cofferdam;
 
-static_assert(std::same_as<decltype(std::declval<code_result>().out()), captured>);
+static_assert(std::same_as<decltype(std::declval<code_result>().out()), captured_output>);
 static_assert(std::same_as<decltype(std::declval<code_result>().value()), std::optional<boost::json::value>>);
 static_assert(std::same_as<decltype(std::declval<code_result>().failure()), std::optional<code_error>>);
 static_assert(std::same_as<decltype(std::declval<code_result>().files()), std::vector<generated_file>>);
-static_assert(std::same_as<decltype(std::declval<code_result>().walls()), protections>);
+static_assert(std::same_as<decltype(std::declval<code_result>().isolation()), isolation_report>);
 static_assert(std::same_as<decltype(std::declval<code_error>().traceback()), std::string>);
 static_assert(
     std::same_as<decltype(std::declval<const code_result&>().value()), const std::optional<boost::json::value>&>);

@@ -52,7 +52,7 @@ void expect_closed(const std::string& name) {
         }
       } catch (const error& failure) {
         thrown = true;
-        EXPECT_EQ(failure.code(), errc::environment_closed) << name;
+        EXPECT_EQ(failure.code(), exec_errc::environment_closed) << name;
         EXPECT_NE(std::string(failure.what()).find("there is no"), std::string::npos) << failure.what();
       }
       EXPECT_TRUE(thrown) << name << (closes ? ": close" : ": run_code");
@@ -78,21 +78,21 @@ TEST(DefaultConstructedRunner, a_guard_without_its_settings_lets_nothing_through
       co_await guarded.run_code(code_request("import os"));
       ADD_FAILURE() << "it ran";
     } catch (const error& failure) {
-      EXPECT_EQ(failure.code(), errc::environment_closed);
+      EXPECT_EQ(failure.code(), exec_errc::environment_closed);
     }
     llm_review_layer<always_ready> reviewed;
     try {
       co_await reviewed.run_code(code_request("import os"));
       ADD_FAILURE() << "it ran";
     } catch (const error& failure) {
-      EXPECT_EQ(failure.code(), errc::environment_closed);
+      EXPECT_EQ(failure.code(), exec_errc::environment_closed);
     }
     limit_code_layer<always_ready> limited;
     try {
       co_await limited.run_code(code_request("1"));
       ADD_FAILURE() << "it ran";
     } catch (const error& failure) {
-      EXPECT_EQ(failure.code(), errc::environment_closed);
+      EXPECT_EQ(failure.code(), exec_errc::environment_closed);
     }
   });
   EXPECT_EQ(always_ready::runs, 0);

@@ -25,8 +25,8 @@ using cofferdam::as_bytes;
 using cofferdam::as_text;
 using cofferdam::bytes;
 using cofferdam::code_result;
-using cofferdam::errc;
 using cofferdam::error_kind;
+using cofferdam::exec_errc;
 using cofferdam::detail::driver_frame;
 using cofferdam::detail::driver_frame_of;
 using cofferdam::detail::driver_frames;
@@ -94,7 +94,7 @@ TEST(DriverFrames, what_cannot_be_one_is_an_error) {
   for (const std::string& text : bad) {
     driver_frames frames(1000);
     frames.append(as_bytes(text));
-    EXPECT_EQ(code_of([&] { static_cast<void>(frames.next()); }), errc::io_error);
+    EXPECT_EQ(code_of([&] { static_cast<void>(frames.next()); }), exec_errc::io_error);
   }
 }
 

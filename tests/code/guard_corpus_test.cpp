@@ -37,12 +37,12 @@
 namespace guard_corpus_test {  // named: coroutine templates are made for what is here
 
 using cofferdam::awaitable;
+using cofferdam::code_analysis;
 using cofferdam::code_request;
 using cofferdam::code_result;
 using cofferdam::guard_refusal;
 using cofferdam::import_policy;
 using cofferdam::pattern_policy;
-using cofferdam::python_facts;
 using cofferdam::syntax_policy;
 using cofferdam_test::read_all;
 

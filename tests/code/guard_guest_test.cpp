@@ -104,7 +104,7 @@ std::string with_guard(Provider provider, python_reader settings,
     try {
       co_await body(runs);
     } catch (const error& failure) {
-      EXPECT_EQ(failure.code(), errc::provider_failed);
+      EXPECT_EQ(failure.code(), exec_errc::provider_failed);
       thrown = failure.what();
     }
     co_await runner.close();
@@ -132,7 +132,7 @@ TEST(GuardGuest, a_reader_that_has_to_be_on_the_host_is_not_looked_for_elsewhere
   const guests_python python("python-of-the-guest");
   python_reader settings;
   const std::string thrown = with_guard(
-      python.provider(), std::move(std::move(settings).interpreter("python-of-the-guest")).place(reader_place::host),
+      python.provider(), std::move(std::move(settings).interpreter("python-of-the-guest")).place(analysis_place::host),
       [](auto runs) -> awaitable<void> { co_await runs("x = 1"); });
   EXPECT_NE(thrown.find("on the host: "), std::string::npos) << thrown;
   EXPECT_EQ(thrown.find("in the environment"), std::string::npos) << thrown;
@@ -140,7 +140,7 @@ TEST(GuardGuest, a_reader_that_has_to_be_on_the_host_is_not_looked_for_elsewhere
 }
 
 TEST(GuardGuest, the_host_is_asked_first_and_not_at_all_where_the_guest_is_named) {
-  for (const reader_place place : {reader_place::automatic, reader_place::guest}) {
+  for (const analysis_place place : {analysis_place::automatic, analysis_place::guest}) {
     const guests_python python("python3");
     python_reader settings;
     const std::string thrown =
@@ -149,7 +149,7 @@ TEST(GuardGuest, the_host_is_asked_first_and_not_at_all_where_the_guest_is_named
           EXPECT_TRUE(good.success()) << good.reason();
         });
     EXPECT_EQ(thrown, "");
-    EXPECT_EQ(python.starts().size(), place == reader_place::guest ? 1U : 0U);
+    EXPECT_EQ(python.starts().size(), place == analysis_place::guest ? 1U : 0U);
   }
 }
 

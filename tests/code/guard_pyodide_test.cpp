@@ -122,12 +122,12 @@ TEST(GuardPyodide, syntax_that_is_newer_than_the_hosts_python_is_read_by_pyodide
 
 TEST(GuardPyodide, the_place_that_is_named_is_the_only_one_that_is_asked) {
   COFFERDAM_NEEDS_DENO();
-  with_guards(python_reader().place(reader_place::guest), [](run_one runs) -> awaitable<void> {
+  with_guards(python_reader().place(analysis_place::guest), [](run_one runs) -> awaitable<void> {
     code_result plain = co_await runs("1 + 1");
     EXPECT_EQ(value_of(plain), "2") << all_of(plain);
     EXPECT_GT(reading_deno(), 0);
   });
-  with_guards(python_reader().place(reader_place::host), [](run_one runs) -> awaitable<void> {
+  with_guards(python_reader().place(analysis_place::host), [](run_one runs) -> awaitable<void> {
     code_result templates = co_await runs("t'{1}' +");
     EXPECT_EQ(templates.kind(), error_kind::security_violation) << all_of(templates);
     EXPECT_NE(templates.reason().find("on the host says so; the code would run on Python 3.14"), std::string::npos)

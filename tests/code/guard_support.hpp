@@ -2,10 +2,10 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
+#include <cofferdam/code/code_analysis.hpp>
 #include <cofferdam/code/code_request.hpp>
 #include <cofferdam/code/code_result.hpp>
-#include <cofferdam/code/detail/facts_worker.hpp>
-#include <cofferdam/code/python_facts.hpp>
+#include <cofferdam/code/detail/analysis_worker.hpp>
 #include <cofferdam/code/python_reader.hpp>
 
 #include "support/run.hpp"
@@ -65,27 +65,27 @@ class fake_runner_provider {
 };
 
 /// Reads pieces of code with one warm reader on the host, in order.
-inline std::vector<std::shared_ptr<const cofferdam::python_facts>> read_all(
+inline std::vector<std::shared_ptr<const cofferdam::code_analysis>> read_all(
     const std::vector<std::string>& sources, cofferdam::python_reader settings = cofferdam::python_reader(),
     const std::function<void(std::size_t)>& before_each = nullptr) {
-  std::vector<std::shared_ptr<const cofferdam::python_facts>> all;
+  std::vector<std::shared_ptr<const cofferdam::code_analysis>> all;
   run(
       [&]() -> cofferdam::awaitable<void> {
-        const auto worker = std::make_shared<cofferdam::detail::facts_worker>(settings);
-        const cofferdam::code_guest nowhere;
+        const auto worker = std::make_shared<cofferdam::detail::analysis_worker>(settings);
+        const cofferdam::interpreter_info nowhere;
         for (const std::string& each : sources) {
           if (before_each) before_each(all.size());
-          std::shared_ptr<const cofferdam::python_facts> facts =
-              co_await cofferdam::detail::facts_worker::read(worker, each, nowhere);
+          std::shared_ptr<const cofferdam::code_analysis> facts =
+              co_await cofferdam::detail::analysis_worker::read(worker, each, nowhere);
           all.push_back(std::move(facts));
         }
-        co_await cofferdam::detail::facts_worker::close(worker);
+        co_await cofferdam::detail::analysis_worker::close(worker);
       },
       std::chrono::seconds(300));
   return all;
 }
 
-inline std::shared_ptr<const cofferdam::python_facts> read_one(const std::string& source) {
+inline std::shared_ptr<const cofferdam::code_analysis> read_one(const std::string& source) {
   const std::vector<std::string> one(1, source);
   return read_all(one).front();
 }
@@ -95,7 +95,7 @@ class decision {
  public:
   std::string code;
   std::chrono::steady_clock::duration took;
-  std::shared_ptr<const cofferdam::python_facts> facts;
+  std::shared_ptr<const cofferdam::code_analysis> facts;
 };
 
 /// Reads each piece three times by a warm reader, and returns the best time.

@@ -36,8 +36,8 @@ using cofferdam::awaitable;
 using cofferdam::check_syntax;
 using cofferdam::code_request;
 using cofferdam::code_result;
-using cofferdam::errc;
 using cofferdam::error_kind;
+using cofferdam::exec_errc;
 using cofferdam::limit_code;
 using cofferdam::python_reader;
 using cofferdam::reject_patterns;
@@ -190,14 +190,14 @@ TEST(Guard, a_closed_guard_runs_nothing) {
   run([&]() -> awaitable<void> {
     auto guarded = fake_runner(notes) | check_syntax();
     co_await guarded.close();
-    errc code{};
+    exec_errc code{};
     try {
       code_request request("1");
       co_await guarded.run_code(std::move(request));
     } catch (const cofferdam::error& reason) {
-      code = static_cast<errc>(reason.code().value());
+      code = static_cast<exec_errc>(reason.code().value());
     }
-    EXPECT_EQ(code, errc::environment_closed);
+    EXPECT_EQ(code, exec_errc::environment_closed);
   });
   EXPECT_TRUE(notes->ran.empty());
 }
@@ -209,7 +209,7 @@ TEST(Guard, no_python_is_an_error_that_says_what_to_do) {
     answer(provider, "1");
     FAIL();
   } catch (const cofferdam::error& reason) {
-    EXPECT_EQ(reason.code(), errc::provider_failed);
+    EXPECT_EQ(reason.code(), exec_errc::provider_failed);
     EXPECT_NE(std::string(reason.what()).find("no-such-python"), std::string::npos) << reason.what();
     EXPECT_NE(std::string(reason.what()).find("install it"), std::string::npos) << reason.what();
   }
@@ -222,7 +222,7 @@ TEST(Guard, an_interpreter_that_is_none_is_an_error_with_its_words) {
     answer(provider, "1");
     FAIL();
   } catch (const cofferdam::error& reason) {
-    EXPECT_EQ(reason.code(), errc::provider_failed);
+    EXPECT_EQ(reason.code(), exec_errc::provider_failed);
     EXPECT_NE(std::string(reason.what()).find("not today"), std::string::npos) << reason.what();
   }
 }

@@ -155,7 +155,7 @@ TEST(GuardVersions, a_reader_on_the_host_by_order_does_not_ask_the_guest_and_nam
   const old_reader old;
   const python_folder folder;
   const code_result result = answer(
-      folder.provider() | python() | check_syntax().reader(old.settings().place(reader_place::host)), "print(1)");
+      folder.provider() | python() | check_syntax().reader(old.settings().place(analysis_place::host)), "print(1)");
   EXPECT_EQ(result.kind(), error_kind::security_violation);
   EXPECT_TRUE(
       has(result, "Python 3.9 on the host says so; the code would run on Python 3." + std::to_string(minor_of_host())))
@@ -179,10 +179,10 @@ TEST(GuardVersions, a_reader_in_the_guest_is_the_interpreter_of_the_runner_unles
   const old_reader old;
   const python_folder folder;
   const code_result own = answer(
-      folder.provider() | python() | check_syntax().reader(python_reader().place(reader_place::guest)), "print(1)");
+      folder.provider() | python() | check_syntax().reader(python_reader().place(analysis_place::guest)), "print(1)");
   EXPECT_EQ(own.out().text(), "1\n") << all_of(own);
   const code_result named = answer(
-      folder.provider() | python() | check_syntax().reader(old.settings().place(reader_place::guest)), "print(1)");
+      folder.provider() | python() | check_syntax().reader(old.settings().place(analysis_place::guest)), "print(1)");
   EXPECT_EQ(named.kind(), error_kind::security_violation);
   EXPECT_TRUE(has(named, "Python 3.9 in the environment says so; the code would run on Python 3.")) << named.reason();
 }

@@ -32,8 +32,8 @@ namespace {
 using cofferdam::awaitable;
 using cofferdam::code_request;
 using cofferdam::code_result;
-using cofferdam::errc;
 using cofferdam::error_kind;
+using cofferdam::exec_errc;
 using cofferdam::host_function;
 using cofferdam::python;
 using cofferdam_test::all_of;
@@ -216,16 +216,16 @@ TEST(HostFunction, its_time_counts_and_it_is_cancelled_at_the_limit) {
 }
 
 TEST(HostFunction, names_and_types_are_checked) {
-  EXPECT_EQ(code_of([] { host_function("", echo); }), errc::invalid_argument);
-  EXPECT_EQ(code_of([] { host_function("a b", echo); }), errc::invalid_argument);
-  EXPECT_EQ(code_of([] { host_function("1a", echo); }), errc::invalid_argument);
-  EXPECT_EQ(code_of([] { host_function("a", nullptr); }), errc::invalid_argument);
+  EXPECT_EQ(code_of([] { host_function("", echo); }), exec_errc::invalid_argument);
+  EXPECT_EQ(code_of([] { host_function("a b", echo); }), exec_errc::invalid_argument);
+  EXPECT_EQ(code_of([] { host_function("1a", echo); }), exec_errc::invalid_argument);
+  EXPECT_EQ(code_of([] { host_function("a", nullptr); }), exec_errc::invalid_argument);
   EXPECT_EQ(code_of([] { static_cast<void>(host_function("a", echo).parameter("x", "number")); }),
-            errc::invalid_argument);
+            exec_errc::invalid_argument);
   EXPECT_EQ(code_of([] { static_cast<void>(host_function("a", echo).parameter("x", "").parameter("x", "")); }),
-            errc::invalid_argument);
+            exec_errc::invalid_argument);
   EXPECT_EQ(code_of([] { static_cast<void>(code_request("").function(the_echo()).function(the_echo())); }),
-            errc::invalid_argument);
+            exec_errc::invalid_argument);
 }
 
 namespace {
@@ -248,7 +248,7 @@ class nested_calls {
       code_result result = co_await runner.run_code(std::move(request));
       self.notes.push_back(result.success() ? "ran" : all_of(result));
     } catch (const cofferdam::error& reason) {
-      self.notes.push_back(reason.code() == errc::deadlock ? "deadlock" : reason.what());
+      self.notes.push_back(reason.code() == exec_errc::deadlock ? "deadlock" : reason.what());
       throw;
     }
     co_return boost::json::value(nullptr);

@@ -3,8 +3,8 @@
 // A run that abuses its own channel does not affect other runs, contexts or the host.
 #include <cofferdam/code/detail/guest_json.hpp>
 #include <cofferdam/code/tagged_value.hpp>
+#include <cofferdam/detail/os/process_table.hpp>
 #include <cofferdam/middleware/timeout.hpp>
-#include <cofferdam/os/process_table.hpp>
 
 #include "code/python_support.hpp"
 #include "support/census.hpp"

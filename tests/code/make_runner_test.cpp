@@ -35,7 +35,7 @@ runner_options quiet_host() { return runner_options().host(local().without_warni
 
 TEST(MakeRunner, an_unknown_name_is_an_error_that_lists_the_known_ones) {
   for (const char* const name : {"", "Host", "podman", "host "}) {
-    EXPECT_EQ(cofferdam_test::code_of([&] { make_runner(name); }), errc::invalid_argument);
+    EXPECT_EQ(cofferdam_test::code_of([&] { make_runner(name); }), exec_errc::invalid_argument);
     const std::string sentence = cofferdam_test::sentence_of([&] { make_runner(name); });
     for (const char* const known : {"host", "local", "docker", "e2b", "pyodide"})
       EXPECT_NE(sentence.find(known), std::string::npos) << sentence;
@@ -54,7 +54,7 @@ TEST(MakeRunner, the_host_runs_tools_and_code_and_hands_over_what_they_have_made
   const cofferdam_test::temporary_folder folder;
   for (const std::string name : {"host", "local"}) {
     code_result result;
-    transfer moved;
+    transfer_result moved;
     run([&]() -> awaitable<void> {
       co_await with(make_runner(name, quiet_host()), [&](auto& runner) -> awaitable<void> {
         code_request request(
@@ -74,8 +74,8 @@ TEST(MakeRunner, the_host_runs_tools_and_code_and_hands_over_what_they_have_made
     ASSERT_EQ(result.files().size(), 1U);
     EXPECT_EQ(result.files()[0].path(), "a/b.txt");
     EXPECT_GT(result.duration().count(), 0);
-    EXPECT_TRUE(result.walls().of(protection::process_tree).starts_with("everything the command started"));
-    EXPECT_EQ(result.walls().of(protection::files), "none");
+    EXPECT_TRUE(result.isolation().of(isolation_kind::process_tree).starts_with("everything the command started"));
+    EXPECT_EQ(result.isolation().of(isolation_kind::files), "none");
     EXPECT_TRUE(moved.ok());
     std::ifstream file(folder.path() / name / "a/b.txt");
     EXPECT_EQ(std::string(std::istreambuf_iterator<char>(file), {}), "text");
@@ -89,11 +89,11 @@ TEST(MakeRunner, guards_stand_on_it_and_a_limit_of_memory_is_a_wall) {
     auto runner = co_await recipe.open();
     code_result good = co_await runner.run_code(code_request("import math\nmath.floor(2.5)"));
     EXPECT_EQ(good.value_text(), "2") << good.reason();
-    EXPECT_NE(good.walls().of(protection::memory).find("1073741824 bytes"), std::string_view::npos);
+    EXPECT_NE(good.isolation().of(isolation_kind::memory).find("1073741824 bytes"), std::string_view::npos);
     code_result bad = co_await runner.run_code(code_request("import socket"));
     EXPECT_EQ(bad.kind(), error_kind::security_violation);
     EXPECT_TRUE(runner.has_environment());
-    std::vector<entry> there = co_await list(runner.environment(), ".");
+    std::vector<directory_entry> there = co_await list(runner.environment(), ".");
     EXPECT_TRUE(there.empty());
     co_await runner.close();
   });
@@ -103,7 +103,7 @@ TEST(MakeRunner, what_a_reader_in_the_environment_finds_stands_behind_an_erased_
   run([]() -> awaitable<void> {
     python_reader inside;
     auto recipe =
-        make_runner("host", quiet_host()) | check_syntax().reader(std::move(inside).place(reader_place::guest));
+        make_runner("host", quiet_host()) | check_syntax().reader(std::move(inside).place(analysis_place::guest));
     auto runner = co_await recipe.open();
     code_result good = co_await runner.run_code(code_request("6 * 7"));
     EXPECT_EQ(good.value_text(), "42") << good.reason();
@@ -136,12 +136,12 @@ TEST(MakeRunner, pyodide_by_name_says_what_its_wall_is_and_has_no_environment) {
     request.prelude("def double(x): return 2 * x").timeout(std::chrono::seconds(100));
     code_result good = co_await runner.run_code(std::move(request));
     EXPECT_EQ(good.value_text(), "42") << good.reason();
-    EXPECT_EQ(good.walls().of(protection::files), "Deno's permissions: none of the host's");
-    EXPECT_EQ(good.walls().of(protection::network), "Deno's permissions: nothing");
-    EXPECT_NE(good.walls().of(protection::system_calls).find("not held by the system"), std::string_view::npos);
-    EXPECT_NE(good.walls().of(protection::memory).find("bytes for each interpreter"), std::string_view::npos);
+    EXPECT_EQ(good.isolation().of(isolation_kind::files), "Deno's permissions: none of the host's");
+    EXPECT_EQ(good.isolation().of(isolation_kind::network), "Deno's permissions: nothing");
+    EXPECT_NE(good.isolation().of(isolation_kind::system_calls).find("not held by the system"), std::string_view::npos);
+    EXPECT_NE(good.isolation().of(isolation_kind::memory).find("bytes for each interpreter"), std::string_view::npos);
     EXPECT_FALSE(runner.has_environment());
-    EXPECT_EQ(cofferdam_test::code_of([&] { runner.environment(); }), errc::unsupported);
+    EXPECT_EQ(cofferdam_test::code_of([&] { runner.environment(); }), exec_errc::unsupported);
     co_await runner.close();
   };
   run(work, std::chrono::seconds(300));

@@ -4,7 +4,7 @@
 
 #include <cofferdam/code/pyodide.hpp>
 #include <cofferdam/core/with.hpp>
-#include <cofferdam/os/process_table.hpp>
+#include <cofferdam/detail/os/process_table.hpp>
 
 #include "code/python_support.hpp"
 #include "support/require.hpp"

@@ -34,8 +34,8 @@ namespace {
 using cofferdam::awaitable;
 using cofferdam::code_request;
 using cofferdam::code_result;
-using cofferdam::errc;
 using cofferdam::error_kind;
+using cofferdam::exec_errc;
 using cofferdam::host_function;
 using cofferdam::pyodide;
 using cofferdam::pyodide_runner;
@@ -297,25 +297,26 @@ TEST(Pyodide, sleep_in_a_context_is_interrupted_and_random_numbers_differ) {
 }
 
 TEST(Pyodide, what_is_missing_or_of_another_version_is_an_error_that_says_what_to_do) {
-  EXPECT_EQ(code_of([] { open_it(pyodide().deno("/nowhere/deno")); }), errc::not_found);
+  EXPECT_EQ(code_of([] { open_it(pyodide().deno("/nowhere/deno")); }), exec_errc::not_found);
   EXPECT_NE(sentence_of([] { open_it(pyodide().deno("no-such-deno")); }).find("npm install deno"), std::string::npos);
   const temporary_folder folder;
   folder.write("deno", "#!/bin/sh\nexit 9\n", 0755);
   const std::string program = (folder / "deno").string();
-  EXPECT_EQ(code_of([&] { open_it(pyodide().deno(program).folder((folder / "none").string())); }), errc::not_found);
+  EXPECT_EQ(code_of([&] { open_it(pyodide().deno(program).folder((folder / "none").string())); }),
+            exec_errc::not_found);
   folder.write("pyodide/pyodide.mjs", "");
   folder.write("pyodide/package.json", R"({"version": "0.1.0"})");
   const std::string old = (folder / "pyodide").string();
-  EXPECT_EQ(code_of([&] { open_it(pyodide().deno(program).folder(old)); }), errc::unsupported);
+  EXPECT_EQ(code_of([&] { open_it(pyodide().deno(program).folder(old)); }), exec_errc::unsupported);
   EXPECT_NE(sentence_of([&] { open_it(pyodide().deno(program).folder(old)); }).find("pyodide@314"), std::string::npos);
   folder.write("pyodide/package.json", R"({"version": "314.0.6"})");
   EXPECT_EQ(code_of([&] { open_it(pyodide().deno(program).folder(old).allow_write(folder.path().string())); }),
-            errc::invalid_argument);
+            exec_errc::invalid_argument);
   EXPECT_EQ(code_of([&] { open_it(pyodide().deno(program).folder(old).allow_read("/dev/null")); }),
-            errc::not_a_directory);
-  EXPECT_EQ(code_of([] { pyodide().allow_network("a,b"); }), errc::invalid_argument);
-  EXPECT_EQ(code_of([] { pyodide().allow_read("/x", "relative"); }), errc::invalid_argument);
-  EXPECT_EQ(code_of([] { pyodide().memory_limit(1); }), errc::invalid_argument);
+            exec_errc::not_a_directory);
+  EXPECT_EQ(code_of([] { pyodide().allow_network("a,b"); }), exec_errc::invalid_argument);
+  EXPECT_EQ(code_of([] { pyodide().allow_read("/x", "relative"); }), exec_errc::invalid_argument);
+  EXPECT_EQ(code_of([] { pyodide().memory_limit(1); }), exec_errc::invalid_argument);
 }
 
 TEST(Pyodide, a_deno_that_does_not_start_is_asked_for_its_version) {
@@ -333,13 +334,13 @@ TEST(Pyodide, a_deno_that_does_not_start_is_asked_for_its_version) {
   };
   for (const char* const old : {"deno 1.40.0", "deno 2.7.14", "deno 3.0.0"}) {
     const auto [code, sentence] = said_of(std::string("echo ") + old + "; echo v8");
-    EXPECT_EQ(code, errc::unsupported) << sentence;
+    EXPECT_EQ(code, exec_errc::unsupported) << sentence;
     EXPECT_NE(sentence.find(std::string("'") + old + "'; Deno 2.8 or newer"), std::string::npos) << sentence;
     EXPECT_NE(sentence.find("npm install deno@"), std::string::npos) << sentence;
   }
   for (const char* const other : {"echo v22.11.0", "true", "echo deno"}) {
     const auto [code, sentence] = said_of(other);
-    EXPECT_EQ(code, errc::unsupported) << sentence;
+    EXPECT_EQ(code, exec_errc::unsupported) << sentence;
     EXPECT_NE(sentence.find("is no Deno"), std::string::npos) << sentence;
     EXPECT_NE(sentence.find("npm install deno@"), std::string::npos) << sentence;
   }
@@ -347,10 +348,10 @@ TEST(Pyodide, a_deno_that_does_not_start_is_asked_for_its_version) {
   const auto cannot = [&folder] {
     open_it(pyodide().deno((folder / "nothing").string()).folder((folder / "pyodide").string()));
   };
-  EXPECT_EQ(code_of(cannot), errc::unsupported);
+  EXPECT_EQ(code_of(cannot), exec_errc::unsupported);
   EXPECT_NE(sentence_of(cannot).find("npm install deno@"), std::string::npos) << sentence_of(cannot);
   const auto [code, sentence] = said_of("echo deno 2.9.6");
-  EXPECT_EQ(code, errc::provider_failed) << sentence;
+  EXPECT_EQ(code, exec_errc::provider_failed) << sentence;
   EXPECT_NE(sentence.find("exit code 9; it said: '--no-npm?"), std::string::npos) << sentence;
 }
 

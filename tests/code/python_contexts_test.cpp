@@ -26,8 +26,8 @@ namespace {
 using cofferdam::awaitable;
 using cofferdam::code_request;
 using cofferdam::code_result;
-using cofferdam::errc;
 using cofferdam::error_kind;
+using cofferdam::exec_errc;
 using cofferdam::python;
 using cofferdam_test::all_of;
 using cofferdam_test::python_here;
@@ -244,7 +244,7 @@ TEST(PythonRun, a_cancelled_run_ends_and_its_output_is_kept) {
       try {
         if (one.failure) std::rethrow_exception(one.failure);
       } catch (const cofferdam::error& failure) {
-        EXPECT_EQ(failure.code(), errc::cancelled);
+        EXPECT_EQ(failure.code(), exec_errc::cancelled);
         EXPECT_TRUE(failure.partial());
         if (failure.partial() != nullptr) {
           EXPECT_EQ(failure.partial()->out().text(), "so far\n");
@@ -323,7 +323,7 @@ TEST(PythonRun, closing_ends_what_runs) {
     try {
       if (one.failure) std::rethrow_exception(one.failure);
     } catch (const cofferdam::error& failure) {
-      EXPECT_EQ(failure.code(), errc::environment_closed);
+      EXPECT_EQ(failure.code(), exec_errc::environment_closed);
     }
   });
 }

@@ -4,7 +4,7 @@
 // The output of a run before its end, and the environment of a request.
 
 #include <cofferdam/code/code_request.hpp>
-#include <cofferdam/core/borrowed_environment.hpp>
+#include <cofferdam/core/environment_ref.hpp>
 #include <cofferdam/core/file_operations.hpp>
 
 #include "code/python_support.hpp"
@@ -89,7 +89,7 @@ TEST(BorrowedEnvironment, a_runner_in_it_closes_itself_and_leaves_it_open) {
     co_await runner.close();
     std::string text = co_await read_text(environment, "made");
     EXPECT_EQ(text, "by code");
-    borrowed_environment<local_environment> lent(environment);
+    referenced_environment<local_environment> lent(environment);
     const bool is_there = co_await exists(lent, "made");
     EXPECT_TRUE(is_there);
     co_await environment.close();
@@ -98,6 +98,6 @@ TEST(BorrowedEnvironment, a_runner_in_it_closes_itself_and_leaves_it_open) {
 }
 
 static_assert(code_exec_provider<borrowed<local_environment>>);
-static_assert(streaming_environment<borrowed_environment<local_environment>>);
+static_assert(streaming_environment<referenced_environment<local_environment>>);
 
 }  // namespace

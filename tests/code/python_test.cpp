@@ -26,8 +26,8 @@ namespace {
 using cofferdam::awaitable;
 using cofferdam::code_request;
 using cofferdam::code_result;
-using cofferdam::errc;
 using cofferdam::error_kind;
+using cofferdam::exec_errc;
 using cofferdam::python;
 using cofferdam_test::all_of;
 using cofferdam_test::code_of;
@@ -383,7 +383,7 @@ TEST(Python, helpers_variables_and_the_work_directory_are_there) {
       code_result fails = co_await runner.run_code(code_request("import kit\nkit.fails()"));
       EXPECT_NE(fails.err().text().find("raise KeyError(1)"), std::string::npos) << all_of(fails);
       EXPECT_EQ(fails.failure() ? fails.failure()->line() : 0, 2);
-      std::vector<cofferdam::entry> left = co_await cofferdam::list(runner.environment(), ".");
+      std::vector<cofferdam::directory_entry> left = co_await cofferdam::list_directory(runner.environment(), ".");
       EXPECT_EQ(left.size(), 1U);  // near.py, and nothing of ours
     });
   });
@@ -447,7 +447,7 @@ TEST(Python, what_keeps_it_from_starting_is_said) {
   EXPECT_NE(open(python().helper("bad", "import os; os._exit(4)").preload("bad")).find("has died"), std::string::npos);
   EXPECT_NE(open(python().helper("bad", "while 1: pass").preload("bad").start_timeout(1s)).find("start timeout"),
             std::string::npos);
-  EXPECT_EQ(code_of([&] { run_python(code_request("1"), python().interpreter("false")); }), errc::provider_failed);
+  EXPECT_EQ(code_of([&] { run_python(code_request("1"), python().interpreter("false")); }), exec_errc::provider_failed);
 }
 
 TEST(Python, pip_installs_once_and_says_why_it_cannot) {
@@ -459,7 +459,7 @@ TEST(Python, pip_installs_once_and_says_why_it_cannot) {
   auto failing = folder.provider() | python().pip_packages("no-such-thing").pip_options("--no-index");
   const std::string said = sentence_of([&] { run([&]() -> awaitable<void> { co_await failing.open(); }, 120s); });
   EXPECT_NE(said.find("No matching distribution found for no-such-thing"), std::string::npos) << said;
-  EXPECT_EQ(code_of([] { static_cast<void>(python().pip_packages("--index-url=x")); }), errc::invalid_argument);
+  EXPECT_EQ(code_of([] { static_cast<void>(python().pip_packages("--index-url=x")); }), exec_errc::invalid_argument);
 
   // A wheel is a zip file; python makes one.
   const std::string make =
@@ -563,7 +563,7 @@ TEST(Python, a_closed_runner_says_so_and_leaves_nothing) {
     try {
       co_await runner.run_code(code_request("1"));
     } catch (const cofferdam::error& failure) {
-      refused = failure.code() == errc::environment_closed;
+      refused = failure.code() == exec_errc::environment_closed;
     }
     EXPECT_TRUE(refused);
   });

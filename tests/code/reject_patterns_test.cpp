@@ -19,11 +19,11 @@
 namespace {
 
 using cofferdam::allow_imports;
+using cofferdam::code_analysis;
 using cofferdam::guard_refusal;
 using cofferdam::import_policy;
 using cofferdam::pattern_finding;
 using cofferdam::pattern_policy;
-using cofferdam::python_facts;
 using cofferdam::syntax_policy;
 using cofferdam_test::read_all;
 
@@ -41,7 +41,7 @@ std::string shown(const std::optional<guard_refusal>& refusal) {
   return refusal ? "line " + std::to_string(refusal->line()) + ": " + refusal->what() : "accepted";
 }
 
-std::string shown(const python_facts& facts) {
+std::string shown(const code_analysis& facts) {
   std::string all;
   if (facts.problem()) return facts.problem()->type() + ": " + facts.problem()->message();
   for (const auto& each : facts.all())

@@ -13,7 +13,9 @@
 
 struct listing : minimal::environment {
 #ifndef FIXED
-  cofferdam::awaitable<std::vector<cofferdam::entry>> list(std::string, cofferdam::list_options) { return {}; }
+  cofferdam::awaitable<std::vector<cofferdam::directory_entry>> list(std::string, cofferdam::list_options) {
+    return {};
+  }
 #endif
 };
 

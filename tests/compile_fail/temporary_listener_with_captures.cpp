@@ -17,11 +17,11 @@ struct streaming : minimal::environment {
 
 cofferdam::awaitable<void> work(streaming& environment, std::string prefix) {
 #ifdef FIXED
-  auto print = [prefix](const cofferdam::chunk&) {};
+  auto print = [prefix](const cofferdam::output_chunk&) {};
   cofferdam::command_result result = co_await cofferdam::stream_output(environment, cofferdam::shell("true"), print);
 #else
-  cofferdam::command_result result =
-      co_await cofferdam::stream_output(environment, cofferdam::shell("true"), [prefix](const cofferdam::chunk&) {});
+  cofferdam::command_result result = co_await cofferdam::stream_output(environment, cofferdam::shell("true"),
+                                                                       [prefix](const cofferdam::output_chunk&) {});
 #endif
   static_cast<void>(result);
 }

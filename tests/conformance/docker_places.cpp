@@ -20,7 +20,7 @@ cofferdam::any_provider container_of(const char* image, cofferdam::docker::conta
                           .daemon(docker::daemon_choice().address(address == nullptr ? "" : address)));
 }
 
-cofferdam::any_provider by(cofferdam::docker::way how, const char* image) {
+cofferdam::any_provider by(cofferdam::docker::command_transport how, const char* image) {
   using namespace cofferdam;
   const char* const address = std::getenv("COFFERDAM_TEST_DOCKER");
   return any_provider(
@@ -30,8 +30,8 @@ cofferdam::any_provider by(cofferdam::docker::way how, const char* image) {
 }  // namespace
 
 std::vector<place> docker_places() {
+  using cofferdam::docker::command_transport;
   using cofferdam::docker::container_options;
-  using cofferdam::docker::way;
   std::vector<place> all;
   const auto add = [&all](const char* name, const char* image, container_options options, const char* without = "") {
     all.push_back({name, [image, options] { return container_of(image, options); }, without, "COFFERDAM_TEST_DOCKER"});
@@ -44,15 +44,15 @@ std::vector<place> docker_places() {
   add("docker_user", "cofferdam-test/user", container_options().writable_root(),
       "*streaming_conformance*:*terminal_conformance*");
   // As where the daemon is on another machine; and an image that would start something itself.
-  all.push_back(
-      {"docker_attached", [] { return by(way::attached, "cofferdam-test/entrypoint"); }, "", "COFFERDAM_TEST_DOCKER"});
+  all.push_back({"docker_attached", [] { return by(command_transport::attached, "cofferdam-test/entrypoint"); }, "",
+                 "COFFERDAM_TEST_DOCKER"});
   add("docker_root", "cofferdam-test/busybox", container_options().user("0:0"), commands_only);
   // A shell does not report that its child died by SIGINT or SIGPIPE; the daemon buffers a mebibyte of unread output.
   const std::string by_no_exec = "*every_deadly_signal_arrives:*a_command_nobody_reads_from_waits_and_loses_nothing";
-  all.push_back(
-      {"docker_exec", [] { return by(way::exec, "cofferdam-test/debian"); }, by_no_exec, "COFFERDAM_TEST_DOCKER"});
+  all.push_back({"docker_exec", [] { return by(command_transport::exec, "cofferdam-test/debian"); }, by_no_exec,
+                 "COFFERDAM_TEST_DOCKER"});
   // And BusyBox's sh runs a file that is no program as a script.
-  all.push_back({"docker_exec_busybox", [] { return by(way::exec, "cofferdam-test/busybox"); },
+  all.push_back({"docker_exec_busybox", [] { return by(command_transport::exec, "cofferdam-test/busybox"); },
                  by_no_exec + ":*what_cannot_be_executed_says_why:" + commands_only, "COFFERDAM_TEST_DOCKER"});
   return all;
 }

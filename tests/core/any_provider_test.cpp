@@ -137,7 +137,7 @@ TEST(AnyProvider, start_is_unsupported_where_the_backend_has_none) {
       code = failure.code();
       EXPECT_NE(std::string(failure.what()).find("run_command"), std::string::npos) << "say what to do instead";
     }
-    EXPECT_EQ(code, errc::unsupported);
+    EXPECT_EQ(code, exec_errc::unsupported);
     co_await env.close();
   });
 }
@@ -162,7 +162,7 @@ TEST(AnyProvider, an_empty_environment_says_so) {
     } catch (const error& failure) {
       code = failure.code();
     }
-    EXPECT_EQ(code, errc::environment_closed);
+    EXPECT_EQ(code, exec_errc::environment_closed);
   });
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-#include <cofferdam/core/async_semaphore.hpp>
+#include <cofferdam/detail/core/async_semaphore.hpp>
 
 #include "support/run.hpp"
 
@@ -104,7 +104,7 @@ TEST(AsyncSemaphore, a_failure_reaches_all_who_wait_and_all_who_come) {
   wait_for(loop, all, 1, "a", order);
   wait_for(loop, all, 1, "b", order);
   loop.poll();
-  all.fail(error(errc::provider_lost, "gone"));
+  all.fail(error(exec_errc::provider_lost, "gone"));
   wait_for(loop, all, 1, "c", order);
   loop.poll();
   for (const char* name : {"-a", "-b", "-c"}) EXPECT_NE(order.find(name), std::string::npos) << order;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-#include <cofferdam/core/borrowed_environment.hpp>
-#include <cofferdam/core/command_files.hpp>
+#include <cofferdam/core/environment_ref.hpp>
 #include <cofferdam/core/layer.hpp>
 #include <cofferdam/core/with.hpp>
+#include <cofferdam/detail/core/command_files.hpp>
 
 #include "support/fake_environment.hpp"
 #include "support/run.hpp"
@@ -25,9 +25,9 @@ using cofferdam_test::journal;
 using cofferdam_test::plain_fake;
 
 static_assert(code_exec_provider<borrowed<plain_fake>>);
-static_assert(!streaming_environment<borrowed_environment<plain_fake>>);
-static_assert(streaming_environment<borrowed_environment<full_fake>>);
-static_assert(sizeof(borrowed_environment<full_fake>) == sizeof(void*));
+static_assert(!streaming_environment<referenced_environment<plain_fake>>);
+static_assert(streaming_environment<referenced_environment<full_fake>>);
+static_assert(sizeof(referenced_environment<full_fake>) == sizeof(void*));
 
 /// A layer that has lost files().
 class writing_layer : public layer<writing_layer, full_fake> {
@@ -37,9 +37,9 @@ class writing_layer : public layer<writing_layer, full_fake> {
     return inner().write_file(std::move(path), content);
   }
 };
-static_assert(!file_environment<borrowed_environment<writing_layer>>);
+static_assert(!file_environment<referenced_environment<writing_layer>>);
 static_assert(
-    std::same_as<detail::completed_t<borrowed_environment<writing_layer>>, borrowed_environment<writing_layer>>,
+    std::same_as<detail::completed_t<referenced_environment<writing_layer>>, referenced_environment<writing_layer>>,
     "commands would go round the layer's write_file");
 
 TEST(BorrowedEnvironment, passes_everything_on_but_the_close) {
@@ -47,7 +47,7 @@ TEST(BorrowedEnvironment, passes_everything_on_but_the_close) {
   full_fake owned(log);
   const auto body = [&owned]() -> awaitable<void> {
     borrowed<full_fake> recipe(owned);
-    borrowed_environment<full_fake> lent = co_await recipe.open();
+    referenced_environment<full_fake> lent = co_await recipe.open();
     co_await lent.run_command(shell("a"));
     co_await lent.start(shell("b"));
     co_await lent.read_file("r", 10);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
-#include <cofferdam/core/callable_argument.hpp>
 #include <cofferdam/core/with.hpp>
+#include <cofferdam/detail/core/callable_argument.hpp>
 
 #include "support/fake_environment.hpp"
 #include "support/run.hpp"

@@ -17,11 +17,11 @@
 
 namespace {
 
-using cofferdam::captured;
+using cofferdam::captured_output;
 using cofferdam::command_result;
 using cofferdam::error_kind;
-using cofferdam::protection;
-using cofferdam::protections;
+using cofferdam::isolation_kind;
+using cofferdam::isolation_report;
 using cofferdam::to_bytes;
 using cofferdam::to_string;
 using namespace std::chrono_literals;
@@ -31,14 +31,14 @@ static_assert(std::is_default_constructible_v<command_result>);  // co_spawn nee
 static_assert(std::is_nothrow_move_constructible_v<command_result>);
 
 // Members of a temporary return values, which may be kept; members of a named result return references.
-static_assert(std::same_as<decltype(std::declval<command_result>().out()), captured>);
-static_assert(std::same_as<decltype(std::declval<command_result>().err()), captured>);
+static_assert(std::same_as<decltype(std::declval<command_result>().out()), captured_output>);
+static_assert(std::same_as<decltype(std::declval<command_result>().err()), captured_output>);
 static_assert(std::same_as<decltype(std::declval<command_result>().reason()), std::string>);
 static_assert(std::same_as<decltype(std::declval<command_result>().advice()), std::string>);
-static_assert(std::same_as<decltype(std::declval<command_result>().walls()), protections>);
-static_assert(std::same_as<decltype(std::declval<captured>().head()), cofferdam::bytes>);
-static_assert(std::same_as<decltype(std::declval<command_result&>().out()), const captured&>);
-static_assert(std::same_as<decltype(std::declval<const command_result&>().walls()), const protections&>);
+static_assert(std::same_as<decltype(std::declval<command_result>().isolation()), isolation_report>);
+static_assert(std::same_as<decltype(std::declval<captured_output>().head()), cofferdam::bytes>);
+static_assert(std::same_as<decltype(std::declval<command_result&>().out()), const captured_output&>);
+static_assert(std::same_as<decltype(std::declval<const command_result&>().isolation()), const isolation_report&>);
 
 TEST(CommandResult, what_is_read_from_a_temporary_outlives_it) {
   const auto made = [] {
@@ -46,13 +46,13 @@ TEST(CommandResult, what_is_read_from_a_temporary_outlives_it) {
     result.out(captured(to_bytes(std::string(100, 'o')), cofferdam::bytes(), 100));
     return result;
   };
-  const captured& out = made().out();
+  const captured_output& out = made().out();
   const auto& head = made().out().head();
   const std::string& reason = made().reason();
   EXPECT_EQ(out.text(), std::string(100, 'o'));
   EXPECT_EQ(cofferdam::as_text(head), std::string(100, 'o'));
   EXPECT_EQ(reason, std::string(100, 'r'));
-  EXPECT_EQ(made().walls().of(protection::files), "none");
+  EXPECT_EQ(made().isolation().of(isolation_kind::files), "none");
 }
 
 constexpr error_kind every_kind[] = {error_kind::none,
@@ -130,12 +130,12 @@ TEST(CommandResult, setters_keep_what_they_are_given) {
 
 TEST(CommandResult, walls_are_none_until_a_backend_says_so) {
   command_result result;
-  EXPECT_EQ(result.walls().of(protection::network), "none");
-  auto standing = std::make_shared<protections>();
-  standing->set(protection::network, "no interface");
-  result.walls(standing);
-  EXPECT_EQ(result.walls().of(protection::network), "no interface");
-  EXPECT_EQ(result.walls().of(protection::memory), "none");
+  EXPECT_EQ(result.isolation().of(isolation_kind::network), "none");
+  auto standing = std::make_shared<isolation_report>();
+  standing->set(isolation_kind::network, "no interface");
+  result.isolation(standing);
+  EXPECT_EQ(result.isolation().of(isolation_kind::network), "no interface");
+  EXPECT_EQ(result.isolation().of(isolation_kind::memory), "none");
 }
 
 TEST(ErrorKind, each_has_a_word_of_its_own) {

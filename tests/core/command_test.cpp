@@ -24,7 +24,7 @@ namespace {
 using cofferdam::argv;
 using cofferdam::as_text;
 using cofferdam::command;
-using cofferdam::errc;
+using cofferdam::exec_errc;
 using cofferdam::no_timeout;
 using cofferdam::shell;
 using namespace std::chrono_literals;
@@ -62,14 +62,14 @@ static_assert(!makes_a_command<std::string_view>);  // no implicit conversion: a
 static_assert(!makes_a_command<>);
 
 template <class F>
-errc thrown_by(F f) {
+exec_errc thrown_by(F f) {
   try {
     f();
   } catch (const cofferdam::error& e) {
     EXPECT_NE(std::string_view(e.what()), "");
-    return static_cast<errc>(e.code().value());
+    return static_cast<exec_errc>(e.code().value());
   }
-  return errc{};
+  return exec_errc{};
 }
 
 TEST(Command, a_shell_line_is_kept_as_it_is) {
@@ -165,16 +165,16 @@ TEST(Command, a_copy_is_independent) {
 }
 
 TEST(Command, a_timeout_that_is_no_time_is_refused) {
-  EXPECT_EQ(thrown_by([] { static_cast<void>(shell("x").timeout(0ms)); }), errc::invalid_argument);
-  EXPECT_EQ(thrown_by([] { static_cast<void>(shell("x").timeout(-1ms)); }), errc::invalid_argument);
+  EXPECT_EQ(thrown_by([] { static_cast<void>(shell("x").timeout(0ms)); }), exec_errc::invalid_argument);
+  EXPECT_EQ(thrown_by([] { static_cast<void>(shell("x").timeout(-1ms)); }), exec_errc::invalid_argument);
   EXPECT_EQ(thrown_by([] { static_cast<void>(shell("x").timeout(std::chrono::milliseconds::min())); }),
-            errc::invalid_argument);
-  EXPECT_EQ(thrown_by([] { shell("x").shorten_timeout(0ms); }), errc::invalid_argument);
+            exec_errc::invalid_argument);
+  EXPECT_EQ(thrown_by([] { shell("x").shorten_timeout(0ms); }), exec_errc::invalid_argument);
 }
 
 TEST(Command, a_refused_timeout_leaves_the_old_one) {
   command c = shell("x").timeout(5s);
-  EXPECT_EQ(thrown_by([&] { c.timeout(0ms); }), errc::invalid_argument);
+  EXPECT_EQ(thrown_by([&] { c.timeout(0ms); }), exec_errc::invalid_argument);
   EXPECT_EQ(c.timeout(), 5s);
 }
 
@@ -215,20 +215,20 @@ TEST(Command, a_variable_set_twice_has_the_second_value_and_its_first_place) {
 
 TEST(Command, a_variable_name_that_cannot_be_one_is_refused) {
   for (const std::string& name : {""s, "A=B"s, "="s, "A\0B"s, "A\nB"s, "A\rB"s})
-    EXPECT_EQ(thrown_by([&] { static_cast<void>(shell("x").variable(name, "v")); }), errc::invalid_argument)
+    EXPECT_EQ(thrown_by([&] { static_cast<void>(shell("x").variable(name, "v")); }), exec_errc::invalid_argument)
         << testing::PrintToString(name);
 }
 
 TEST(Command, a_variable_value_may_hold_anything_but_nul) {
   EXPECT_EQ(shell("x").variable("A", "=\n\xFF").variables()[0].value(), "=\n\xFF");
-  EXPECT_EQ(thrown_by([] { static_cast<void>(shell("x").variable("A", "a\0b"s)); }), errc::invalid_argument);
+  EXPECT_EQ(thrown_by([] { static_cast<void>(shell("x").variable("A", "a\0b"s)); }), exec_errc::invalid_argument);
 }
 
 TEST(Command, a_variable_longer_than_linux_allows_is_refused) {
-  const std::size_t longest = command::longest_string - 1 - "A="s.size();  // without its NUL
-  EXPECT_EQ(thrown_by([&] { static_cast<void>(shell("x").variable("A", std::string(longest, 'x'))); }), errc{});
+  const std::size_t longest = command::max_string - 1 - "A="s.size();  // without its NUL
+  EXPECT_EQ(thrown_by([&] { static_cast<void>(shell("x").variable("A", std::string(longest, 'x'))); }), exec_errc{});
   EXPECT_EQ(thrown_by([&] { static_cast<void>(shell("x").variable("A", std::string(longest + 1, 'x'))); }),
-            errc::too_large);
+            exec_errc::too_large);
 }
 
 TEST(Command, empty_input_is_not_no_input) { EXPECT_TRUE(shell("x").input("").input().has_value()); }

@@ -40,14 +40,14 @@ command_result failed(std::string text) {
   return result.err(captured(to_bytes(text), bytes(), text.size()));
 }
 
-errc list_error(command_result answer) {
-  errc code{};
+exec_errc list_error(command_result answer) {
+  exec_errc code{};
   run([&]() -> awaitable<void> {
     answering env([&](const command&) { return answer; });
     try {
-      co_await list(env, "dir");
+      co_await list_directory(env, "dir");
     } catch (const error& failure) {
-      code = static_cast<errc>(failure.code().value());
+      code = static_cast<exec_errc>(failure.code().value());
     }
   });
   return code;
@@ -61,7 +61,7 @@ TEST(FileOperations, a_listing_is_read_record_by_record) {
       return said(record("f 5 644 ./dir/b\nc") + record("d 4096 755 ./dir/a") + record("l 3 777 ./dir/z z") +
                   record("o 0 600 ./dir/p"));
     });
-    std::vector<entry> found = co_await list(env, "dir");
+    std::vector<directory_entry> found = co_await list_directory(env, "dir");
     EXPECT_EQ(found.size(), 4U);
     EXPECT_EQ(found.at(0).path(), "a");
     EXPECT_TRUE(found.at(0).is_directory());
@@ -75,22 +75,22 @@ TEST(FileOperations, a_listing_is_read_record_by_record) {
 }
 
 TEST(FileOperations, a_listing_that_was_cut_is_too_large_and_never_short) {
-  EXPECT_EQ(list_error(said(record("f 5 644 ./dir/b"), 1 << 30)), errc::too_large);
+  EXPECT_EQ(list_error(said(record("f 5 644 ./dir/b"), 1 << 30)), exec_errc::too_large);
 }
 
 TEST(FileOperations, an_answer_that_makes_no_sense_is_an_error) {
   for (const std::string& answer :
        {std::string("garbage"), record("f"), record("f x 644 ./dir/a"), record("f 5 x ./dir/a"), record("f 5 644"),
         record("f 5 644 a"), std::string("f 5 644 ./dir/unfinished"), record("")})
-    EXPECT_EQ(list_error(said(answer)), errc::io_error) << answer;
+    EXPECT_EQ(list_error(said(answer)), exec_errc::io_error) << answer;
 }
 
 TEST(FileOperations, what_the_commands_complain_of_becomes_a_code) {
-  EXPECT_EQ(list_error(failed("find: No such file or directory")), errc::not_found);
-  EXPECT_EQ(list_error(failed("ls: Permission denied")), errc::permission_denied);
-  EXPECT_EQ(list_error(failed("x: Not a directory")), errc::not_a_directory);
-  EXPECT_EQ(list_error(failed("mkdir: File exists")), errc::already_exists);
-  EXPECT_EQ(list_error(failed("something else")), errc::io_error);
+  EXPECT_EQ(list_error(failed("find: No such file or directory")), exec_errc::not_found);
+  EXPECT_EQ(list_error(failed("ls: Permission denied")), exec_errc::permission_denied);
+  EXPECT_EQ(list_error(failed("x: Not a directory")), exec_errc::not_a_directory);
+  EXPECT_EQ(list_error(failed("mkdir: File exists")), exec_errc::already_exists);
+  EXPECT_EQ(list_error(failed("something else")), exec_errc::io_error);
 }
 
 TEST(FileOperations, names_reach_the_commands_as_arguments_with_a_dot_and_slash) {
@@ -105,7 +105,7 @@ TEST(FileOperations, names_reach_the_commands_as_arguments_with_a_dot_and_slash)
       co_await make_directory(env, name);
       co_await remove(env, name);
       co_await rename(env, name, "-x");
-      co_await list(env, name);
+      co_await list_directory(env, name);
     }
   });
   EXPECT_EQ(seen.size(), 16U);
@@ -129,7 +129,7 @@ TEST(FileOperations, wrong_paths_are_refused_before_any_command) {
       try {
         co_await make_directory(env, path);
       } catch (const error& failure) {
-        refused = failure.code() == errc::outside_workspace || failure.code() == errc::invalid_argument;
+        refused = failure.code() == exec_errc::outside_workspace || failure.code() == exec_errc::invalid_argument;
       }
       EXPECT_TRUE(refused) << path;
     }

@@ -58,7 +58,7 @@ awaitable<std::error_code> failure_of(file_system files) {
 TEST(FileSystem, one_without_files_says_so) {
   run([]() -> awaitable<void> {
     const std::error_code code = co_await failure_of(file_system());
-    EXPECT_EQ(code, errc::environment_closed);
+    EXPECT_EQ(code, exec_errc::environment_closed);
   });
 }
 
@@ -73,7 +73,7 @@ TEST(FileSystem, a_backend_with_four_members_keeps_its_own_and_gets_files) {
       EXPECT_EQ(env.own(), "own");
       co_await env.files().make_directory("m");
       no_source none;
-      const transfer report = co_await env.files().put_files(none);
+      const transfer_result report = co_await env.files().put_files(none);
       EXPECT_TRUE(report.ok());
     });
   });
@@ -95,21 +95,21 @@ TEST(FileSystem, is_valid_across_moves_and_closed_after_close) {
       third = std::move(second);
       co_await files.make_directory("b");
       const std::error_code replaced = co_await failure_of(of_third);
-      EXPECT_EQ(replaced, errc::environment_closed);
+      EXPECT_EQ(replaced, exec_errc::environment_closed);
       file_system none = first.files();
       const std::error_code moved_from = co_await failure_of(std::move(none));
-      EXPECT_EQ(moved_from, errc::environment_closed);
+      EXPECT_EQ(moved_from, exec_errc::environment_closed);
       co_await third.close();
       const std::error_code closed = co_await failure_of(files);
-      EXPECT_EQ(closed, errc::environment_closed);
+      EXPECT_EQ(closed, exec_errc::environment_closed);
       const completed fourth = std::move(third);
       const std::error_code moved_closed = co_await failure_of(files);
-      EXPECT_EQ(moved_closed, errc::environment_closed);
+      EXPECT_EQ(moved_closed, exec_errc::environment_closed);
       completed dropped{backend(log)};
       files = dropped.files();
     }
     const std::error_code gone = co_await failure_of(files);
-    EXPECT_EQ(gone, errc::environment_closed);
+    EXPECT_EQ(gone, exec_errc::environment_closed);
   });
   EXPECT_EQ(log->commands.size(), 2U);
 }
@@ -132,7 +132,7 @@ TEST(FileSystem, any_environment_has_the_files_of_what_is_inside) {
     } catch (const error& failure) {
       code = failure.code();
     }
-    EXPECT_EQ(code, errc::unsupported);
+    EXPECT_EQ(code, exec_errc::unsupported);
   });
   EXPECT_EQ(log->calls, (std::vector<std::string>{"rename f t", "pause", "run_command"}));
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
-#include <cofferdam/core/file_transfer.hpp>
 #include <cofferdam/core/layer.hpp>
+#include <cofferdam/detail/core/file_transfer.hpp>
 
 #include "support/run.hpp"
 
@@ -44,12 +44,12 @@ class map_environment {
     co_return result;
   }
   awaitable<bytes> read_file(std::string path, std::size_t) {
-    if (path == "unreadable") throw error(errc::permission_denied, "no");
+    if (path == "unreadable") throw error(exec_errc::permission_denied, "no");
     co_return to_bytes(inside_->files.at(path));
   }
   awaitable<void> write_file(std::string path, bytes_view data) {
-    if (path == "unwritable") throw error(errc::permission_denied, "no");
-    if (path == "closed") throw error(errc::environment_closed, "closed");
+    if (path == "unwritable") throw error(exec_errc::permission_denied, "no");
+    if (path == "closed") throw error(exec_errc::environment_closed, "closed");
     inside_->files[path] = std::string(as_text(data));
     co_return;
   }
@@ -112,7 +112,7 @@ TEST(FileTransfer, files_are_put_one_by_one_where_the_environment_knows_no_bette
   source.add(file_header("host/dir", "dir", file_type::directory, 0, 0755), "");
   run([&]() -> awaitable<void> {
     map_environment env(inside);
-    transfer report = co_await put_files(env, source);
+    transfer_result report = co_await put_files(env, source);
     EXPECT_TRUE(report.ok());
     EXPECT_EQ(report.files().size(), 3U);
     EXPECT_EQ(report.files().front().source(), "host/a");
@@ -128,7 +128,7 @@ TEST(FileTransfer, an_executable_file_is_made_one_by_a_command_below_every_layer
   source.add(file("-rf", 0750), "#!/bin/sh");
   run([&]() -> awaitable<void> {
     refusing_layer<completed_map> env{completed_map(map_environment(inside))};
-    transfer report = co_await put_files(env, source);
+    transfer_result report = co_await put_files(env, source);
     EXPECT_TRUE(report.ok());
   });
   EXPECT_EQ(inside->commands, (std::vector<std::vector<std::string>>{{"chmod", "750", "./-rf"}}));
@@ -138,20 +138,20 @@ TEST(FileTransfer, a_file_that_fails_is_reported_and_the_rest_goes_on) {
   auto inside = std::make_shared<map_environment::content>();
   inside->chmod_fails = true;
   list_source source;
-  source.add(file_header("host/gone", error(errc::not_found, "gone")), "");
+  source.add(file_header("host/gone", error(exec_errc::not_found, "gone")), "");
   source.add(file("unwritable"), "x");
   source.add(file("../outside"), "x");
   source.add(file("script", 0755), "x");
   source.add(file("good"), "x");
   run([&]() -> awaitable<void> {
     map_environment env(inside);
-    transfer report = co_await put_files(env, source);
+    transfer_result report = co_await put_files(env, source);
     EXPECT_EQ(report.files().size(), 1U);
     EXPECT_EQ(report.failed().size(), 4U);
-    EXPECT_EQ(report.failed().at(0).reason().code(), errc::not_found);
-    EXPECT_EQ(report.failed().at(1).reason().code(), errc::permission_denied);
-    EXPECT_EQ(report.failed().at(2).reason().code(), errc::outside_workspace);
-    EXPECT_EQ(report.failed().at(3).reason().code(), errc::permission_denied);
+    EXPECT_EQ(report.failed().at(0).reason().code(), exec_errc::not_found);
+    EXPECT_EQ(report.failed().at(1).reason().code(), exec_errc::permission_denied);
+    EXPECT_EQ(report.failed().at(2).reason().code(), exec_errc::outside_workspace);
+    EXPECT_EQ(report.failed().at(3).reason().code(), exec_errc::permission_denied);
   });
   EXPECT_TRUE(inside->files.contains("good"));
 }
@@ -170,7 +170,7 @@ TEST(FileTransfer, an_environment_that_is_closed_ends_it_all) {
       code = failure.code();
     }
   });
-  EXPECT_EQ(code, errc::environment_closed);
+  EXPECT_EQ(code, exec_errc::environment_closed);
   EXPECT_FALSE(inside->files.contains("good"));
 }
 
@@ -195,9 +195,9 @@ TEST(FileTransfer, files_are_got_one_by_one_with_their_modes_below_every_layer) 
     }
     EXPECT_EQ(content, "content of a");
     std::optional<file_header> second = co_await source->next();
-    EXPECT_EQ(second->failure()->code(), errc::not_found);
+    EXPECT_EQ(second->failure()->code(), exec_errc::not_found);
     std::optional<file_header> third = co_await source->next();
-    EXPECT_EQ(third->failure()->code(), errc::permission_denied);
+    EXPECT_EQ(third->failure()->code(), exec_errc::permission_denied);
     std::optional<file_header> end = co_await source->next();
     EXPECT_FALSE(end);
   });

@@ -16,7 +16,7 @@ namespace format_result_tests {
 namespace {
 
 using cofferdam::bytes;
-using cofferdam::captured;
+using cofferdam::captured_output;
 using cofferdam::command_result;
 using cofferdam::error_kind;
 using cofferdam::format_options;
@@ -28,7 +28,7 @@ using namespace std::string_literals;
 static_assert(
     !std::is_aggregate_v<format_options>);  // g++ 12 destroys temporary aggregates twice in a co_await operand
 
-captured said(std::string_view text) { return captured(to_bytes(text), bytes(), text.size()); }
+captured_output said(std::string_view text) { return captured_output(to_bytes(text), bytes(), text.size()); }
 
 command_result printed(std::string_view out, std::string_view err = {}) {
   command_result result = command_result::exited(0);

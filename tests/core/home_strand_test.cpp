@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
-#include <cofferdam/core/home_strand.hpp>
+#include <cofferdam/detail/core/home_strand.hpp>
 
 #include "support/run.hpp"
 
@@ -63,7 +63,7 @@ awaitable<void> until_cancelled() {
   asio::steady_timer never(co_await asio::this_coro::executor, std::chrono::steady_clock::time_point::max());
   std::error_code woken;
   co_await never.async_wait(asio::redirect_error(asio::use_awaitable, woken));
-  throw error(errc::cancelled, "the test's own cancellation");
+  throw error(exec_errc::cancelled, "the test's own cancellation");
 }
 
 TEST(HomeStrand, RecognisesTheStrandsThatCanBeKnown) {
@@ -205,7 +205,7 @@ TEST(HomeStrand, CancellationArrivesOnItsStrand) {
     begun.get_future().wait();
     asio::post(mine, [&signal] { signal.emit(asio::cancellation_type::terminal); });
     pool.join();
-    ASSERT_EQ(ended, errc::cancelled);
+    ASSERT_EQ(ended, exec_errc::cancelled);
   }
 }
 
@@ -244,7 +244,7 @@ TEST(HomeStrand, WhatIsCancelledBeforeTheStrandIsFreeDoesNotBegin) {
   });
   pool.join();
   EXPECT_FALSE(has_begun);
-  EXPECT_EQ(ended, errc::cancelled);
+  EXPECT_EQ(ended, exec_errc::cancelled);
 }
 
 TEST(HomeStrand, ACancelledCallerWhoGoesOnIsCancelledThereToo) {

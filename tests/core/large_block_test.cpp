@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
-#include <cofferdam/core/large_block.hpp>
+#include <cofferdam/detail/core/large_block.hpp>
 
 #include <gtest/gtest.h>
 

@@ -229,7 +229,7 @@ awaitable<void> do_everything(E& env) {
   co_await env.read_file("r", 1);
   co_await env.write_file("w", bytes_view());
   co_await cofferdam::stat(env, "s");
-  co_await cofferdam::list(env, "l");
+  co_await cofferdam::list_directory(env, "l");
   co_await cofferdam::make_directory(env, "m");
   co_await cofferdam::remove(env, "d");
   co_await cofferdam::rename(env, "f", "t");

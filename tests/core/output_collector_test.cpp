@@ -17,11 +17,11 @@ namespace {
 
 using cofferdam::as_bytes;
 using cofferdam::as_text;
-using cofferdam::captured;
+using cofferdam::captured_output;
 using cofferdam::output_collector;
 
 /// Compares with the expected result, computed from the whole stream.
-void expect_matches(const captured& kept, std::string_view all, std::size_t keep) {
+void expect_matches(const captured_output& kept, std::string_view all, std::size_t keep) {
   ASSERT_EQ(kept.total(), all.size());
   if (all.size() <= keep) {
     ASSERT_EQ(as_text(kept.head()), all);
@@ -43,32 +43,32 @@ std::string numbered(std::size_t size) {
   return text;
 }
 
-captured collect(std::string_view all, std::size_t keep, std::size_t chunk) {
+captured_output collect(std::string_view all, std::size_t keep, std::size_t chunk) {
   output_collector collector(keep);
   for (std::size_t at = 0; at < all.size(); at += chunk) collector.append(as_bytes(all.substr(at, chunk)));
   return collector.take();
 }
 
 TEST(OutputCollector, everything_is_kept_in_one_piece_while_it_fits) {
-  const captured kept = collect("hello, world", 12, 5);
+  const captured_output kept = collect("hello, world", 12, 5);
   expect_matches(kept, "hello, world", 12);
 }
 
 TEST(OutputCollector, one_byte_too_many_cuts_exactly_one_byte) {
-  const captured kept = collect("0123456789", 9, 10);
+  const captured_output kept = collect("0123456789", 9, 10);
   EXPECT_EQ(as_text(kept.head()), "0123");
   EXPECT_EQ(as_text(kept.tail()), "56789");
   EXPECT_EQ(kept.cut(), 1U);
 }
 
 TEST(OutputCollector, keeping_nothing_still_counts) {
-  const captured kept = collect("0123456789", 0, 3);
+  const captured_output kept = collect("0123456789", 0, 3);
   expect_matches(kept, "0123456789", 0);
   EXPECT_EQ(kept.cut(), 10U);
 }
 
 TEST(OutputCollector, keeping_one_byte_keeps_the_last) {
-  const captured kept = collect("0123456789", 1, 3);
+  const captured_output kept = collect("0123456789", 1, 3);
   EXPECT_EQ(as_text(kept.head()), "");
   EXPECT_EQ(as_text(kept.tail()), "9");
 }
@@ -179,7 +179,7 @@ TEST(OutputCollector, the_cap_is_never_exceeded_while_output_grows) {
 }
 
 TEST(OutputCollector, a_cut_result_holds_no_more_than_the_cap) {
-  const captured kept = collect(numbered(100'000), 1001, 64);
+  const captured_output kept = collect(numbered(100'000), 1001, 64);
   EXPECT_LE(kept.head().capacity() + kept.tail().capacity(), 1001U);
 }
 
@@ -187,7 +187,7 @@ TEST(OutputCollector, the_default_is_the_commands_default) {
   output_collector collector;
   const std::string block(64 * 1024, 'x');
   for (int i = 0; i < 32; ++i) collector.append(as_bytes(block));
-  const captured kept = collector.take();
+  const captured_output kept = collector.take();
   EXPECT_EQ(kept.head().size() + kept.tail().size(), cofferdam::command::default_kept_output);
   EXPECT_EQ(kept.total(), 32U * 64 * 1024);
 }

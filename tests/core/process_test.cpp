@@ -19,10 +19,10 @@ using cofferdam::as_bytes;
 using cofferdam::as_text;
 using cofferdam::bytes;
 using cofferdam::bytes_view;
-using cofferdam::chunk;
 using cofferdam::command_result;
-using cofferdam::errc;
 using cofferdam::error_kind;
+using cofferdam::exec_errc;
+using cofferdam::output_chunk;
 using cofferdam::output_stream;
 using cofferdam::process;
 using cofferdam::to_bytes;
@@ -39,9 +39,9 @@ class recorder final : public process::implementation {
  public:
   recorder(std::string& log) : log_(log) {}
   ~recorder() override { log_ += "~"; }
-  awaitable<chunk> read() override {
+  awaitable<output_chunk> read() override {
     log_ += "read ";
-    co_return chunk(output_stream::err, to_bytes("x"));
+    co_return output_chunk(output_stream::err, to_bytes("x"));
   }
   awaitable<void> write_input(bytes_view data) override {
     log_ += "write:" + std::string(as_text(data)) + " ";
@@ -71,7 +71,7 @@ void expect_no_process(Call call) {
     call(none);
     ADD_FAILURE() << "no error";
   } catch (const cofferdam::error& failure) {
-    EXPECT_EQ(failure.code(), errc::invalid_argument);
+    EXPECT_EQ(failure.code(), exec_errc::invalid_argument);
   }
 }
 
@@ -79,15 +79,15 @@ void expect_no_process(Call call) {
 
 TEST(Chunk, without_data_is_the_end) {
   EXPECT_TRUE(chunk().end());
-  const chunk piece(output_stream::err, to_bytes("ab"));
+  const output_chunk piece(output_stream::err, to_bytes("ab"));
   EXPECT_FALSE(piece.end());
   EXPECT_EQ(piece.stream(), output_stream::err);
   EXPECT_EQ(as_text(piece.data()), "ab");
 }
 
 TEST(Chunk, data_of_a_temporary_is_a_value) {
-  static_assert(std::same_as<decltype(std::declval<chunk>().data()), cofferdam::bytes>);
-  static_assert(std::same_as<decltype(std::declval<const chunk&>().data()), const cofferdam::bytes&>);
+  static_assert(std::same_as<decltype(std::declval<output_chunk>().data()), cofferdam::bytes>);
+  static_assert(std::same_as<decltype(std::declval<const output_chunk&>().data()), const cofferdam::bytes&>);
   const auto text = as_text(chunk(output_stream::out, to_bytes("ab")).data());
   EXPECT_EQ(text, "ab");
 }
@@ -107,7 +107,7 @@ TEST(Process, passes_each_call_to_the_backend) {
   std::string log;
   run([&]() -> awaitable<void> {
     process one(std::make_unique<recorder>(log));
-    chunk piece = co_await one.read();
+    output_chunk piece = co_await one.read();
     EXPECT_EQ(as_text(piece.data()), "x");
     co_await one.write_input(as_bytes("in"));
     co_await one.close_input();
@@ -150,7 +150,7 @@ TEST(Process, that_is_none_says_so) {
 TEST(Process, finished_has_its_result_and_no_output) {
   run([]() -> awaitable<void> {
     process one = process::finished(command_result::refused(error_kind::command_not_allowed, "no", "do that"));
-    chunk piece = co_await one.read();
+    output_chunk piece = co_await one.read();
     EXPECT_TRUE(piece.end());
     co_await one.close_input();
     co_await one.signal(9);
@@ -169,7 +169,7 @@ TEST(Process, finished_takes_no_input) {
       co_await one.write_input(as_bytes("x"));
       ADD_FAILURE() << "no error";
     } catch (const cofferdam::error& failure) {
-      EXPECT_EQ(failure.code(), errc::io_error);
+      EXPECT_EQ(failure.code(), exec_errc::io_error);
       EXPECT_EQ(failure.cause(), std::errc::broken_pipe);
     }
   });

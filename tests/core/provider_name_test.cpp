@@ -10,8 +10,8 @@
 
 namespace {
 
-using cofferdam::errc;
 using cofferdam::error;
+using cofferdam::exec_errc;
 using cofferdam::provider_name;
 
 provider_name parse(std::string_view text) { return provider_name::parse(text, {"local", "docker:IMAGE"}); }
@@ -20,7 +20,7 @@ std::string refusal_of(std::string_view text) {
   try {
     parse(text);
   } catch (const error& refused) {
-    EXPECT_EQ(refused.code(), errc::invalid_argument);
+    EXPECT_EQ(refused.code(), exec_errc::invalid_argument);
     return refused.what();
   }
   return "taken";

@@ -26,8 +26,8 @@ namespace run_tests {
 namespace {
 
 using cofferdam::awaitable;
-using cofferdam::errc;
 using cofferdam::error;
+using cofferdam::exec_errc;
 using cofferdam::run;
 using cofferdam::run_value;
 using cofferdam_test::in_forked_host;
@@ -35,7 +35,7 @@ using cofferdam_test::pause_for;
 
 awaitable<void> nothing() { co_return; }
 awaitable<void> fails() {
-  throw error(errc::not_found, "there is no such place");
+  throw error(exec_errc::not_found, "there is no such place");
   co_return;
 }
 awaitable<void> throws_no_exception() {
@@ -82,7 +82,7 @@ awaitable<void> fails_when_told_to_end() {
     co_await pause_for(std::chrono::seconds(60));
   } catch (const std::exception&) {
   }
-  throw error(errc::provider_lost, "not everything could be closed");
+  throw error(exec_errc::provider_lost, "not everything could be closed");
 }
 
 std::string standard_error_of(int (*body)(), int expected) {

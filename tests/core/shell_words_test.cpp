@@ -273,12 +273,12 @@ TEST(ShellWords, every_prefix_of_every_case_is_answered) {
 }
 
 TEST(ShellWords, limits_fail_closed) {
-  const std::string longest = "echo " + std::string(cofferdam::longest_shell_line - 5, 'a');
+  const std::string longest = "echo " + std::string(cofferdam::max_shell_line - 5, 'a');
   EXPECT_TRUE(split_shell_words(longest).ok());
   EXPECT_EQ(split_shell_words(longest + "a").reason(), shell_refusal::too_long);
   std::string many = "echo";
-  for (std::size_t i = 1; i < cofferdam::most_shell_words; ++i) many += " a";
-  EXPECT_EQ(split_shell_words(many).words().size(), cofferdam::most_shell_words);
+  for (std::size_t i = 1; i < cofferdam::max_shell_words; ++i) many += " a";
+  EXPECT_EQ(split_shell_words(many).words().size(), cofferdam::max_shell_words);
   EXPECT_EQ(split_shell_words(many + " a").reason(), shell_refusal::too_long);
   EXPECT_EQ(split_shell_words(many + " a;").reason(), shell_refusal::shell_syntax);
 }
@@ -287,7 +287,7 @@ TEST(ShellWords, the_longest_lines_take_linear_time) {
   const std::string parts[] = {"a", "''", "\"\"", "\\a", "a ", "{}", "\\\n", "\"\\\n\"", "é", "$ ", "'\"'\"'"};
   for (const std::string& part : parts) {
     std::string line = "echo ";
-    while (line.size() + part.size() <= cofferdam::longest_shell_line) line += part;
+    while (line.size() + part.size() <= cofferdam::max_shell_line) line += part;
     const auto start = std::chrono::steady_clock::now();
     const parsed_words parsed = split_shell_words(line);
     const auto elapsed = std::chrono::steady_clock::now() - start;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
-#include <cofferdam/core/shielded.hpp>
+#include <cofferdam/detail/core/shielded.hpp>
 
 #include "support/cancel_when_idle.hpp"
 #include "support/run.hpp"

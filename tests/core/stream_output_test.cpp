@@ -34,10 +34,10 @@ using asio::awaitable;
 using cofferdam::as_text;
 using cofferdam::bytes;
 using cofferdam::bytes_view;
-using cofferdam::chunk;
 using cofferdam::command;
 using cofferdam::command_result;
-using cofferdam::errc;
+using cofferdam::exec_errc;
+using cofferdam::output_chunk;
 using cofferdam::output_stream;
 using cofferdam::process;
 using cofferdam::shell;
@@ -66,17 +66,17 @@ class scripted_process final : public process::implementation {
  public:
   explicit scripted_process(account& all) : all_(all) {}
   ~scripted_process() override { ++all_.dropped; }
-  awaitable<chunk> read() override {
+  awaitable<output_chunk> read() override {
     co_await step();
-    if (all_.read_fails) throw cofferdam::error(errc::provider_lost, "from read");
+    if (all_.read_fails) throw cofferdam::error(exec_errc::provider_lost, "from read");
     if (next_ < all_.pieces.size()) {
       const std::string& text = all_.pieces[next_++];
-      co_return chunk(output_stream::out, to_bytes(text));
+      co_return output_chunk(output_stream::out, to_bytes(text));
     }
-    if (!all_.runs_until_signalled) co_return chunk();
+    if (!all_.runs_until_signalled) co_return output_chunk();
     asio::steady_timer timer(co_await asio::this_coro::executor, 1h);
     co_await timer.async_wait(asio::use_awaitable);
-    co_return chunk();
+    co_return output_chunk();
   }
   awaitable<void> write_input(bytes_view) override { co_return; }
   awaitable<void> close_input() override { co_return; }
@@ -94,7 +94,7 @@ class scripted_process final : public process::implementation {
     command_result result = co_await wait();
     bytes printed = to_bytes("long enough for a block of its own");
     all_.output = printed.data();
-    result.out(cofferdam::captured(std::move(printed), bytes(), 0));
+    result.out(cofferdam::captured_output(std::move(printed), bytes(), 0));
     co_return result;
   }
 
@@ -131,7 +131,7 @@ TEST(StreamOutput, hands_over_each_piece_in_order_and_returns_the_result) {
   std::vector<std::string> seen;
   const command_result result = run([&]() -> awaitable<command_result> {
     scripted_environment env(all);
-    command_result ended = co_await stream_output(env, shell("the line"), [&](const chunk& piece) {
+    command_result ended = co_await stream_output(env, shell("the line"), [&](const output_chunk& piece) {
       EXPECT_FALSE(piece.end());
       seen.emplace_back(as_text(piece.data()));
     });
@@ -147,7 +147,7 @@ TEST(StreamOutput, takes_the_result_without_a_copy_of_the_output) {
   account all;
   const command_result result = run([&]() -> awaitable<command_result> {
     scripted_environment env(all);
-    command_result ended = co_await stream_output(env, shell("the line"), [](const chunk&) {});
+    command_result ended = co_await stream_output(env, shell("the line"), [](const output_chunk&) {});
     co_return ended;
   });
   EXPECT_EQ(result.out().text(), "long enough for a block of its own");
@@ -158,7 +158,7 @@ TEST(StreamOutput, calls_nothing_for_a_command_without_output) {
   account all;
   run([&]() -> awaitable<void> {
     scripted_environment env(all);
-    co_await stream_output(env, shell("the line"), [](const chunk&) { ADD_FAILURE() << "called"; });
+    co_await stream_output(env, shell("the line"), [](const output_chunk&) { ADD_FAILURE() << "called"; });
   });
   EXPECT_EQ(all.waited, 1);
 }
@@ -174,7 +174,7 @@ TEST(StreamOutput, kills_the_command_and_waits_for_it_before_the_callbacks_excep
   run([&]() -> awaitable<void> {
     scripted_environment env(all);
     try {
-      co_await stream_output(env, shell("the line"), [&](const chunk&) {
+      co_await stream_output(env, shell("the line"), [&](const output_chunk&) {
         if (++calls == 2) throw std::runtime_error("enough");
       });
     } catch (const std::runtime_error& thrown) {
@@ -197,12 +197,12 @@ TEST(StreamOutput, passes_on_what_reading_throws) {
   run([&]() -> awaitable<void> {
     scripted_environment env(all);
     try {
-      co_await stream_output(env, shell("the line"), [](const chunk&) {});
+      co_await stream_output(env, shell("the line"), [](const output_chunk&) {});
     } catch (const cofferdam::error& failure) {
       seen = failure.code();
     }
   });
-  EXPECT_EQ(seen, errc::provider_lost);
+  EXPECT_EQ(seen, exec_errc::provider_lost);
   EXPECT_EQ(all.signalled, 1);
 }
 
@@ -217,7 +217,7 @@ TEST(StreamOutput, cancelled_at_any_step_ends_the_command) {
         handlers,
         [&]() -> awaitable<void> {
           scripted_environment env(all);
-          co_await stream_output(env, shell("the line"), [](const chunk&) {});
+          co_await stream_output(env, shell("the line"), [](const output_chunk&) {});
         },
         failure);
     EXPECT_EQ(all.started, all.dropped) << "after " << handlers << " handlers";
@@ -227,7 +227,7 @@ TEST(StreamOutput, cancelled_at_any_step_ends_the_command) {
     try {
       std::rethrow_exception(failure);
     } catch (const std::system_error& reason) {
-      EXPECT_EQ(reason.code(), errc::cancelled) << "after " << handlers << " handlers: " << reason.what();
+      EXPECT_EQ(reason.code(), exec_errc::cancelled) << "after " << handlers << " handlers: " << reason.what();
     }
   }
 }
@@ -237,7 +237,7 @@ TEST(StreamOutput, cancelled_while_it_waits_for_output_kills_the_command_first) 
   all.runs_until_signalled = true;
   const std::exception_ptr failure = cancel_when_idle([&]() -> awaitable<void> {
     scripted_environment env(all);
-    co_await stream_output(env, shell("the line"), [](const chunk&) {});
+    co_await stream_output(env, shell("the line"), [](const output_chunk&) {});
   });
   EXPECT_TRUE(failure);
   EXPECT_EQ(all.signalled, 1);
@@ -251,7 +251,7 @@ TEST(StreamOutput, leaves_the_callers_wish_for_exceptions_as_it_was) {
   run([&]() -> awaitable<void> {
     scripted_environment env(all);
     try {
-      co_await stream_output(env, shell("the line"), [](const chunk&) { throw std::runtime_error("enough"); });
+      co_await stream_output(env, shell("the line"), [](const output_chunk&) { throw std::runtime_error("enough"); });
     } catch (const std::runtime_error&) {
     }
     after = co_await asio::this_coro::throw_if_cancelled();

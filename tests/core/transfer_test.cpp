@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
-#include <cofferdam/core/entry.hpp>
-#include <cofferdam/core/transfer.hpp>
+#include <cofferdam/core/directory_entry.hpp>
+#include <cofferdam/core/transfer_result.hpp>
 
 #include <gtest/gtest.h>
 
@@ -16,19 +16,19 @@ namespace {
 
 using namespace cofferdam;
 
-static_assert(std::same_as<decltype(std::declval<transfer>().files()), std::vector<transferred_file>>);
-static_assert(std::same_as<decltype(std::declval<transfer>().failed()), std::vector<failed_file>>);
-static_assert(std::same_as<decltype(std::declval<transfer&>().files()), const std::vector<transferred_file>&>);
+static_assert(std::same_as<decltype(std::declval<transfer_result>().files()), std::vector<transferred_file>>);
+static_assert(std::same_as<decltype(std::declval<transfer_result>().failed()), std::vector<failed_file>>);
+static_assert(std::same_as<decltype(std::declval<transfer_result&>().files()), const std::vector<transferred_file>&>);
 static_assert(std::same_as<decltype(std::declval<transferred_file>().destination()), std::string>);
 static_assert(std::same_as<decltype(std::declval<failed_file>().source()), std::string>);
-static_assert(std::same_as<decltype(std::declval<entry>().path()), std::string>);
-static_assert(std::same_as<decltype(std::declval<const entry&>().path()), const std::string&>);
+static_assert(std::same_as<decltype(std::declval<directory_entry>().path()), std::string>);
+static_assert(std::same_as<decltype(std::declval<const directory_entry&>().path()), const std::string&>);
 
 // A loop over what a temporary refers to would read freed memory.
 TEST(Transfer, a_loop_over_the_files_of_a_temporary_sees_them) {
   const std::string name(100, 'n');
   const auto made = [&] {
-    transfer report;
+    transfer_result report;
     report.add(transferred_file(name, name, 3));
     return report;
   };

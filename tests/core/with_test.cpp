@@ -2,7 +2,7 @@
 // Copyright the cofferdam authors. See LICENSE.
 #include <cofferdam/backends/local.hpp>
 #include <cofferdam/core/with.hpp>
-#include <cofferdam/os/reaper.hpp>
+#include <cofferdam/detail/os/reaper.hpp>
 
 #include "support/cancel_when_idle.hpp"
 #include "support/census.hpp"
@@ -135,7 +135,7 @@ bool is_cancellation(const std::exception_ptr& failure) {
   try {
     if (failure) std::rethrow_exception(failure);
   } catch (const std::system_error& thrown) {
-    return thrown.code() == cofferdam::errc::cancelled || thrown.code() == asio::error::operation_aborted;
+    return thrown.code() == cofferdam::exec_errc::cancelled || thrown.code() == asio::error::operation_aborted;
   }
   return false;
 }

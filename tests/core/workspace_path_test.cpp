@@ -9,19 +9,19 @@
 
 namespace {
 
-using cofferdam::errc;
+using cofferdam::exec_errc;
 using cofferdam::workspace_path;
 using cofferdam::workspace_path_or_root;
 using namespace std::string_literals;
 
-errc refusal(std::string_view path, std::string_view root = {}) {
+exec_errc refusal(std::string_view path, std::string_view root = {}) {
   try {
     const std::string accepted = workspace_path(path, root);
     ADD_FAILURE() << "accepted " << path << " as " << accepted;
   } catch (const cofferdam::error& failure) {
-    return static_cast<errc>(failure.code().value());
+    return static_cast<exec_errc>(failure.code().value());
   }
-  return errc{};
+  return exec_errc{};
 }
 
 TEST(WorkspacePath, one_spelling_for_one_file) {
@@ -37,21 +37,21 @@ TEST(WorkspacePath, odd_bytes_are_part_of_a_name) {
     EXPECT_EQ(workspace_path(name), name);
 }
 
-TEST(WorkspacePath, empty_is_refused) { EXPECT_EQ(refusal(""), errc::invalid_argument); }
+TEST(WorkspacePath, empty_is_refused) { EXPECT_EQ(refusal(""), exec_errc::invalid_argument); }
 
 TEST(WorkspacePath, a_nul_byte_is_refused) {
-  EXPECT_EQ(refusal("a\0b"s), errc::invalid_argument);
-  EXPECT_EQ(refusal("a\0"s), errc::invalid_argument);
+  EXPECT_EQ(refusal("a\0b"s), exec_errc::invalid_argument);
+  EXPECT_EQ(refusal("a\0"s), exec_errc::invalid_argument);
 }
 
 TEST(WorkspacePath, every_dot_dot_is_refused) {
   for (const std::string_view path : {"..", "../x", "a/..", "a/../b", "a/../../x", "a/b/..", "./..", "../", "a//..//b"})
-    EXPECT_EQ(refusal(path), errc::outside_workspace) << path;
+    EXPECT_EQ(refusal(path), exec_errc::outside_workspace) << path;
 }
 
 TEST(WorkspacePath, absolute_is_refused_without_a_root) {
   for (const std::string_view path : {"/", "//", "/etc/passwd", "//etc", "/w/x"})
-    EXPECT_EQ(refusal(path), errc::outside_workspace) << path;
+    EXPECT_EQ(refusal(path), exec_errc::outside_workspace) << path;
 }
 
 TEST(WorkspacePath, absolute_beneath_the_root_becomes_relative) {
@@ -63,40 +63,40 @@ TEST(WorkspacePath, absolute_beneath_the_root_becomes_relative) {
 }
 
 TEST(WorkspacePath, the_root_is_compared_name_by_name) {
-  EXPECT_EQ(refusal("/w-evil/x", "/w"), errc::outside_workspace);
-  EXPECT_EQ(refusal("/workspace2/x", "/workspace"), errc::outside_workspace);
-  EXPECT_EQ(refusal("/W/x", "/w"), errc::outside_workspace);
-  EXPECT_EQ(refusal("/", "/w"), errc::outside_workspace);
+  EXPECT_EQ(refusal("/w-evil/x", "/w"), exec_errc::outside_workspace);
+  EXPECT_EQ(refusal("/workspace2/x", "/workspace"), exec_errc::outside_workspace);
+  EXPECT_EQ(refusal("/W/x", "/w"), exec_errc::outside_workspace);
+  EXPECT_EQ(refusal("/", "/w"), exec_errc::outside_workspace);
 }
 
 TEST(WorkspacePath, dot_dot_after_the_root_is_refused) {
-  EXPECT_EQ(refusal("/w/../etc/passwd", "/w"), errc::outside_workspace);
-  EXPECT_EQ(refusal("/w/..", "/w"), errc::outside_workspace);
+  EXPECT_EQ(refusal("/w/../etc/passwd", "/w"), exec_errc::outside_workspace);
+  EXPECT_EQ(refusal("/w/..", "/w"), exec_errc::outside_workspace);
 }
 
-TEST(WorkspacePath, a_relative_root_is_none) { EXPECT_EQ(refusal("/w/x", "w"), errc::outside_workspace); }
+TEST(WorkspacePath, a_relative_root_is_none) { EXPECT_EQ(refusal("/w/x", "w"), exec_errc::outside_workspace); }
 
 TEST(WorkspacePath, the_workspace_itself_only_where_it_is_asked_for) {
   for (const std::string_view path : {".", "./", "././."}) {
     EXPECT_EQ(workspace_path_or_root(path), ".");
-    EXPECT_EQ(refusal(path), errc::invalid_argument);
+    EXPECT_EQ(refusal(path), exec_errc::invalid_argument);
   }
   EXPECT_EQ(workspace_path_or_root("/w", "/w"), ".");
   EXPECT_EQ(workspace_path_or_root("/w/", "/w"), ".");
-  EXPECT_EQ(refusal("/w", "/w"), errc::invalid_argument);
+  EXPECT_EQ(refusal("/w", "/w"), exec_errc::invalid_argument);
 }
 
 TEST(WorkspacePath, the_longest_name_passes_and_one_more_byte_does_not) {
   EXPECT_EQ(workspace_path(std::string(255, 'n')).size(), 255U);
-  EXPECT_EQ(refusal(std::string(256, 'n')), errc::invalid_argument);
-  EXPECT_EQ(refusal("a/" + std::string(256, 'n') + "/b"), errc::invalid_argument);
+  EXPECT_EQ(refusal(std::string(256, 'n')), exec_errc::invalid_argument);
+  EXPECT_EQ(refusal("a/" + std::string(256, 'n') + "/b"), exec_errc::invalid_argument);
 }
 
 TEST(WorkspacePath, the_longest_path_passes_and_one_more_byte_does_not) {
   std::string path;
   while (path.size() < 4095) path += path.size() % 2 == 0 ? 'd' : '/';
   EXPECT_EQ(workspace_path(path), path);
-  EXPECT_EQ(refusal(path + "/d"), errc::invalid_argument);
+  EXPECT_EQ(refusal(path + "/d"), exec_errc::invalid_argument);
 }
 
 TEST(WorkspacePath, what_normalising_takes_away_does_not_count_as_length) {

@@ -29,7 +29,7 @@ using cofferdam_test::in_time;
 using cofferdam_test::run;
 using docker::container_options;
 
-docker::provider in(const std::string& id, docker::way how = docker::way::automatic,
+docker::provider in(const std::string& id, docker::command_transport how = docker::command_transport::automatic,
                     container_options options = container_options()) {
   return docker::in_container(id).daemon(cofferdam_test::test_daemon()).by(how).options(std::move(options));
 }
@@ -68,7 +68,7 @@ std::error_code code_of_open(const docker::provider& provider, std::string* sent
 
 TEST(DockerAdopted, commands_and_files_work_and_nothing_is_left) {
   COFFERDAM_NEEDS_DOCKER();
-  for (const docker::way how : {docker::way::warden, docker::way::exec}) {
+  for (const docker::command_transport how : {docker::command_transport::warden, docker::command_transport::exec}) {
     const foreign_container there;
     run([&]() -> awaitable<void> {
       docker::environment env = co_await in(there.id(), how).open();
@@ -78,7 +78,7 @@ TEST(DockerAdopted, commands_and_files_work_and_nothing_is_left) {
       EXPECT_EQ(result.out().text(), "content/workspace\n");
       EXPECT_EQ(result.err().text(), "err\n");
       EXPECT_EQ(result.exit_code(), 5);
-      std::vector<entry> all = co_await list(env, ".");
+      std::vector<directory_entry> all = co_await list_directory(env, ".");
       EXPECT_EQ(all.size(), 2U);
       EXPECT_EQ(traces_in(there.id()), "");
       process running = co_await env.start(shell("sleep 2001 & setsid sleep 2002 & exec sleep 2003"));
@@ -93,7 +93,7 @@ TEST(DockerAdopted, commands_and_files_work_and_nothing_is_left) {
 
 TEST(DockerAdopted, a_time_limit_ends_ours_and_nobody_else) {
   COFFERDAM_NEEDS_DOCKER();
-  for (const docker::way how : {docker::way::warden, docker::way::exec}) {
+  for (const docker::command_transport how : {docker::command_transport::warden, docker::command_transport::exec}) {
     const foreign_container there;
     docker_says("exec -d " + there.id() + " sleep 2004");
     run([&]() -> awaitable<void> {
@@ -129,7 +129,7 @@ TEST(DockerAdopted, a_place_for_the_warden_is_found_or_execs_are_taken) {
   const foreign_container nowhere("--read-only --tmpfs /tmp --tmpfs /workspace:noexec,mode=1777");
   for (const foreign_container* each : {&on_tmpfs, &read_only}) {
     run([&]() -> awaitable<void> {
-      docker::environment env = co_await in(each->id(), docker::way::warden).open();
+      docker::environment env = co_await in(each->id(), docker::command_transport::warden).open();
       command_result result = co_await env.run_command(shell("echo fine"));
       EXPECT_EQ(result.out().text(), "fine\n");
       co_await env.close();
@@ -137,14 +137,15 @@ TEST(DockerAdopted, a_place_for_the_warden_is_found_or_execs_are_taken) {
     EXPECT_EQ(traces_in(each->id()), "");
   }
   std::string sentence;
-  EXPECT_EQ(code_of_open(in(nowhere.id(), docker::way::warden), &sentence), errc::unsupported) << sentence;
+  EXPECT_EQ(code_of_open(in(nowhere.id(), docker::command_transport::warden), &sentence), exec_errc::unsupported)
+      << sentence;
   run([&]() -> awaitable<void> {
     docker::environment env = co_await in(nowhere.id()).open();
     co_await write_text(env, "file", "x");
     command_result result = co_await env.run_command(shell("cat file"));
     EXPECT_EQ(result.out().text(), "x");
-    EXPECT_NE(result.walls().of(protection::process_tree).find("session"), std::string_view::npos);
-    EXPECT_EQ(result.walls().of(protection::network), "none");
+    EXPECT_NE(result.isolation().of(isolation_kind::process_tree).find("session"), std::string_view::npos);
+    EXPECT_EQ(result.isolation().of(isolation_kind::network), "none");
     co_await env.close();
   });
   EXPECT_EQ(traces_in(nowhere.id()), "");
@@ -157,8 +158,8 @@ TEST(DockerAdopted, the_workspace_stays_as_it_is_and_two_can_be_open) {
   container_options options;
   options.working_directory("/data").variable("GIVEN", "value");
   run([&]() -> awaitable<void> {
-    docker::environment first = co_await in(there.id(), docker::way::automatic, options).open();
-    docker::environment second = co_await in(there.id(), docker::way::exec, options).open();
+    docker::environment first = co_await in(there.id(), docker::command_transport::automatic, options).open();
+    docker::environment second = co_await in(there.id(), docker::command_transport::exec, options).open();
     command_result seen = co_await first.run_command(shell("cat kept; echo $GIVEN; id -u"));
     EXPECT_EQ(seen.out().text(), "old\nvalue\n1000\n");
     co_await first.close();
@@ -174,7 +175,7 @@ TEST(DockerAdopted, a_container_without_a_shell_takes_a_warden) {
   const std::string id =
       docker_says("run -d --network none --entrypoint /bin/busybox-tool cofferdam-test/shell-less sleep 1000000");
   run([&]() -> awaitable<void> {
-    docker::environment env = co_await in(id, docker::way::warden).open();
+    docker::environment env = co_await in(id, docker::command_transport::warden).open();
     command_result result =
         co_await env.run_command(argv("/bin/busybox-tool", "find", "/tmp", "/workspace", "/var", "-name", ".cof*"));
     EXPECT_EQ(result.out().text(), "");
@@ -188,9 +189,9 @@ TEST(DockerAdopted, a_warden_that_somebody_kills_is_lost_and_the_container_goes_
   COFFERDAM_NEEDS_DOCKER();
   const foreign_container there;
   run([&]() -> awaitable<void> {
-    docker::environment env = co_await in(there.id(), docker::way::warden).open();
+    docker::environment env = co_await in(there.id(), docker::command_transport::warden).open();
     process running = co_await env.start(shell("echo before; exec sleep 2009"));
-    chunk first = co_await running.read();
+    output_chunk first = co_await running.read();
     EXPECT_EQ(as_text(first.data()), "before\n");
     docker_says("exec " + there.id() + " kill -9 -1");
     std::error_code code;
@@ -199,7 +200,7 @@ TEST(DockerAdopted, a_warden_that_somebody_kills_is_lost_and_the_container_goes_
     } catch (const error& failure) {
       code = failure.code();
     }
-    EXPECT_EQ(code, errc::provider_lost);
+    EXPECT_EQ(code, exec_errc::provider_lost);
     co_await env.close();
   });
   EXPECT_TRUE(there.runs());
@@ -207,7 +208,7 @@ TEST(DockerAdopted, a_warden_that_somebody_kills_is_lost_and_the_container_goes_
 
 TEST(DockerAdopted, dropped_without_close_ours_end_and_the_container_goes_on) {
   COFFERDAM_NEEDS_DOCKER();
-  for (const docker::way how : {docker::way::warden, docker::way::exec}) {
+  for (const docker::command_transport how : {docker::command_transport::warden, docker::command_transport::exec}) {
     const foreign_container there;
     run([&]() -> awaitable<void> {
       {
@@ -229,14 +230,14 @@ TEST(DockerAdopted, what_is_no_running_container_is_refused) {
   EXPECT_THROW(docker::in_container(""), error);
   EXPECT_THROW(docker::in_container("../json"), error);
   EXPECT_THROW(docker::in_container("a b"), error);
-  EXPECT_EQ(code_of_open(in("cofferdam-no-such-container")), errc::not_found);
+  EXPECT_EQ(code_of_open(in("cofferdam-no-such-container")), exec_errc::not_found);
   const std::string id = docker_says("create cofferdam-test/busybox true");
-  EXPECT_EQ(code_of_open(in(id)), errc::provider_failed);
+  EXPECT_EQ(code_of_open(in(id)), exec_errc::provider_failed);
   docker_says("rm -f " + id);
   const foreign_container there;
   container_options options;
   options.working_directory("/etc/passwd");
-  EXPECT_EQ(code_of_open(in(there.id(), docker::way::automatic, options)), errc::not_a_directory);
+  EXPECT_EQ(code_of_open(in(there.id(), docker::command_transport::automatic, options)), exec_errc::not_a_directory);
 }
 
 }  // namespace

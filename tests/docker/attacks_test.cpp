@@ -195,7 +195,7 @@ TEST(Attack, DK_02_values_that_look_like_options_reach_the_daemon_as_values) {
           EXPECT_FALSE(odd.ok());
         } catch (const error& failure) {
           code = failure.code();
-          EXPECT_EQ(code, errc::not_found) << failure.what();
+          EXPECT_EQ(code, exec_errc::not_found) << failure.what();
         }
       },
       options);
@@ -269,7 +269,7 @@ TEST(Attack, DK_05_a_container_that_is_paused_stopped_killed_or_removed_beneath_
           docker::environment env = co_await test_image("busybox").open();
           const std::string id = env.container_id();
           process running = co_await env.start(shell("echo before; sleep 1000"));
-          chunk piece = co_await running.read();
+          output_chunk piece = co_await running.read();
           EXPECT_FALSE(piece.end());
           docker_says(doing + " " + id);
           const auto begin = std::chrono::steady_clock::now();
@@ -284,7 +284,7 @@ TEST(Attack, DK_05_a_container_that_is_paused_stopped_killed_or_removed_beneath_
             if (failure.partial() != nullptr) partial = failure.partial()->out().text();
           }
           EXPECT_LT(std::chrono::steady_clock::now() - begin, 15s) << doing;
-          EXPECT_EQ(code, errc::provider_lost) << doing << ": " << said;
+          EXPECT_EQ(code, exec_errc::provider_lost) << doing << ": " << said;
           EXPECT_EQ(partial, "before\n") << doing;
           EXPECT_NE(said.find(env.container_name()), std::string::npos) << said;
           std::error_code after;
@@ -293,7 +293,7 @@ TEST(Attack, DK_05_a_container_that_is_paused_stopped_killed_or_removed_beneath_
           } catch (const error& failure) {
             after = failure.code();
           }
-          EXPECT_EQ(after, errc::provider_lost) << doing;
+          EXPECT_EQ(after, exec_errc::provider_lost) << doing;
           co_await env.close();
           EXPECT_EQ(docker_says("ps -aq --no-trunc --filter id=" + id), "") << doing;
         },
@@ -314,7 +314,7 @@ TEST(Attack, DK_05_file_operations_on_a_paused_container_are_a_lost_provider_too
         } catch (const error& failure) {
           code = failure.code();
         }
-        EXPECT_EQ(code, errc::provider_lost);
+        EXPECT_EQ(code, exec_errc::provider_lost);
         co_await env.close();
       },
       60s);
@@ -408,7 +408,7 @@ TEST(Attack, DK_06_a_puller_that_is_cancelled_hands_over_to_the_next) {
                    try {
                      if (failure) std::rethrow_exception(failure);
                    } catch (const error& reason) {
-                     if (reason.code() == errc::cancelled) ++cancelled;
+                     if (reason.code() == exec_errc::cancelled) ++cancelled;
                    }
                  }));
   while (proxy.requests("/images/create") == 0) loop.run_one_for(10ms);
@@ -441,7 +441,7 @@ TEST(Attack, DK_06_a_digest_that_is_not_the_images_is_refused) {
       code = failure.code();
       said = failure.what();
     }
-    EXPECT_TRUE(code == errc::not_found || code == errc::provider_failed) << name << ": " << said;
+    EXPECT_TRUE(code == exec_errc::not_found || code == exec_errc::provider_failed) << name << ": " << said;
   }
 }
 
@@ -457,7 +457,7 @@ TEST(Attack, PR_06_a_guest_of_a_container_kills_nobody_but_itself) {
   }
   inside("debian", [](docker::environment& env) -> awaitable<void> {
     process sibling = co_await env.start(shell("echo up; read line; echo \"heard $line\"").open_input());
-    chunk up = co_await sibling.read();
+    output_chunk up = co_await sibling.read();
     EXPECT_FALSE(up.end());
     for (const char* attack : {"kill -9 1", "kill -STOP 1", "kill -9 -1", "kill -STOP -1",
                                "for p in $(seq 1 300); do [ $p = $$ ] || kill -9 $p; done",
@@ -542,7 +542,7 @@ awaitable<void> limit_those_who_watch(Environment& env, const std::string& user)
           .timeout(120s));
   std::string text;
   while (text.find("they are") == std::string::npos || !text.ends_with('\n')) {
-    const chunk piece = co_await running.read();
+    const output_chunk piece = co_await running.read();
     if (piece.data().empty()) break;
     text.append(reinterpret_cast<const char*>(piece.data().data()), piece.data().size());
   }
@@ -580,7 +580,7 @@ TEST(Attack, PR_06d_in_an_adopted_container_no_limit_of_those_who_watch_can_be_c
         [&]() -> awaitable<void> {
           docker::environment env = co_await docker::in_container(there.id())
                                         .daemon(cofferdam_test::test_daemon())
-                                        .by(docker::way::warden)
+                                        .by(docker::command_transport::warden)
                                         .open();
           co_await limit_those_who_watch(env, user);
           co_await env.close();
@@ -629,7 +629,7 @@ TEST(Attack, PR_02_a_full_workspace_and_full_memory_folders_leave_a_container_th
           co_await env.write_file("another", content);
         } catch (const error& failure) {
           cause = failure.cause();
-          EXPECT_NE(failure.code(), errc::provider_lost) << failure.what();
+          EXPECT_NE(failure.code(), exec_errc::provider_lost) << failure.what();
         }
         EXPECT_EQ(cause, std::error_code(ENOSPC, std::system_category()));
         command_result next = co_await env.run_command(shell("rm -f full /tmp/full /dev/shm/full; echo alive"));
@@ -682,7 +682,7 @@ TEST(Attack, FS_03_links_out_of_a_containers_workspace_are_not_followed) {
               read = failure.code();
             }
             EXPECT_TRUE(read) << "read " << path;
-            EXPECT_NE(read, errc::provider_lost) << path;
+            EXPECT_NE(read, exec_errc::provider_lost) << path;
             const std::string_view name(path);  // a link or a pipe itself may be replaced; what it leads to may not
             const bool may_go =
                 name == "secret" || name == "warden" || name == "loop" || name == "fifo" || name == "proc";
@@ -734,7 +734,7 @@ TEST(Attack, FS_13_what_root_uploads_under_a_strict_umask_is_the_guests_own) {
             docker_says("exec -u 0 " + env.container_name() + " rm -rf /workspace/data");
           }
           const mode_t old = ::umask(077);
-          transfer sent = co_await upload(env, files((folder.path() / "data").string()));
+          transfer_result sent = co_await upload(env, files((folder.path() / "data").string()));
           ::umask(old);
           sent.throw_if_failed();
           command_result result = co_await env.run_command(shell(deeds));
@@ -757,7 +757,7 @@ TEST(Attack, FS_07_a_workspace_that_is_moved_or_closed_to_its_owner_is_a_typed_e
       code = failure.code();
     }
     EXPECT_TRUE(code);
-    EXPECT_NE(code, errc::provider_lost);
+    EXPECT_NE(code, exec_errc::provider_lost);
     // A user without access cannot run commands there any more, and gets an error; the container continues.
     command_result again = co_await env.run_command(shell("echo inside"));
     EXPECT_EQ(again.kind(), error_kind::execution_error);

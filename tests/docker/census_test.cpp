@@ -3,7 +3,7 @@
 
 // After all tests of this program: the daemon has what it had before, and so has this process.
 
-#include <cofferdam/os/reaper.hpp>
+#include <cofferdam/detail/os/reaper.hpp>
 
 #include "docker/docker_support.hpp"
 

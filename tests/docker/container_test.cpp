@@ -114,7 +114,7 @@ TEST(Docker, a_line_of_the_dockerfile_that_fails_is_an_error_with_the_daemons_re
           co_await provider.open();
         } catch (const error& failure) {
           said = failure.what();
-          EXPECT_EQ(failure.code(), errc::provider_failed) << said;
+          EXPECT_EQ(failure.code(), exec_errc::provider_failed) << said;
         }
         EXPECT_NE(said.find("42"), std::string::npos) << said;
       },
@@ -205,7 +205,7 @@ TEST(Docker, users_by_name_by_number_and_with_a_group_are_who_commands_run_as) {
         try {
           co_await test_image("busybox", docker::container_options().user("nobody-here")).open();
         } catch (const error& failure) {
-          refused = failure.code() == errc::invalid_argument;
+          refused = failure.code() == exec_errc::invalid_argument;
         }
         EXPECT_TRUE(refused);
       },
@@ -284,11 +284,11 @@ TEST(Docker, trees_go_in_and_come_out_whole) {
   run(
       [&]() -> awaitable<void> {
         co_await with(test_image("busybox"), [&](docker::environment& env) -> awaitable<void> {
-          transfer up = co_await upload(env, files((folder.path() / "in").string()).into("there/in"));
+          transfer_result up = co_await upload(env, files((folder.path() / "in").string()).into("there/in"));
           EXPECT_TRUE(up.ok());
           command_result sum = co_await env.run_command(shell("find . -type f | wc -l; wc -c < there/in/a/b/large"));
           EXPECT_EQ(sum.out().text(), "52\n3000000\n") << sum.err().text();
-          transfer down = co_await download(env, files("there"), (folder.path() / "out").string());
+          transfer_result down = co_await download(env, files("there"), (folder.path() / "out").string());
           EXPECT_TRUE(down.ok());
         });
       },
@@ -345,7 +345,7 @@ TEST(Docker, a_host_that_is_killed_in_the_middle_of_a_command_leaves_nothing_and
           [&]() -> awaitable<void> {
             docker::environment env = co_await test_image("busybox").open();
             process running = co_await env.start(shell("setsid sleep 1000 & echo up; sleep 1000"));
-            const chunk piece = co_await running.read();
+            const output_chunk piece = co_await running.read();
             if (::write(ends[1], "u", piece.end() ? 0 : 1) < 0) ::_exit(3);
             co_await running.wait();
           },

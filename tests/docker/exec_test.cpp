@@ -34,7 +34,7 @@ using docker::detail::exec_mark;
 using docker::detail::marked_output;
 
 docker::provider by_execs(const std::string& image, container_options options = container_options()) {
-  return cofferdam_test::test_image(image, std::move(options)).by(docker::way::exec);
+  return cofferdam_test::test_image(image, std::move(options)).by(docker::command_transport::exec);
 }
 
 /// Returns the processes of a container, as the host sees them, one per line; the first program is one of them.
@@ -115,8 +115,8 @@ TEST(DockerExec, results_say_which_walls_stand) {
     docker::environment env = co_await by_execs("debian").open();
     command_result result = co_await env.run_command(shell("echo hi; id -u"));
     EXPECT_EQ(result.out().text(), "hi\n1000\n");
-    EXPECT_NE(result.walls().of(protection::process_tree).find("session"), std::string_view::npos);
-    EXPECT_NE(result.walls().of(protection::network), "none");
+    EXPECT_NE(result.isolation().of(isolation_kind::process_tree).find("session"), std::string_view::npos);
+    EXPECT_NE(result.isolation().of(isolation_kind::network), "none");
     EXPECT_EQ(docker_says("exec " + env.container_id() + " ls -d /.cofferdam | grep -c ^/"), "0");
     co_await env.close();
   });
@@ -199,7 +199,7 @@ TEST(DockerExec, a_file_operation_outlives_the_end_of_a_command) {
       std::string back = co_await read_text(env, "file");
       EXPECT_EQ(back.size(), content.size());
     }
-    std::vector<entry> all = co_await list(env, ".");
+    std::vector<directory_entry> all = co_await list_directory(env, ".");
     EXPECT_LE(all.size(), 4U);  // the file, and what a write that was ended has left
     co_await env.close();
   });
@@ -288,7 +288,7 @@ TEST(DockerExec, what_cannot_be_is_said) {
       code = failure.code();
       EXPECT_NE(std::string(failure.what()).find("/bin/sh"), std::string::npos) << failure.what();
     }
-    EXPECT_EQ(code, errc::unsupported);
+    EXPECT_EQ(code, exec_errc::unsupported);
     docker::environment env = co_await by_execs("busybox").open();
     code.clear();
     try {
@@ -296,12 +296,13 @@ TEST(DockerExec, what_cannot_be_is_said) {
     } catch (const error& failure) {
       code = failure.code();
     }
-    EXPECT_EQ(code, errc::unsupported);
+    EXPECT_EQ(code, exec_errc::unsupported);
     const std::vector<std::string> many(40, std::string(100'000, 'x'));
     command_result too_long = co_await env.run_command(argv(many));
     EXPECT_EQ(too_long.kind(), error_kind::invalid_argument);
     co_await env.close();
-    docker::environment by_warden = co_await cofferdam_test::test_image("shell-less").by(docker::way::warden).open();
+    docker::environment by_warden =
+        co_await cofferdam_test::test_image("shell-less").by(docker::command_transport::warden).open();
     command_result result = co_await by_warden.run_command(argv("/bin/busybox-tool", "echo", "hi"));
     EXPECT_EQ(result.out().text(), "hi\n");
     co_await by_warden.close();
@@ -313,7 +314,7 @@ TEST(DockerExec, a_container_that_is_killed_is_lost_and_keeps_what_had_arrived) 
   run([]() -> awaitable<void> {
     docker::environment env = co_await by_execs("busybox").open();
     process running = co_await env.start(shell("echo before; sleep 1011"));
-    chunk first = co_await running.read();
+    output_chunk first = co_await running.read();
     EXPECT_EQ(as_text(first.data()), "before\n");
     docker_says("kill " + env.container_id());
     std::error_code code;
@@ -326,14 +327,14 @@ TEST(DockerExec, a_container_that_is_killed_is_lost_and_keeps_what_had_arrived) 
         EXPECT_EQ(failure.partial()->out().text(), "before\n");
       }
     }
-    EXPECT_EQ(code, errc::provider_lost);
+    EXPECT_EQ(code, exec_errc::provider_lost);
     code.clear();
     try {
       co_await env.run_command(shell("true"));
     } catch (const error& failure) {
       code = failure.code();
     }
-    EXPECT_EQ(code, errc::provider_lost);
+    EXPECT_EQ(code, exec_errc::provider_lost);
     co_await env.close();
   });
 }

@@ -67,10 +67,11 @@ class outcome {
 awaitable<void> converse(std::string address) {
   static int user = 20000;
   const docker::container_options options = docker::container_options().user(std::to_string(++user));
-  const docker::provider provider = docker::from_image("cofferdam-test/busybox")
-                                        .options(options)
-                                        .daemon(docker::daemon_choice().address(address))
-                                        .by(docker::way::attached);  // or most of it would not come by here
+  const docker::provider provider =
+      docker::from_image("cofferdam-test/busybox")
+          .options(options)
+          .daemon(docker::daemon_choice().address(address))
+          .by(docker::command_transport::attached);  // or most of it would not come by here
   docker::environment env = co_await provider.open();
   command_result result = co_await env.run_command(shell("cat; echo done").input("in\n"));
   if (result.out().text() != "in\ndone\n") throw std::logic_error("a wrong result: " + result.out().text());
@@ -120,8 +121,8 @@ TEST(Attack, DK_03_wherever_a_conversation_breaks_there_is_a_typed_error_and_no_
   proxy.arm(fault());
   ASSERT_EQ(outcome_of(proxy.address()).said, "");  // control: without a fault all goes well
   ASSERT_TRUE(in_time([&] { return proxy.open() == 0; }));
-  const std::vector<std::size_t> up = proxy.messages(way::up);
-  const std::vector<std::size_t> down = proxy.messages(way::down);
+  const std::vector<std::size_t> up = proxy.messages(command_transport::up);
+  const std::vector<std::size_t> down = proxy.messages(command_transport::down);
   ASSERT_GT(up.size(), 12U);
   ASSERT_GT(down.size(), 12U);
 
@@ -129,22 +130,22 @@ TEST(Attack, DK_03_wherever_a_conversation_breaks_there_is_a_typed_error_and_no_
   // So, except for the first message, where it is detected at once, this belongs to the long run.
   const bool is_long = std::getenv("COFFERDAM_SOAK") != nullptr;
   std::vector<fault> all;
-  all.emplace_back(fault::kind::garbage, way::up, up.front());
-  all.emplace_back(fault::kind::garbage, way::up, up.front());
-  all.emplace_back(fault::kind::garbage, way::down, down.front());
-  all.emplace_back(fault::kind::garbage, way::down, down.front());
+  all.emplace_back(fault::kind::garbage, command_transport::up, up.front());
+  all.emplace_back(fault::kind::garbage, command_transport::up, up.front());
+  all.emplace_back(fault::kind::garbage, command_transport::down, down.front());
+  all.emplace_back(fault::kind::garbage, command_transport::down, down.front());
   for (const std::size_t start : up) {
-    all.emplace_back(fault::kind::cut, way::up, start);
-    all.emplace_back(fault::kind::cut, way::up, start + 7);
-    if (is_long) all.emplace_back(fault::kind::garbage, way::up, start);
+    all.emplace_back(fault::kind::cut, command_transport::up, start);
+    all.emplace_back(fault::kind::cut, command_transport::up, start + 7);
+    if (is_long) all.emplace_back(fault::kind::garbage, command_transport::up, start);
   }
   for (const std::size_t start : down) {
-    all.emplace_back(fault::kind::cut, way::down, start);
-    all.emplace_back(fault::kind::cut, way::down, start + 9);
-    all.emplace_back(fault::kind::reset, way::down, start + 1);
+    all.emplace_back(fault::kind::cut, command_transport::down, start);
+    all.emplace_back(fault::kind::cut, command_transport::down, start + 9);
+    all.emplace_back(fault::kind::reset, command_transport::down, start + 1);
     if (!is_long) continue;
-    all.emplace_back(fault::kind::garbage, way::down, start);
-    all.emplace_back(fault::kind::garbage, way::down, start + 4);
+    all.emplace_back(fault::kind::garbage, command_transport::down, start);
+    all.emplace_back(fault::kind::garbage, command_transport::down, start + 4);
   }
   const std::size_t step = is_long ? 1 : 2;
   const std::size_t before = descriptors();
@@ -154,7 +155,7 @@ TEST(Attack, DK_03_wherever_a_conversation_breaks_there_is_a_typed_error_and_no_
   for (std::size_t i = 0; i < all.size(); i += step) {
     const fault& one = all[i];
     const std::string what = "fault " + std::to_string(static_cast<int>(one.what)) +
-                             (one.where == way::up ? " up at " : " down at ") + std::to_string(one.at);
+                             (one.where == command_transport::up ? " up at " : " down at ") + std::to_string(one.at);
     proxy.arm(one);
     const bool by_tcp = one.what == fault::kind::reset;
     const auto now = std::chrono::steady_clock::now();
@@ -173,8 +174,8 @@ TEST(Attack, DK_03_wherever_a_conversation_breaks_there_is_a_typed_error_and_no_
       // A warden's own words come over any stream, and know of no socket.
       EXPECT_TRUE(seen.said.find(named) != std::string::npos || seen.said.find("warden") != std::string::npos)
           << what << ": " << seen.said;
-      EXPECT_NE(seen.code, errc::cancelled) << seen.said;
-      EXPECT_NE(seen.code, errc::environment_closed) << seen.said;
+      EXPECT_NE(seen.code, exec_errc::cancelled) << seen.said;
+      EXPECT_NE(seen.code, exec_errc::environment_closed) << seen.said;
     }
     EXPECT_TRUE(in_time([] { return containers_of_this_process().empty(); }))
         << what << ": " << seen.said << "\nleft: " << containers_of_this_process();
@@ -194,16 +195,16 @@ TEST(Attack, DK_03_a_daemon_that_answers_nobody_any_more_is_an_error_that_names_
   proxy.arm(fault());
   ASSERT_EQ(outcome_of(proxy.address()).said, "");
   ASSERT_TRUE(in_time([&] { return proxy.open() == 0; }));
-  const std::vector<std::size_t> down = proxy.messages(way::down);
+  const std::vector<std::size_t> down = proxy.messages(command_transport::down);
   std::size_t broken = 0;
   for (std::size_t i = 0; i < down.size(); i += 4) {
-    proxy.arm(fault(fault::kind::cut, way::down, down[i] + 1).for_good());
+    proxy.arm(fault(fault::kind::cut, command_transport::down, down[i] + 1).for_good());
     const outcome seen = outcome_of(proxy.address());
     if (!proxy.fired()) continue;  // this conversation was shorter than the one before
     ++broken;
     EXPECT_TRUE(seen.is_ours) << seen.said;
     EXPECT_NE(seen.said.find(proxy.socket()), std::string::npos) << down[i] << ": " << seen.said;
-    EXPECT_TRUE(seen.code == errc::provider_lost || seen.code == errc::provider_failed) << seen.said;
+    EXPECT_TRUE(seen.code == exec_errc::provider_lost || seen.code == exec_errc::provider_failed) << seen.said;
   }
   EXPECT_GT(broken, 3U);
   // One that was made and not yet started stays until another process sweeps; one that was started is gone.
@@ -259,7 +260,7 @@ TEST(Attack, DK_03_control_nothing_gets_through_behind_the_place_where_a_stream_
   for (const fault::kind what : {fault::kind::cut, fault::kind::reset}) {
     scripted_daemon daemon({much});
     fault_proxy proxy(daemon.socket());
-    proxy.arm(fault(what, way::down, 10));
+    proxy.arm(fault(what, command_transport::down, 10));
     run([&]() -> awaitable<void> {
       asio::any_io_executor executor = co_await asio::this_coro::executor;
       asio::ip::tcp::socket client(executor);
@@ -309,7 +310,7 @@ TEST(Attack, DK_03_bytes_that_come_with_the_upgrade_belong_to_the_stream) {
         code = failure.code();
       }
       EXPECT_EQ(text, tail.size() == 11 ? "earlycut" : "early");
-      EXPECT_EQ(code, errc::provider_lost);
+      EXPECT_EQ(code, exec_errc::provider_lost);
       EXPECT_NE(said.find(daemon.socket()), std::string::npos) << said;
       stream.close();
       co_await api->close();
@@ -336,7 +337,7 @@ TEST(Attack, DK_03_half_a_mebibyte_of_empty_frames_is_no_deep_recursion) {
       std::array<std::byte, 1> piece{};
       co_await stream.read_some(piece);
     } catch (const error& failure) {
-      ended = failure.code() == errc::provider_lost;
+      ended = failure.code() == exec_errc::provider_lost;
     }
     EXPECT_TRUE(ended);
     stream.close();
@@ -396,7 +397,7 @@ TEST(Attack, DK_03_a_daemon_that_dies_in_the_middle_of_a_command_is_a_lost_provi
           settings->name.emplace("cofferdam-test/busybox");
           settings->daemon.address(daemon.address());
           settings->lease = 10s;
-          settings->by = docker::way::attached;
+          settings->by = docker::command_transport::attached;
           const docker::provider provider(settings);
           docker::environment env = co_await provider.open();
           warden = static_cast<pid_t>(std::atol(
@@ -404,7 +405,7 @@ TEST(Attack, DK_03_a_daemon_that_dies_in_the_middle_of_a_command_is_a_lost_provi
                   .c_str()));
           EXPECT_TRUE(cofferdam_test::is_alive(warden));
           process running = co_await env.start(shell("echo before; sleep 1000"));
-          chunk piece = co_await running.read();
+          output_chunk piece = co_await running.read();
           EXPECT_FALSE(piece.end());
           ::kill(daemon.pid(), number);
           std::string said;
@@ -417,7 +418,7 @@ TEST(Attack, DK_03_a_daemon_that_dies_in_the_middle_of_a_command_is_a_lost_provi
             code = failure.code();
             if (failure.partial() != nullptr) partial = failure.partial()->out().text();
           }
-          EXPECT_EQ(code, errc::provider_lost) << said;
+          EXPECT_EQ(code, exec_errc::provider_lost) << said;
           EXPECT_NE(said.find(daemon.address().substr(7)), std::string::npos) << said;
           EXPECT_EQ(partial, "before\n");
           std::string after;
@@ -432,7 +433,7 @@ TEST(Attack, DK_03_a_daemon_that_dies_in_the_middle_of_a_command_is_a_lost_provi
             co_await env.close();
           } catch (const error& failure) {
             closing = failure.what();
-            EXPECT_EQ(failure.code(), errc::provider_lost) << closing;
+            EXPECT_EQ(failure.code(), exec_errc::provider_lost) << closing;
           }
           EXPECT_TRUE(in_time([&] { return !cofferdam_test::is_alive(daemon.pid()); }, 60s));
           std::string opening;
@@ -440,7 +441,7 @@ TEST(Attack, DK_03_a_daemon_that_dies_in_the_middle_of_a_command_is_a_lost_provi
             co_await provider.open();
           } catch (const error& failure) {
             opening = failure.what();
-            EXPECT_EQ(failure.code(), errc::provider_failed) << opening;
+            EXPECT_EQ(failure.code(), exec_errc::provider_failed) << opening;
           }
           EXPECT_NE(opening.find(daemon.address()), std::string::npos) << opening;
         },
@@ -468,7 +469,7 @@ TEST(Attack, DK_03_a_daemon_that_is_killed_takes_nothing_along_and_the_container
         EXPECT_TRUE(in_time([&] { return !cofferdam_test::is_alive(daemon.pid()); }, 60s));
         const std::string line = "it\n";
         co_await running.write_input(as_bytes(line));
-        chunk piece = co_await running.read();
+        output_chunk piece = co_await running.read();
         EXPECT_EQ(as_text(piece.data()), "got it\n");
         command_result result = co_await env.run_command(shell("echo still here"));
         EXPECT_EQ(result.out().text(), "still here\n");
@@ -479,7 +480,7 @@ TEST(Attack, DK_03_a_daemon_that_is_killed_takes_nothing_along_and_the_container
         } catch (const error& failure) {
           code = failure.code();
         }
-        EXPECT_EQ(code, errc::provider_lost) << "nobody can be asked whether the container is gone";
+        EXPECT_EQ(code, exec_errc::provider_lost) << "nobody can be asked whether the container is gone";
       },
       180s);
   EXPECT_TRUE(in_time([&] { return !cofferdam_test::is_alive(warden); })) << "the container lives on";

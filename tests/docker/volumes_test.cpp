@@ -88,16 +88,16 @@ TEST(Attack, DK_01b_an_images_volume_does_not_write_to_the_hosts_disk_beyond_its
                   write + "; grep \" /data \" /proc/self/mountinfo'");
   EXPECT_TRUE(control.starts_with("100\n") || control.starts_with("101\n")) << control;
   EXPECT_EQ(control.find("tmpfs"), std::string::npos) << control;
-  for (const docker::way way : {docker::way::automatic, docker::way::exec})
+  for (const docker::command_transport way : {docker::command_transport::automatic, docker::command_transport::exec})
     inside(image.provider(docker::container_options().memory(std::uint64_t{64} << 20)).by(way),
            [&](docker::environment& env) -> awaitable<void> {
              for (const std::string folder : {"/data", "/kept"}) {
                const command_result result = co_await env.run_command(shell("d=" + folder + "; " + write));
                EXPECT_LE(std::atoi(result.out().text().c_str()), 3) << folder << result.out().text();
                // 8 MiB for the three.
-               EXPECT_NE(result.walls().of(protection::files).find("2793472 bytes of memory at " + folder),
+               EXPECT_NE(result.isolation().of(isolation_kind::files).find("2793472 bytes of memory at " + folder),
                          std::string_view::npos)
-                   << result.walls().of(protection::files);
+                   << result.isolation().of(isolation_kind::files);
              }
              const command_result types = co_await env.run_command(
                  shell("for d in /data /kept /not/there; do grep \" $d \" /proc/self/mountinfo | "
@@ -124,7 +124,7 @@ TEST(Attack, DK_01_a_link_to_the_daemons_socket_is_not_mounted) {
     std::error_code code;
     const docker::container_options options = docker::container_options().add(docker::mount::bind(link, target));
     const std::string said = sentence_of_open(cofferdam_test::test_image("busybox", options), code);
-    EXPECT_EQ(code, errc::invalid_argument) << said;
+    EXPECT_EQ(code, exec_errc::invalid_argument) << said;
     EXPECT_NE(said.find("socket"), std::string::npos) << said;
   }
   EXPECT_EQ(our_containers(), "");
@@ -178,7 +178,7 @@ TEST(Docker, a_volume_with_more_than_memory_holds_fails_and_names_the_options_th
   const docker::container_options options = docker::container_options().memory(std::uint64_t{64} << 20);
   std::error_code code;
   const std::string said = sentence_of_open(image.provider(options), code);
-  EXPECT_EQ(code, errc::too_large) << said;
+  EXPECT_EQ(code, exec_errc::too_large) << said;
   for (const char* const part : {"\"/data\"", "8388608 bytes", ".tmpfs(\"/data\")", ".volume(\"/data\")", ".memory()"})
     EXPECT_NE(said.find(part), std::string::npos) << said;
   EXPECT_EQ(our_containers(), "");
@@ -193,7 +193,7 @@ TEST(Docker, a_volume_with_more_than_memory_holds_fails_and_names_the_options_th
     const command_result result =
         co_await env.run_command(shell("du -sm /data/big | cut -f 1; touch /data/x && echo yes"));
     EXPECT_EQ(result.out().text(), "20\nyes\n");
-    EXPECT_NE(result.walls().of(protection::files).find("the daemon's disk without a limit at /data"),
+    EXPECT_NE(result.isolation().of(isolation_kind::files).find("the daemon's disk without a limit at /data"),
               std::string_view::npos);
   });
   docker::container_options more = options;

@@ -10,10 +10,10 @@
 
 namespace {
 
-using cofferdam::errc;
+using cofferdam::exec_errc;
 using cofferdam::file_set;
 using cofferdam::files;
-using cofferdam::transfer;
+using cofferdam::transfer_result;
 using cofferdam_test::BothKinds;
 using cofferdam_test::in_one_trip;
 using cofferdam_test::names;
@@ -30,7 +30,7 @@ TYPED_TEST(CopyFiles, names_are_those_that_upload_gives) {
   this->work_.write("a/b/file", "1");
   this->work_.write("a/dir/x/y", "2");
   this->work_.write("p/q/1.png", "3");
-  const transfer report = this->copy(files("a/b/file", "a/dir", "p/**/*.png"));
+  const transfer_result report = this->copy(files("a/b/file", "a/dir", "p/**/*.png"));
   EXPECT_EQ(tree(this->second_), (names{"dir/", "dir/x/", "dir/x/y=2", "file=1", "q/", "q/1.png=3"}));
   EXPECT_EQ(report.files().at(0).source(), "a/b/file");
   EXPECT_EQ(report.files().at(0).destination(), "file");
@@ -44,7 +44,7 @@ TYPED_TEST(CopyFiles, into_takes_a_directorys_contents) {
 
 TYPED_TEST(CopyFiles, the_whole_workspace_needs_a_place) {
   this->work_.write("a", "1");
-  EXPECT_EQ(only_failure(this->copy(files("."))), errc::invalid_argument);
+  EXPECT_EQ(only_failure(this->copy(files("."))), exec_errc::invalid_argument);
   EXPECT_TRUE(this->copy(files(".").into(".")).ok());
   EXPECT_EQ(tree(this->second_), (names{"a=1"}));
 }
@@ -52,8 +52,8 @@ TYPED_TEST(CopyFiles, the_whole_workspace_needs_a_place) {
 TYPED_TEST(CopyFiles, two_files_for_one_name_collide_before_anything_is_written) {
   this->work_.write("x/a", "1");
   this->work_.write("y/a", "2");
-  EXPECT_EQ(thrown_by([&] { this->copy(files("x/a", "y/a")).throw_if_failed(); }), errc::collision);
-  EXPECT_EQ(thrown_by([&] { this->copy(files("x/*", "y/*")).throw_if_failed(); }), errc::collision);
+  EXPECT_EQ(thrown_by([&] { this->copy(files("x/a", "y/a")).throw_if_failed(); }), exec_errc::collision);
+  EXPECT_EQ(thrown_by([&] { this->copy(files("x/*", "y/*")).throw_if_failed(); }), exec_errc::collision);
   EXPECT_EQ(tree(this->second_), names{});
 }
 
@@ -61,7 +61,7 @@ TYPED_TEST(CopyFiles, what_cannot_be_copied_fails_and_the_rest_arrives) {
   this->work_.write("d/a", "1", 0755);
   this->work_.make_link("d/out", (this->outside_ / "secret/key").string());
   this->work_.make_fifo("d/fifo");
-  const transfer report = this->copy(files("d", "nothing"));
+  const transfer_result report = this->copy(files("d", "nothing"));
   EXPECT_EQ(tree(this->second_), (names{"d/", "d/a=1"}));
   EXPECT_EQ(this->second_.mode("d/a"), 0755U);
   EXPECT_EQ(report.failed().size(), 3U);
@@ -84,9 +84,9 @@ void between_kinds() {
   cofferdam_test::run([&]() -> cofferdam::awaitable<void> {
     auto from = co_await From::provider(one.path()).open();
     auto to = co_await To::provider(two.path()).open();
-    transfer report = co_await cofferdam::copy_files(from, to, files("d"));
+    transfer_result report = co_await cofferdam::copy_files(from, to, files("d"));
     EXPECT_TRUE(report.ok());
-    transfer within = co_await cofferdam::copy_files(to, to, files("d").into("again"));
+    transfer_result within = co_await cofferdam::copy_files(to, to, files("d").into("again"));
     EXPECT_TRUE(within.ok());
     co_await to.close();
     co_await from.close();

@@ -24,12 +24,12 @@
 // Not in the anonymous namespace: g++ 12 warns of coroutine templates of a header for types in it.
 namespace cofferdam_test::download_test {
 
-using cofferdam::transfer;
+using cofferdam::transfer_result;
 
 /// A guest that answers as it likes.
 class lying_environment {
  public:
-  std::vector<cofferdam::entry> listing;
+  std::vector<cofferdam::directory_entry> listing;
   std::string content = "x";
   unsigned stat_mode = 0755;
 
@@ -39,10 +39,12 @@ class lying_environment {
   cofferdam::awaitable<cofferdam::bytes> read_file(std::string, std::size_t) { co_return cofferdam::to_bytes(content); }
   cofferdam::awaitable<void> write_file(std::string, cofferdam::bytes_view) { co_return; }
   cofferdam::file_system files() { return cofferdam_test::files_by_members(*this); }
-  cofferdam::awaitable<cofferdam::entry> stat(std::string path) {
-    co_return cofferdam::entry(path, cofferdam::file_type::directory, 0, stat_mode);
+  cofferdam::awaitable<cofferdam::directory_entry> stat(std::string path) {
+    co_return cofferdam::directory_entry(path, cofferdam::file_type::directory, 0, stat_mode);
   }
-  cofferdam::awaitable<std::vector<cofferdam::entry>> list(std::string, cofferdam::list_options) { co_return listing; }
+  cofferdam::awaitable<std::vector<cofferdam::directory_entry>> list(std::string, cofferdam::list_options) {
+    co_return listing;
+  }
   cofferdam::awaitable<void> close() { co_return; }
 };
 
@@ -72,7 +74,7 @@ class muddled_environment : public lying_environment {
   std::vector<cofferdam::file_header> headers;
 
   cofferdam::file_system files() { return cofferdam_test::files_by_members(*this); }
-  cofferdam::awaitable<transfer> put_files(cofferdam::file_source&) { co_return transfer(); }
+  cofferdam::awaitable<transfer_result> put_files(cofferdam::file_source&) { co_return transfer_result(); }
   cofferdam::awaitable<std::unique_ptr<cofferdam::file_source>> get_files(std::vector<cofferdam::file_request>) {
     co_return std::make_unique<source>(headers);
   }
@@ -83,10 +85,10 @@ static_assert(cofferdam::file_environment<muddled_environment>);
 
 namespace {
 
-using cofferdam::errc;
+using cofferdam::exec_errc;
 using cofferdam::file_set;
 using cofferdam::files;
-using cofferdam::transfer;
+using cofferdam::transfer_result;
 using cofferdam_test::BothKinds;
 using cofferdam_test::code_of;
 using cofferdam_test::in_one_trip;
@@ -104,7 +106,7 @@ TYPED_TEST_SUITE(Download, BothKinds);
 TYPED_TEST(Download, files_keep_their_path_in_the_workspace) {
   this->work_.write("report.md", "r");
   this->work_.write("plots/a.png", "a");
-  const transfer report = this->download(files("report.md", "plots/a.png"));
+  const transfer_result report = this->download(files("report.md", "plots/a.png"));
   EXPECT_EQ(tree(this->out_), (names{"plots/", "plots/a.png=a", "report.md=r"}));
   ASSERT_EQ(report.files().size(), 2U);
   EXPECT_EQ(report.files()[1].source(), "plots/a.png");
@@ -131,7 +133,7 @@ TYPED_TEST(Download, the_whole_workspace_is_a_dot) {
   this->work_.write("d/a", "1");
   this->work_.write("b", "2");
   this->work_.make_folder("empty");
-  const transfer report = this->download(files("."));
+  const transfer_result report = this->download(files("."));
   EXPECT_EQ(tree(this->out_), (names{"b=2", "d/", "d/a=1", "empty/"}));
   EXPECT_TRUE(report.ok());
 }
@@ -146,22 +148,22 @@ TYPED_TEST(Download, a_destination_that_is_a_file_throws) {
   this->work_.write("a", "1");
   this->out_.write("file", "x");
   EXPECT_EQ(thrown_by([&] { this->download_to(files("a"), this->out_ / "file").throw_if_failed(); }),
-            errc::not_a_directory);
+            exec_errc::not_a_directory);
   EXPECT_EQ(thrown_by([&] { this->download_to(files("a"), this->out_ / "file/below").throw_if_failed(); }),
-            errc::not_a_directory);
+            exec_errc::not_a_directory);
 }
 
 TYPED_TEST(Download, what_is_missing_fails_and_the_rest_arrives) {
   this->work_.write("a", "1");
-  const transfer report = this->download(files("nothing", "a", "no*", "no/*", "../a", "/etc/hostname", ""));
+  const transfer_result report = this->download(files("nothing", "a", "no*", "no/*", "../a", "/etc/hostname", ""));
   EXPECT_EQ(tree(this->out_), (names{"a=1"}));
   ASSERT_EQ(report.failed().size(), 6U);
-  EXPECT_EQ(code_of(report.failed()[0]), errc::not_found);
-  EXPECT_EQ(code_of(report.failed()[1]), errc::not_found);
-  EXPECT_EQ(code_of(report.failed()[2]), errc::not_found);
-  EXPECT_EQ(code_of(report.failed()[3]), errc::outside_workspace);
-  EXPECT_EQ(code_of(report.failed()[4]), errc::outside_workspace);
-  EXPECT_EQ(code_of(report.failed()[5]), errc::invalid_argument);
+  EXPECT_EQ(code_of(report.failed()[0]), exec_errc::not_found);
+  EXPECT_EQ(code_of(report.failed()[1]), exec_errc::not_found);
+  EXPECT_EQ(code_of(report.failed()[2]), exec_errc::not_found);
+  EXPECT_EQ(code_of(report.failed()[3]), exec_errc::outside_workspace);
+  EXPECT_EQ(code_of(report.failed()[4]), exec_errc::outside_workspace);
+  EXPECT_EQ(code_of(report.failed()[5]), exec_errc::invalid_argument);
 }
 
 TYPED_TEST(Download, a_file_whose_name_looks_like_a_pattern_can_be_named) {
@@ -188,38 +190,38 @@ TYPED_TEST(Download, links_in_a_tree_are_reported_and_nothing_outside_is_read) {
   this->work_.make_link("d/inner", "a");
   this->work_.make_link("d/out", (this->outside_ / "secret/key").string());
   this->work_.make_link("d/outdir", (this->outside_ / "secret").string());
-  const transfer report = this->download(files("d"));
+  const transfer_result report = this->download(files("d"));
   EXPECT_EQ(tree(this->out_), (names{"d/", "d/a=1"}));
   ASSERT_EQ(report.failed().size(), 3U);
-  for (const cofferdam::failed_file& file : report.failed()) EXPECT_EQ(code_of(file), errc::not_a_file);
+  for (const cofferdam::failed_file& file : report.failed()) EXPECT_EQ(code_of(file), exec_errc::not_a_file);
 }
 
 TYPED_TEST(Download, links_are_followed_when_asked_but_never_out) {
   this->work_.write("d/a", "1");
   this->work_.make_link("d/inner", "a");
   this->work_.make_link("d/out", (this->outside_ / "secret/key").string());
-  const transfer report = this->download(files("d").follow_symlinks());
+  const transfer_result report = this->download(files("d").follow_symlinks());
   EXPECT_EQ(tree(this->out_), (names{"d/", "d/a=1", "d/inner=1"}));
-  EXPECT_EQ(only_failure(report), errc::outside_workspace);
+  EXPECT_EQ(only_failure(report), exec_errc::outside_workspace);
 }
 
 TYPED_TEST(Download, a_link_that_is_named_is_followed_but_never_out) {
   this->work_.write("real", "1");
   this->work_.make_link("link", "real");
   this->work_.make_link("out", (this->outside_ / "secret/key").string());
-  const transfer report = this->download(files("link", "out"));
+  const transfer_result report = this->download(files("link", "out"));
   EXPECT_EQ(tree(this->out_), (names{"link=1"}));
-  EXPECT_EQ(only_failure(report), errc::outside_workspace);
+  EXPECT_EQ(only_failure(report), exec_errc::outside_workspace);
 }
 
 TYPED_TEST(Download, fifos_are_reported_without_blocking) {
   this->work_.write("d/a", "1");
   this->work_.make_fifo("d/fifo");
   const auto start = std::chrono::steady_clock::now();
-  const transfer report = this->download(files("d", "d/fifo"));
+  const transfer_result report = this->download(files("d", "d/fifo"));
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(5));
   EXPECT_EQ(tree(this->out_), (names{"d/", "d/a=1"}));
-  EXPECT_EQ(only_failure(report), errc::not_a_file);
+  EXPECT_EQ(only_failure(report), exec_errc::not_a_file);
 }
 
 TYPED_TEST(Download, existing_files_are_replaced_and_links_not_written_through) {
@@ -234,16 +236,16 @@ TYPED_TEST(Download, existing_files_are_replaced_and_links_not_written_through) 
 TYPED_TEST(Download, a_link_beneath_the_destination_leads_nothing_out) {
   this->work_.write("d/a", "new");
   this->out_.make_link("d", this->outside_.path().string());
-  EXPECT_EQ(only_failure(this->download(files("d/a"))), errc::outside_workspace);
+  EXPECT_EQ(only_failure(this->download(files("d/a"))), exec_errc::outside_workspace);
 }
 
 TYPED_TEST(Download, a_set_larger_than_allowed_throws_before_anything_is_written) {
   this->work_.write("a", "12345");
   this->work_.write("b", "12345");
   EXPECT_EQ(thrown_by([&] { this->download_to(files("*").at_most(9), this->out_ / "new").throw_if_failed(); }),
-            errc::too_large);
+            exec_errc::too_large);
   EXPECT_EQ(thrown_by([&] { this->download_to(files("*").at_most_files(1), this->out_ / "new").throw_if_failed(); }),
-            errc::too_large);
+            exec_errc::too_large);
   EXPECT_EQ(tree(this->out_), names{});
   EXPECT_TRUE(this->download(files("*").at_most(10).at_most_files(2)).ok());
 }
@@ -251,7 +253,7 @@ TYPED_TEST(Download, a_set_larger_than_allowed_throws_before_anything_is_written
 TYPED_TEST(Download, a_sparse_terabyte_is_refused_at_once) {
   this->work_.write("a", "");
   ASSERT_EQ(::truncate((this->work_ / "a").c_str(), off_t{1} << 40), 0);
-  EXPECT_EQ(thrown_by([&] { this->download(files("a")).throw_if_failed(); }), errc::too_large);
+  EXPECT_EQ(thrown_by([&] { this->download(files("a")).throw_if_failed(); }), exec_errc::too_large);
 }
 
 TYPED_TEST(Download, a_file_of_several_pieces_arrives_whole) {
@@ -286,7 +288,7 @@ TYPED_TEST(Download, case_twins_collide_only_where_the_destination_ignores_case)
         auto environment = co_await TypeParam::provider(this->work_.path()).open();
         std::exception_ptr failure;
         try {
-          transfer report =
+          transfer_result report =
               co_await cofferdam::detail::download_files(environment, files("*"), this->out_ / "new", answer);
           EXPECT_TRUE(report.ok());
         } catch (...) {
@@ -297,7 +299,7 @@ TYPED_TEST(Download, case_twins_collide_only_where_the_destination_ignores_case)
       });
     };
     if (answer == yes) {
-      EXPECT_EQ(thrown_by(doing), errc::collision);
+      EXPECT_EQ(thrown_by(doing), exec_errc::collision);
       EXPECT_FALSE(this->out_.has("new"));
     } else {
       doing();
@@ -318,9 +320,10 @@ TEST(DownloadOnly, a_listing_cannot_name_what_is_outside) {
     const cofferdam_test::temporary_folder folder;
     lying_environment guest;
     guest.listing.emplace_back(name, cofferdam::file_type::regular, 1, 0644);
-    const transfer report = cofferdam_test::run([&] { return cofferdam::download(guest, files("d"), folder / "out"); });
+    const transfer_result report =
+        cofferdam_test::run([&] { return cofferdam::download(guest, files("d"), folder / "out"); });
     EXPECT_TRUE(report.files().empty()) << name;
-    EXPECT_EQ(only_failure(report), errc::io_error) << name;
+    EXPECT_EQ(only_failure(report), exec_errc::io_error) << name;
     EXPECT_TRUE(tree(folder) == names{} || tree(folder) == names{"out/"}) << name;
   }
 }
@@ -330,9 +333,9 @@ TEST(DownloadOnly, a_guest_that_sends_more_than_it_said_meets_the_limit) {
   lying_environment guest;
   guest.listing.emplace_back("a", cofferdam::file_type::regular, 1, 0644);
   guest.content = std::string(1000, 'x');
-  const transfer report =
+  const transfer_result report =
       cofferdam_test::run([&] { return cofferdam::download(guest, files("d").at_most(10), folder / "out"); });
-  EXPECT_EQ(only_failure(report), errc::too_large);
+  EXPECT_EQ(only_failure(report), exec_errc::too_large);
   EXPECT_EQ(tree(folder), (names{"out/", "out/d/"}));
 }
 
@@ -359,8 +362,9 @@ TEST(DownloadOnly, an_answer_that_was_not_asked_for_is_not_written) {
     muddled_environment guest;
     guest.listing.emplace_back("a", file_type::regular, 1, 0644);
     guest.headers.push_back(lie);
-    const transfer report = cofferdam_test::run([&] { return cofferdam::download(guest, files("d"), folder / "out"); });
-    EXPECT_EQ(only_failure(report), errc::io_error);
+    const transfer_result report =
+        cofferdam_test::run([&] { return cofferdam::download(guest, files("d"), folder / "out"); });
+    EXPECT_EQ(only_failure(report), exec_errc::io_error);
     EXPECT_TRUE(report.files().empty());
     EXPECT_EQ(tree(folder), (names{"out/"}));
   }
@@ -372,9 +376,10 @@ TEST(DownloadOnly, an_answer_that_ends_too_early_is_a_failure_of_each_missing_fi
   guest.listing.emplace_back("a", cofferdam::file_type::regular, 1, 0644);
   guest.listing.emplace_back("b", cofferdam::file_type::regular, 1, 0644);
   guest.headers.emplace_back("d/a", "d/a", cofferdam::file_type::regular, 1, 0644);
-  const transfer report = cofferdam_test::run([&] { return cofferdam::download(guest, files("d"), folder / "out"); });
+  const transfer_result report =
+      cofferdam_test::run([&] { return cofferdam::download(guest, files("d"), folder / "out"); });
   EXPECT_EQ(report.files().size(), 1U);
-  EXPECT_EQ(only_failure(report), errc::io_error);
+  EXPECT_EQ(only_failure(report), exec_errc::io_error);
 }
 
 }  // namespace

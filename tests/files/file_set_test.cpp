@@ -13,7 +13,7 @@
 
 namespace {
 
-using cofferdam::errc;
+using cofferdam::exec_errc;
 using cofferdam::file_naming;
 using cofferdam::file_set;
 using cofferdam::file_type;
@@ -25,14 +25,14 @@ static_assert(!std::is_aggregate_v<file_set>, "g++ 12 destroys aggregate tempora
 static_assert(std::is_default_constructible_v<file_set> && std::is_copy_constructible_v<file_set>);
 
 template <class F>
-errc thrown_by(F&& doing) {
+exec_errc thrown_by(F&& doing) {
   try {
     doing();
   } catch (const cofferdam::error& failure) {
-    return static_cast<errc>(failure.code().value());
+    return static_cast<exec_errc>(failure.code().value());
   }
   ADD_FAILURE() << "nothing was thrown";
-  return errc{};
+  return exec_errc{};
 }
 
 TEST(FileSet, plain_texts_name_automatically) {
@@ -59,20 +59,20 @@ TEST(FileSet, setters_chain_on_temporaries_and_on_names) {
   file_set named = files("a").into("x").follow_symlinks().at_most(5).at_most_files(6);
   EXPECT_EQ(named.into(), "x");
   EXPECT_TRUE(named.follows_symlinks());
-  EXPECT_EQ(named.most_bytes(), 5U);
-  EXPECT_EQ(named.most_files(), 6U);
+  EXPECT_EQ(named.max_bytes(), 5U);
+  EXPECT_EQ(named.max_files(), 6U);
   named.into("y").at_most(7);
   EXPECT_EQ(named.into(), "y");
-  EXPECT_EQ(named.most_bytes(), 7U);
+  EXPECT_EQ(named.max_bytes(), 7U);
 }
 
 TEST(FileSet, into_takes_only_what_stays_inside) {
   EXPECT_EQ(files("a").into("./x//y/").into(), "x/y");
   EXPECT_EQ(files("a").into(".").into(), ".");
-  EXPECT_EQ(thrown_by([] { files("a").into("../x"); }), errc::outside_workspace);
-  EXPECT_EQ(thrown_by([] { files("a").into("/x"); }), errc::outside_workspace);
-  EXPECT_EQ(thrown_by([] { files("a").into("x/../y"); }), errc::outside_workspace);
-  EXPECT_EQ(thrown_by([] { files("a").into(""); }), errc::invalid_argument);
+  EXPECT_EQ(thrown_by([] { files("a").into("../x"); }), exec_errc::outside_workspace);
+  EXPECT_EQ(thrown_by([] { files("a").into("/x"); }), exec_errc::outside_workspace);
+  EXPECT_EQ(thrown_by([] { files("a").into("x/../y"); }), exec_errc::outside_workspace);
+  EXPECT_EQ(thrown_by([] { files("a").into(""); }), exec_errc::invalid_argument);
 }
 
 planned_file file(std::string source, std::string destination, std::uint64_t size = 1) {
@@ -85,7 +85,7 @@ planned_file folder(std::string source, std::string destination, unsigned mode =
 TEST(FilePlan, two_files_for_one_name_collide) {
   file_plan plan{file_set()};
   plan.add(file("x/a", "a"));
-  EXPECT_EQ(thrown_by([&] { plan.add(file("y/a", "a")); }), errc::collision);
+  EXPECT_EQ(thrown_by([&] { plan.add(file("y/a", "a")); }), exec_errc::collision);
 }
 
 TEST(FilePlan, a_file_where_another_needs_a_folder_collides_in_either_order) {
@@ -94,14 +94,14 @@ TEST(FilePlan, a_file_where_another_needs_a_folder_collides_in_either_order) {
     if (file_first) plan.add(file("a", "a"));
     plan.add(file("b", "a/b/c"));
     if (!file_first) plan.add(file("a", "a"));
-    EXPECT_EQ(thrown_by([&] { plan.settle(); }), errc::collision);
+    EXPECT_EQ(thrown_by([&] { plan.settle(); }), exec_errc::collision);
   }
 }
 
 TEST(FilePlan, a_folder_and_a_file_of_one_name_collide) {
   file_plan plan{file_set()};
   plan.add(folder("x", "a"));
-  EXPECT_EQ(thrown_by([&] { plan.add(file("y", "a")); }), errc::collision);
+  EXPECT_EQ(thrown_by([&] { plan.add(file("y", "a")); }), exec_errc::collision);
 }
 
 TEST(FilePlan, folders_of_one_name_are_one_folder) {
@@ -144,14 +144,14 @@ TEST(FilePlan, limits_count_what_is_named_twice_once) {
   plan.add(file("b", "b", 4));
   plan.add(file("b", "b", 4));
   EXPECT_EQ(plan.files().size(), 2U);
-  EXPECT_EQ(thrown_by([&] { plan.add(file("c", "c", 0)); }), errc::too_large);
+  EXPECT_EQ(thrown_by([&] { plan.add(file("c", "c", 0)); }), exec_errc::too_large);
 }
 
 TEST(FilePlan, one_byte_too_many_is_too_large) {
   file_plan plan(file_set().at_most(10));
   plan.add(file("a", "a", 6));
-  EXPECT_EQ(thrown_by([&] { plan.add(file("b", "b", 5)); }), errc::too_large);
-  EXPECT_EQ(thrown_by([&] { plan.add(file("b", "b", UINT64_MAX)); }), errc::too_large);
+  EXPECT_EQ(thrown_by([&] { plan.add(file("b", "b", 5)); }), exec_errc::too_large);
+  EXPECT_EQ(thrown_by([&] { plan.add(file("b", "b", UINT64_MAX)); }), exec_errc::too_large);
 }
 
 TEST(FilePlan, a_destination_that_no_workspace_takes_is_a_failure) {
@@ -159,8 +159,8 @@ TEST(FilePlan, a_destination_that_no_workspace_takes_is_a_failure) {
   plan.add(file("a", "../a"));
   plan.add(file("b", "d/" + std::string(256, 'x')));
   ASSERT_EQ(plan.files().size(), 2U);
-  EXPECT_EQ(plan.files()[0].failure()->code(), errc::outside_workspace);
-  EXPECT_EQ(plan.files()[1].failure()->code(), errc::invalid_argument);
+  EXPECT_EQ(plan.files()[0].failure()->code(), exec_errc::outside_workspace);
+  EXPECT_EQ(plan.files()[1].failure()->code(), exec_errc::invalid_argument);
 }
 
 TEST(FilePlan, case_twins_are_found_in_names_and_in_folders) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
+#include <cofferdam/detail/os/reaper.hpp>
 #include <cofferdam/files/upload.hpp>
-#include <cofferdam/os/reaper.hpp>
 
 #include "support/census.hpp"
 #include "support/error_of.hpp"
@@ -23,10 +23,10 @@
 
 namespace {
 
-using cofferdam::errc;
+using cofferdam::exec_errc;
 using cofferdam::file_set;
 using cofferdam::files;
-using cofferdam::transfer;
+using cofferdam::transfer_result;
 using cofferdam_test::BothKinds;
 using cofferdam_test::code_of;
 using cofferdam_test::in_one_trip;
@@ -41,7 +41,7 @@ TYPED_TEST_SUITE(Upload, BothKinds);
 
 TYPED_TEST(Upload, a_file_arrives_under_its_own_name) {
   this->host_.write("deep/down/a.csv", "1,2");
-  const transfer report = this->upload(files(this->on_host("deep/down/a.csv")));
+  const transfer_result report = this->upload(files(this->on_host("deep/down/a.csv")));
   EXPECT_EQ(tree(this->work_), (names{"a.csv=1,2"}));
   ASSERT_EQ(report.files().size(), 1U);
   EXPECT_EQ(report.files()[0].source(), this->on_host("deep/down/a.csv"));
@@ -87,7 +87,7 @@ TYPED_TEST(Upload, paths_start_at_the_current_directory) {
   this->host_.write("b", "2");
   const std::filesystem::path before = std::filesystem::current_path();
   std::filesystem::current_path(this->host_ / "dir");
-  const transfer report = this->upload(files("a", "../b", ".", "./*"));
+  const transfer_result report = this->upload(files("a", "../b", ".", "./*"));
   std::filesystem::current_path(before);
   EXPECT_EQ(tree(this->work_), (names{"a=1", "b=2", "dir/", "dir/a=1"}));
   EXPECT_EQ(report.files().at(0).source(), "a");
@@ -138,31 +138,31 @@ TYPED_TEST(Upload, a_file_whose_name_looks_like_a_pattern_can_be_named) {
 TYPED_TEST(Upload, exactly_is_never_a_pattern_and_matching_always_is) {
   this->host_.write("data[1].csv", "brackets");
   this->host_.write("data1.csv", "one");
-  const transfer exact = this->upload(file_set().exactly(this->on_host("data*")));
-  EXPECT_EQ(only_failure(exact), errc::not_found);
+  const transfer_result exact = this->upload(file_set().exactly(this->on_host("data*")));
+  EXPECT_EQ(only_failure(exact), exec_errc::not_found);
   this->upload(file_set().matching(this->on_host("data[1].csv"))).throw_if_failed();
   EXPECT_EQ(tree(this->work_), (names{"data1.csv=one"}));
 }
 
 TYPED_TEST(Upload, what_is_missing_fails_and_the_rest_arrives) {
   this->host_.write("a", "1");
-  const transfer report =
+  const transfer_result report =
       this->upload(files(this->on_host("nothing"), this->on_host("a"), this->on_host("no*"), this->on_host("no/*")));
   EXPECT_EQ(tree(this->work_), (names{"a=1"}));
   ASSERT_EQ(report.failed().size(), 3U);
   const std::string sentence = cofferdam_test::sentence_of([&] { report.throw_if_failed("inputs"); });
   EXPECT_TRUE(sentence.starts_with("inputs: ")) << sentence;
   EXPECT_TRUE(sentence.ends_with("(and 2 more of the files failed)")) << sentence;
-  for (const cofferdam::failed_file& file : report.failed()) EXPECT_EQ(code_of(file), errc::not_found);
+  for (const cofferdam::failed_file& file : report.failed()) EXPECT_EQ(code_of(file), exec_errc::not_found);
   EXPECT_EQ(report.failed()[0].source(), this->on_host("nothing"));
   EXPECT_FALSE(report.ok());
 }
 
 TYPED_TEST(Upload, an_empty_or_broken_name_fails) {
-  const transfer report = this->upload(files("", std::string("a\0b", 3), std::string(5000, 'x')));
+  const transfer_result report = this->upload(files("", std::string("a\0b", 3), std::string(5000, 'x')));
   ASSERT_EQ(report.failed().size(), 3U);
-  EXPECT_EQ(code_of(report.failed()[0]), errc::invalid_argument);
-  EXPECT_EQ(code_of(report.failed()[1]), errc::invalid_argument);
+  EXPECT_EQ(code_of(report.failed()[0]), exec_errc::invalid_argument);
+  EXPECT_EQ(code_of(report.failed()[1]), exec_errc::invalid_argument);
 }
 
 TYPED_TEST(Upload, a_link_that_is_named_is_followed_and_keeps_its_own_name) {
@@ -178,26 +178,26 @@ TYPED_TEST(Upload, links_in_a_tree_are_reported_and_not_followed) {
   this->host_.write("dir/a", "1");
   this->host_.make_link("dir/key", (this->outside_ / "secret/key").string());
   this->host_.make_link("dir/keys", (this->outside_ / "secret").string());
-  const transfer report = this->upload(files(this->on_host("dir")));
+  const transfer_result report = this->upload(files(this->on_host("dir")));
   EXPECT_EQ(tree(this->work_), (names{"dir/", "dir/a=1"}));
   ASSERT_EQ(report.failed().size(), 2U);
-  EXPECT_EQ(code_of(report.failed()[0]), errc::not_a_file);
+  EXPECT_EQ(code_of(report.failed()[0]), exec_errc::not_a_file);
   EXPECT_EQ(report.failed()[0].source(), this->on_host("dir/key"));
 }
 
 TYPED_TEST(Upload, links_that_a_pattern_finds_are_reported_and_not_followed) {
   this->host_.write("dir/a", "1");
   this->host_.make_link("dir/b", "a");
-  const transfer report = this->upload(files(this->on_host("dir/*")));
+  const transfer_result report = this->upload(files(this->on_host("dir/*")));
   EXPECT_EQ(tree(this->work_), (names{"a=1"}));
-  EXPECT_EQ(only_failure(report), errc::not_a_file);
+  EXPECT_EQ(only_failure(report), exec_errc::not_a_file);
 }
 
 TYPED_TEST(Upload, links_are_followed_when_asked) {
   this->host_.write("dir/a", "1");
   this->host_.make_link("dir/key", (this->outside_ / "secret/key").string());
   this->host_.make_link("dir/keys", (this->outside_ / "secret").string());
-  const transfer report = this->upload(files(this->on_host("dir")).follow_symlinks());
+  const transfer_result report = this->upload(files(this->on_host("dir")).follow_symlinks());
   EXPECT_EQ(tree(this->work_), (names{"dir/", "dir/a=1", "dir/key=secret", "dir/keys/", "dir/keys/key=secret"}));
   EXPECT_TRUE(report.ok());
 }
@@ -208,7 +208,7 @@ TYPED_TEST(Upload, links_in_circles_end) {
   this->host_.make_link("dir/b/up", "..");
   this->host_.make_link("dir/self", ".");
   this->host_.make_link("dir/dangling", "nowhere");
-  const transfer report = this->upload(files(this->on_host("dir")).follow_symlinks());
+  const transfer_result report = this->upload(files(this->on_host("dir")).follow_symlinks());
   EXPECT_EQ(tree(this->work_), (names{"dir/", "dir/a=1", "dir/b/", "dir/b/c=2"}));
   EXPECT_EQ(report.failed().size(), 3U);
 }
@@ -217,7 +217,7 @@ TYPED_TEST(Upload, pattern_matches_are_followed_when_asked) {
   this->host_.write("dir/a", "1");
   this->host_.make_link("dir/b", "a");
   this->host_.make_link("dir/c", (this->outside_ / "secret").string());
-  const transfer report = this->upload(files(this->on_host("dir/*")).follow_symlinks());
+  const transfer_result report = this->upload(files(this->on_host("dir/*")).follow_symlinks());
   EXPECT_EQ(tree(this->work_), (names{"a=1", "b=1", "c/", "c/key=secret"}));
   EXPECT_TRUE(report.ok());
 }
@@ -227,12 +227,12 @@ TYPED_TEST(Upload, fifos_are_reported_without_blocking) {
   this->host_.make_fifo("dir/fifo");
   this->host_.make_fifo("fifo");
   const auto start = std::chrono::steady_clock::now();
-  const transfer report =
+  const transfer_result report =
       this->upload(files(this->on_host("dir"), this->on_host("fifo"), this->on_host("dir/f*"), "/dev/zero"));
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(2));
   EXPECT_EQ(tree(this->work_), (names{"dir/", "dir/a=1"}));
   ASSERT_EQ(report.failed().size(), 3U);
-  for (const cofferdam::failed_file& file : report.failed()) EXPECT_EQ(code_of(file), errc::not_a_file);
+  for (const cofferdam::failed_file& file : report.failed()) EXPECT_EQ(code_of(file), exec_errc::not_a_file);
 }
 
 TYPED_TEST(Upload, empty_directories_arrive) {
@@ -267,8 +267,8 @@ TYPED_TEST(Upload, a_directory_in_the_way_fails_and_the_rest_arrives) {
   this->host_.write("a", "new");
   this->host_.write("b", "new");
   this->work_.make_folder("a");
-  const transfer report = this->upload(files(this->on_host("a"), this->on_host("b")));
-  EXPECT_EQ(only_failure(report), errc::not_a_file);
+  const transfer_result report = this->upload(files(this->on_host("a"), this->on_host("b")));
+  EXPECT_EQ(only_failure(report), exec_errc::not_a_file);
   EXPECT_EQ(tree(this->work_), (names{"a/", "b=new"}));
 }
 
@@ -276,8 +276,8 @@ TYPED_TEST(Upload, a_link_in_the_workspace_leads_no_file_out) {
   this->host_.write("a", "new");
   this->work_.make_link("dir", this->outside_.path().string());
   this->work_.make_link("a", (this->outside_ / "canary").string());
-  const transfer report = this->upload(files(this->on_host("a")).into("dir"));
-  EXPECT_EQ(only_failure(report), errc::outside_workspace);
+  const transfer_result report = this->upload(files(this->on_host("a")).into("dir"));
+  EXPECT_EQ(only_failure(report), exec_errc::outside_workspace);
   EXPECT_TRUE(this->upload(files(this->on_host("a"))).ok());
   EXPECT_EQ(this->work_.read("a"), "new");
 }
@@ -289,7 +289,7 @@ TYPED_TEST(Upload, two_files_for_one_name_collide_before_anything_is_written) {
   EXPECT_EQ(thrown_by([&] {
               this->upload(files(this->on_host("first"), this->on_host("x/a"), this->on_host("y/a"))).throw_if_failed();
             }),
-            errc::collision);
+            exec_errc::collision);
   EXPECT_EQ(tree(this->work_), names{});
 }
 
@@ -298,7 +298,7 @@ TYPED_TEST(Upload, equal_names_below_different_prefixes_collide) {
   this->host_.write("a", "2");
   const std::filesystem::path before = std::filesystem::current_path();
   std::filesystem::current_path(this->host_.path());
-  EXPECT_EQ(thrown_by([&] { this->upload(files("a", "x/*")).throw_if_failed(); }), errc::collision);
+  EXPECT_EQ(thrown_by([&] { this->upload(files("a", "x/*")).throw_if_failed(); }), exec_errc::collision);
   std::filesystem::current_path(before);
 }
 
@@ -306,14 +306,15 @@ TYPED_TEST(Upload, a_file_where_another_needs_a_folder_collides) {
   this->host_.write("x/a", "1");
   this->host_.write("y/a/b", "2");
   EXPECT_EQ(thrown_by([&] { this->upload(files(this->on_host("x/a"), this->on_host("y/a"))).throw_if_failed(); }),
-            errc::collision);
+            exec_errc::collision);
   EXPECT_EQ(tree(this->work_), names{});
 }
 
 TYPED_TEST(Upload, what_is_named_twice_is_moved_once) {
   this->host_.write("d/a", "1");
-  const transfer report = this->upload(files(this->on_host("d/a"), this->on_host("d/a"), this->on_host("d/./a"),
-                                             this->on_host("d/*"), this->on_host("nothing"), this->on_host("nothing")));
+  const transfer_result report =
+      this->upload(files(this->on_host("d/a"), this->on_host("d/a"), this->on_host("d/./a"), this->on_host("d/*"),
+                         this->on_host("nothing"), this->on_host("nothing")));
   EXPECT_EQ(report.files().size(), 1U);
   EXPECT_EQ(report.failed().size(), 1U);
 }
@@ -339,9 +340,10 @@ TYPED_TEST(Upload, odd_names_arrive_byte_for_byte) {
 TYPED_TEST(Upload, a_set_larger_than_allowed_throws_before_anything_is_written) {
   this->host_.write("a", "12345");
   this->host_.write("b", "12345");
-  EXPECT_EQ(thrown_by([&] { this->upload(files(this->on_host("*")).at_most(9)).throw_if_failed(); }), errc::too_large);
+  EXPECT_EQ(thrown_by([&] { this->upload(files(this->on_host("*")).at_most(9)).throw_if_failed(); }),
+            exec_errc::too_large);
   EXPECT_EQ(thrown_by([&] { this->upload(files(this->on_host("*")).at_most_files(1)).throw_if_failed(); }),
-            errc::too_large);
+            exec_errc::too_large);
   EXPECT_EQ(tree(this->work_), names{});
   EXPECT_TRUE(this->upload(files(this->on_host("*")).at_most(10).at_most_files(2)).ok());
 }
@@ -349,7 +351,7 @@ TYPED_TEST(Upload, a_set_larger_than_allowed_throws_before_anything_is_written) 
 TYPED_TEST(Upload, a_sparse_terabyte_is_refused_at_once) {
   this->host_.write("a", "");
   ASSERT_EQ(::truncate(this->on_host("a").c_str(), off_t{1} << 40), 0);
-  EXPECT_EQ(thrown_by([&] { this->upload(files(this->on_host("a"))).throw_if_failed(); }), errc::too_large);
+  EXPECT_EQ(thrown_by([&] { this->upload(files(this->on_host("a"))).throw_if_failed(); }), exec_errc::too_large);
 }
 
 TYPED_TEST(Upload, a_file_of_several_pieces_arrives_whole) {
@@ -372,8 +374,8 @@ TYPED_TEST(Upload, an_unreadable_file_fails_and_the_rest_arrives) {
     co_await planner.plan();
     std::filesystem::remove(target);
     cofferdam::detail::host_source source(planner.result());
-    transfer report = co_await cofferdam::put_files(environment, source);
-    EXPECT_EQ(only_failure(report), errc::not_found);
+    transfer_result report = co_await cofferdam::put_files(environment, source);
+    EXPECT_EQ(only_failure(report), exec_errc::not_found);
     EXPECT_EQ(report.files().size(), 1U);
     co_await environment.close();
   });
@@ -398,7 +400,7 @@ TYPED_TEST(Upload, a_file_swapped_for_a_link_after_the_plan_is_not_followed) {
     this->outside_.write("secret/b", "secret");
     this->host_.make_link("dir/sub", (this->outside_ / "secret").string());
     cofferdam::detail::host_source source(planner.result());
-    transfer report = co_await cofferdam::put_files(environment, source);
+    transfer_result report = co_await cofferdam::put_files(environment, source);
     EXPECT_EQ(report.failed().size(), 3U);
     EXPECT_TRUE(report.files().empty());
     co_await environment.close();
@@ -415,8 +417,8 @@ TYPED_TEST(Upload, a_file_that_grows_past_the_limit_fails) {
     co_await planner.plan();
     this->host_.write("a", std::string(100, 'x'));
     cofferdam::detail::host_source source(planner.result());
-    transfer report = co_await cofferdam::put_files(environment, source);
-    EXPECT_EQ(only_failure(report), errc::too_large);
+    transfer_result report = co_await cofferdam::put_files(environment, source);
+    EXPECT_EQ(only_failure(report), exec_errc::too_large);
     co_await environment.close();
   });
   EXPECT_EQ(tree(this->work_), names{});
@@ -434,7 +436,7 @@ TYPED_TEST(Upload, others_have_their_turn_while_a_big_file_moves) {
       if (!done) asio::post(executor, [&self] { self(self); });
     };
     tick(tick);
-    transfer report = co_await cofferdam::upload(environment, files(this->on_host("big")));
+    transfer_result report = co_await cofferdam::upload(environment, files(this->on_host("big")));
     done = true;
     EXPECT_TRUE(report.ok());
     EXPECT_GE(turns, 32);
@@ -451,7 +453,7 @@ TYPED_TEST(Upload, cancelled_at_any_step_is_a_typed_error_and_leaves_whole_files
     std::exception_ptr failure;
     ended = cofferdam_test::cancel_after(
         steps,
-        [&]() -> cofferdam::awaitable<transfer> {
+        [&]() -> cofferdam::awaitable<transfer_result> {
           return cofferdam::with(in_one_trip::provider(this->work_.path()), [&](auto& environment) {
             return cofferdam::upload(environment, files(this->on_host("dir")));
           });
@@ -461,7 +463,7 @@ TYPED_TEST(Upload, cancelled_at_any_step_is_a_typed_error_and_leaves_whole_files
       try {
         std::rethrow_exception(failure);
       } catch (const cofferdam::error& reason) {
-        EXPECT_EQ(reason.code(), errc::cancelled);
+        EXPECT_EQ(reason.code(), exec_errc::cancelled);
       } catch (const std::system_error& reason) {
         EXPECT_EQ(reason.code(), asio::error::operation_aborted);  // cancelled before or after the upload
       }
@@ -476,9 +478,9 @@ TYPED_TEST(Upload, cancelled_at_any_step_is_a_typed_error_and_leaves_whole_files
 // A function, since clang 16 does not make all that a generic lambda within another one needs.
 template <class Environment>
 cofferdam::awaitable<void> there_and_back(Environment& there, std::string from, std::string to) {
-  transfer sent = co_await cofferdam::upload(there, files(from));
-  transfer fetched = co_await cofferdam::download(there, files("**"), to);
-  transfer copied = co_await cofferdam::copy_files(there, there, files("dir").into("again"));
+  transfer_result sent = co_await cofferdam::upload(there, files(from));
+  transfer_result fetched = co_await cofferdam::download(there, files("**"), to);
+  transfer_result copied = co_await cofferdam::copy_files(there, there, files("dir").into("again"));
   EXPECT_TRUE(sent.ok() && fetched.ok() && copied.ok());
 }
 
@@ -512,11 +514,11 @@ TEST(UploadOnly, an_environment_that_was_closed_ends_the_whole_transfer) {
     co_await environment.close();
     std::exception_ptr failure;
     try {
-      transfer report = co_await cofferdam::upload(environment, files((host / "a").string()));
+      transfer_result report = co_await cofferdam::upload(environment, files((host / "a").string()));
     } catch (...) {
       failure = std::current_exception();
     }
-    EXPECT_EQ(thrown_by([&] { std::rethrow_exception(failure); }), errc::environment_closed);
+    EXPECT_EQ(thrown_by([&] { std::rethrow_exception(failure); }), exec_errc::environment_closed);
   });
 }
 

@@ -82,7 +82,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const std::optional<boost::json::value> saved = detail::read_json(text);
     if (saved) static_cast<void>(history_from_json(*saved));
   } catch (const error& failure) {
-    require(failure.code() == errc::invalid_argument);
+    require(failure.code() == exec_errc::invalid_argument);
   }
   return 0;
 }

@@ -71,7 +71,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const std::optional<connect_failure> end = read_connect_end(text);
     if (end) require(read_connect_end(connect_end_text(*end))->message() == end->message());
   } catch (const error& broken) {
-    require(broken.code() == errc::io_error);
+    require(broken.code() == exec_errc::io_error);
   }
   const std::string wire = connect_message(text.substr(0, 512)) + connect_end();
   require(read_stream(wire, 3) == "message " + std::string(text.substr(0, 512)) + "\nend {}\nwhole");

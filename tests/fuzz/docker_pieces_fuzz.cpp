@@ -85,7 +85,7 @@ void read_image(std::string_view text) {
     require(whole.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.:/@[]") ==
             std::string::npos);
   } catch (const error& refusal) {
-    require(refusal.code() == errc::invalid_argument);
+    require(refusal.code() == exec_errc::invalid_argument);
   }
 }
 
@@ -101,7 +101,7 @@ void read_ignore(std::string_view text) {
       require(rules.ignored(std::string(path) + "/x"));
     }
   } catch (const error& refusal) {
-    require(refusal.code() == errc::invalid_argument);
+    require(refusal.code() == exec_errc::invalid_argument);
   }
 }
 

@@ -50,7 +50,7 @@ std::string parts_of(std::string_view text, std::size_t size) {
       text.remove_prefix(std::min(size, text.size()));
     }
   } catch (const error& failure) {
-    require(failure.code() == errc::io_error, "a form fails with another error");
+    require(failure.code() == exec_errc::io_error, "a form fails with another error");
     return said + "m";
   }
 }
@@ -75,7 +75,7 @@ void walk(std::string_view path) {
   try {
     inside = paths.inside(path);
   } catch (const error& failure) {
-    require(failure.code() == errc::outside_workspace || failure.code() == errc::invalid_argument,
+    require(failure.code() == exec_errc::outside_workspace || failure.code() == exec_errc::invalid_argument,
             "a path fails with another error");
     return;
   }

@@ -5,13 +5,13 @@
 // are cut; the result must not depend on it.
 
 #include <cofferdam/backends/e2b/api_error.hpp>
+#include <cofferdam/backends/e2b/detail/folder_watch.hpp>
 #include <cofferdam/backends/e2b/endpoint.hpp>
 #include <cofferdam/backends/e2b/envd_version.hpp>
 #include <cofferdam/backends/e2b/execution.hpp>
-#include <cofferdam/backends/e2b/folder_watch.hpp>
 #include <cofferdam/backends/e2b/process_event.hpp>
-#include <cofferdam/backends/e2b/secret.hpp>
 #include <cofferdam/core/error.hpp>
+#include <cofferdam/core/secret_string.hpp>
 
 #include <chrono>
 #include <cstddef>
@@ -36,7 +36,7 @@ std::string read_run(std::string_view text, std::size_t size) {
   try {
     for (std::size_t at = 0; at < text.size(); at += size) reader.feed(text.substr(at, size));
   } catch (const error& failure) {
-    require(failure.code() == errc::io_error || failure.code() == errc::too_large);
+    require(failure.code() == exec_errc::io_error || failure.code() == exec_errc::too_large);
     end = "refused";
   }
   const execution done = reader.take(std::chrono::nanoseconds(1));
@@ -52,7 +52,7 @@ void read_event(std::string_view text) {
     require(event.end.signal >= -1 && event.end.signal <= 64);
     folder_watch::parse(text);
   } catch (const error& failure) {
-    require(failure.code() == errc::io_error);
+    require(failure.code() == exec_errc::io_error);
   }
 }
 
@@ -62,7 +62,7 @@ void read_url(std::string_view text) {
     require(endpoint::parse(there.text(), "x").text() == there.text());
     require(there.port() != 0 && !there.host().empty());
   } catch (const error& failure) {
-    require(failure.code() == errc::invalid_argument);
+    require(failure.code() == exec_errc::invalid_argument);
   }
 }
 

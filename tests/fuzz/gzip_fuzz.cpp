@@ -25,7 +25,7 @@ void require(bool holds) {
 struct outcome {
   std::string content;
   bool is_complete = false;
-  cofferdam::errc refused{};
+  cofferdam::exec_errc refused{};
   bool operator==(const outcome&) const = default;
 };
 
@@ -44,7 +44,7 @@ outcome decode(std::string_view stream, std::size_t piece) {
     }
     found.is_complete = decoder.is_complete();
   } catch (const cofferdam::error& refusal) {
-    found.refused = static_cast<cofferdam::errc>(refusal.code().value());
+    found.refused = static_cast<cofferdam::exec_errc>(refusal.code().value());
     found.content.clear();  // how much of it was given before depends on the pieces
   }
   require(found.content.size() <= most);

@@ -67,7 +67,7 @@ found feed(Parser parser, std::string_view stream, std::size_t piece) {
     }
     for (const cofferdam::http_field& one : parser.trailers()) result.heads += one.name() + "=" + one.value() + "\n";
   } catch (const cofferdam::error& failure) {
-    require(failure.code() == cofferdam::errc::io_error && failure.cause());
+    require(failure.code() == cofferdam::exec_errc::io_error && failure.cause());
     // Data that came before a refusal may have been cut differently.
     return {"", "", 0, http_event::need_more, failure.cause()};
   }

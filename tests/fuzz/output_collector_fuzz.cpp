@@ -25,7 +25,7 @@ void require(bool holds, const char* what) {
   std::abort();
 }
 
-void check_captured(const cofferdam::captured& kept, std::string_view all, std::size_t keep) {
+void check_captured(const cofferdam::captured_output& kept, std::string_view all, std::size_t keep) {
   require(kept.total() == all.size(), "the total is exact");
   if (all.size() <= keep) {
     require(cofferdam::as_text(kept.head()) == all && kept.tail().empty() && kept.cut() == 0,
@@ -57,7 +57,7 @@ std::size_t count(std::string_view text, std::string_view what) {
   return found;
 }
 
-void check_rendered(std::string_view rendered, std::size_t most_marks) {
+void check_rendered(std::string_view rendered, std::size_t max_marks) {
   check_harmless(rendered, true);
   std::size_t tags = 0;
   for (const auto tag : {"<shell_results>"sv, "</shell_results>"sv, "<exit_code>"sv, "</exit_code>"sv, "<stdout>"sv,
@@ -66,7 +66,7 @@ void check_rendered(std::string_view rendered, std::size_t most_marks) {
     ++tags;
   }
   const std::size_t marks = count(rendered, "<cut>part of the text is left out here; it had ");
-  require(marks <= most_marks && marks == count(rendered, "</cut>"), "a mark stands only where something was cut");
+  require(marks <= max_marks && marks == count(rendered, "</cut>"), "a mark stands only where something was cut");
   require(count(rendered, "<") == tags + 2 * marks && count(rendered, ">") == tags + 2 * marks,
           "there is no other tag");
   require(rendered.starts_with("<shell_results>\n<exit_code>7</exit_code>\n<stdout>"),
@@ -88,7 +88,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     collector.append(cofferdam::as_bytes(all.substr(at, piece)));
     if (at % 7 == 0) check_captured(collector.snapshot(), all.substr(0, at + piece), keep);
   }
-  const cofferdam::captured kept = collector.take();
+  const cofferdam::captured_output kept = collector.take();
   check_captured(kept, all, keep);
   check_captured(collector.take(), {}, keep);
 

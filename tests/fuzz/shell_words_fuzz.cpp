@@ -30,8 +30,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     require(!parsed.construct().empty());
     return 0;
   }
-  require(line.size() <= longest_shell_line);
-  require(!parsed.words().empty() && parsed.words().size() <= most_shell_words);
+  require(line.size() <= max_shell_line);
+  require(!parsed.words().empty() && parsed.words().size() <= max_shell_words);
   require(!parsed.words().front().empty());
   std::size_t total = 0;
   for (const std::string& word : parsed.words()) {
@@ -42,7 +42,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   require(total <= line.size());  // no word is made longer than it was written
 
   const std::string canonical = join_shell_words(parsed.words());
-  if (canonical.size() > longest_shell_line) return 0;
+  if (canonical.size() > max_shell_line) return 0;
   const parsed_words again = split_shell_words(canonical);
   require(again.ok());
   require(again.words() == parsed.words());

@@ -29,7 +29,7 @@
 
 namespace {
 
-using cofferdam::errc;
+using cofferdam::exec_errc;
 using cofferdam::tar_entry;
 using cofferdam::tar_type;
 using cofferdam_test::tar_file;
@@ -43,7 +43,7 @@ cofferdam::tar_limits limits() { return cofferdam::tar_limits().name(300).pax_he
 
 struct outcome {
   tar_files files;
-  errc refused{};
+  exec_errc refused{};
   bool operator==(const outcome&) const = default;
 };
 
@@ -59,8 +59,9 @@ outcome read(std::string_view archive, std::size_t piece) {
     }
     reader.finish();
   } catch (const cofferdam::error& failure) {
-    found.refused = static_cast<errc>(failure.code().value());
-    require(found.refused == errc::io_error || found.refused == errc::too_large || found.refused == errc::unsupported);
+    found.refused = static_cast<exec_errc>(failure.code().value());
+    require(found.refused == exec_errc::io_error || found.refused == exec_errc::too_large ||
+            found.refused == exec_errc::unsupported);
   }
   std::size_t data = 0;
   for (const tar_file& one : found.files) {

@@ -42,13 +42,13 @@ void read_values(const wire::frame& one) {
     require(one.type() == wire::frame_type::hello && one.payload().size() == 28);
     static_cast<void>(hello.can(wire::capability_scope));
   } catch (const cofferdam::error& failure) {
-    require(failure.code() == cofferdam::errc::provider_lost);
+    require(failure.code() == cofferdam::exec_errc::provider_lost);
   }
   try {
     const wire::exited end(one);
     require(one.payload().size() == wire::exited_size && end.how <= wire::exit_how::lost);
   } catch (const cofferdam::error& failure) {
-    require(failure.code() == cofferdam::errc::provider_lost);
+    require(failure.code() == cofferdam::exec_errc::provider_lost);
   }
   try {
     wire::payload_reader from(one);
@@ -60,7 +60,7 @@ void read_values(const wire::frame& one) {
     from.finish();
     require(taken == one.payload().size());
   } catch (const cofferdam::error& failure) {
-    require(failure.code() == cofferdam::errc::provider_lost);
+    require(failure.code() == cofferdam::exec_errc::provider_lost);
   }
   try {
     wire::payload_reader from(one);
@@ -69,7 +69,7 @@ void read_values(const wire::frame& one) {
       from.number<std::uint8_t>();
     }
   } catch (const cofferdam::error& failure) {
-    require(failure.code() == cofferdam::errc::provider_lost);
+    require(failure.code() == cofferdam::exec_errc::provider_lost);
   }
 }
 
@@ -93,7 +93,7 @@ decoded decode(std::string_view stream, std::size_t most, std::size_t piece) {
     }
     found.pending = decoder.pending();
   } catch (const cofferdam::error& failure) {
-    require(failure.code() == cofferdam::errc::provider_lost);
+    require(failure.code() == cofferdam::exec_errc::provider_lost);
     found.refused = true;
   }
   return found;
@@ -103,7 +103,7 @@ decoded decode(std::string_view stream, std::size_t most, std::size_t piece) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size < 2) return 0;
-  const std::size_t most = data[0] == 255 ? wire::longest_payload : data[0];
+  const std::size_t most = data[0] == 255 ? wire::max_payload : data[0];
   const std::size_t piece = 1 + data[1] % 40U;
   const std::string_view stream(reinterpret_cast<const char*>(data) + 2, size - 2);
 

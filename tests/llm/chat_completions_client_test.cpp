@@ -309,7 +309,7 @@ TEST(ChatCompletionsClient, cancelled_at_any_step_it_says_so_and_works_on) {
         const bool over = co_await cofferdam_test::comes_about(is_over);
         EXPECT_TRUE(over);
         if (result.failure) {
-          EXPECT_EQ(result.failure->code(), errc::cancelled) << result.sentence();
+          EXPECT_EQ(result.failure->code(), exec_errc::cancelled) << result.sentence();
           ++cancelled;
         }
       }
@@ -361,7 +361,7 @@ TEST(ChatCompletionsOptions, a_wrong_url_or_key_is_found_at_once_and_not_shown) 
     try {
       chat_completions_client client(context.get_executor(), std::move(options));
     } catch (const error& failure) {
-      EXPECT_EQ(failure.code(), errc::invalid_argument);
+      EXPECT_EQ(failure.code(), exec_errc::invalid_argument);
       return failure.what();
     }
     return "";

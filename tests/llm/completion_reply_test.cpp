@@ -113,11 +113,11 @@ TEST(CompletionReply, a_cut_a_filtered_and_an_empty_answer_are_typed_errors) {
 
 TEST(CompletionReply, what_a_server_sends_is_bounded) {
   EXPECT_EQ(cofferdam_test::code_of([] { assemble({R"({"choices":[{"delta":{"content":"0123456789"}}]})"}, 9); }),
-            errc::io_error);
+            exec_errc::io_error);
   std::vector<std::string> many;
   for (int i = 0; i < 129; ++i)
     many.push_back(calls(R"({"id":")" + std::to_string(i) + R"(","function":{"name":"x"}})"));
-  EXPECT_EQ(cofferdam_test::code_of([&] { assemble(many); }), errc::io_error);
+  EXPECT_EQ(cofferdam_test::code_of([&] { assemble(many); }), exec_errc::io_error);
 }
 
 TEST(CompletionReply, a_stream_reads_alike_however_it_is_cut) {

@@ -7,8 +7,8 @@
 
 #include <cofferdam/core/any_provider.hpp>
 #include <cofferdam/core/with.hpp>
+#include <cofferdam/llm/agent_session.hpp>
 #include <cofferdam/llm/chat_completions_client.hpp>
-#include <cofferdam/llm/session.hpp>
 
 #include "llm/scripted_model_server.hpp"
 #include "support/run.hpp"

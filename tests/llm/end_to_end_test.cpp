@@ -64,12 +64,12 @@ TEST(EndToEnd, a_runner_of_e2b_is_made_by_its_name) {
     co_await with(std::move(recipe), [&](auto& runner) -> awaitable<void> {
       result = co_await runner.run_code(code_request("open('f', 'w').write('x')\n6 * 7"));
       EXPECT_TRUE(runner.has_environment());
-      const std::vector<entry> there = co_await list(runner.environment(), ".");
+      const std::vector<directory_entry> there = co_await list(runner.environment(), ".");
       EXPECT_EQ(there.size(), 1U);
     });
   });
   EXPECT_EQ(result.value_text(), "42") << result.reason() << result.err().text();
-  EXPECT_NE(result.walls().of(protection::files).find("the service's sandbox"), std::string_view::npos);
+  EXPECT_NE(result.isolation().of(isolation_kind::files).find("the service's sandbox"), std::string_view::npos);
 }
 
 TEST(EndToEnd, a_runner_of_docker_is_made_by_its_name_says_its_walls_and_hands_over_files) {
@@ -89,10 +89,10 @@ TEST(EndToEnd, a_runner_of_docker_is_made_by_its_name_says_its_walls_and_hands_o
   });
   EXPECT_EQ(result.value_text(), "True") << result.reason() << result.err().text();
   EXPECT_EQ(made, "of the container");
-  EXPECT_NE(result.walls().of(protection::host_death).find("the container ends with the connection"),
+  EXPECT_NE(result.isolation().of(isolation_kind::host_death).find("the container ends with the connection"),
             std::string_view::npos);
-  EXPECT_NE(result.walls().of(protection::memory), "none");
-  EXPECT_NE(result.walls().of(protection::network), "none");
+  EXPECT_NE(result.isolation().of(isolation_kind::memory), "none");
+  EXPECT_NE(result.isolation().of(isolation_kind::network), "none");
 }
 
 TEST(EndToEnd, what_the_memory_of_a_container_has_ended_is_told_apart_from_what_was_killed) {

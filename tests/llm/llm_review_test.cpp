@@ -65,7 +65,7 @@ class mock_model {
       asio::steady_timer timer(co_await asio::this_coro::executor, std::chrono::hours(1));
       std::error_code woken;
       co_await timer.async_wait(asio::redirect_error(asio::use_awaitable, woken));
-      throw cofferdam::error(cofferdam::errc::cancelled, "chat: cancelled");
+      throw cofferdam::error(cofferdam::exec_errc::cancelled, "chat: cancelled");
     }
     const boost::json::value question = boost::json::parse(text);
     co_return all->answers(question.as_object());

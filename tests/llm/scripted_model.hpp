@@ -6,7 +6,7 @@
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/command.hpp>
 #include <cofferdam/core/command_result.hpp>
-#include <cofferdam/core/entry.hpp>
+#include <cofferdam/core/directory_entry.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/workspace_path.hpp>
 #include <cofferdam/llm/chat_model.hpp>
@@ -104,7 +104,7 @@ class memory_environment {
   std::string text(const std::string& path) const { return std::string(cofferdam::as_text(state_->files.at(path))); }
 
   cofferdam::awaitable<cofferdam::command_result> run_command(cofferdam::command c) {
-    if (state_->lost) throw cofferdam::error(cofferdam::errc::provider_lost, "lost");
+    if (state_->lost) throw cofferdam::error(cofferdam::exec_errc::provider_lost, "lost");
     state_->commands.push_back(c);
     if (!state_->runs) co_return cofferdam::command_result::exited(0);
     co_return state_->runs(c);
@@ -113,7 +113,7 @@ class memory_environment {
     const std::string name = cofferdam::workspace_path(path);
     const auto found = state_->files.find(name);
     if (found == state_->files.end()) throw missing(name);
-    if (found->second.size() > most) throw cofferdam::error(cofferdam::errc::too_large, name + " is too large");
+    if (found->second.size() > most) throw cofferdam::error(cofferdam::exec_errc::too_large, name + " is too large");
     co_return found->second;
   }
   cofferdam::awaitable<void> write_file(std::string path, cofferdam::bytes_view content) {
@@ -121,17 +121,18 @@ class memory_environment {
     co_return;
   }
   cofferdam::file_system files() { return cofferdam_test::files_by_members(*this); }
-  cofferdam::awaitable<cofferdam::entry> stat(std::string path) {
+  cofferdam::awaitable<cofferdam::directory_entry> stat(std::string path) {
     const std::string name = cofferdam::workspace_path(path);
     const auto other = state_->others.find(name);
-    if (other != state_->others.end()) co_return cofferdam::entry(name, other->second, 0, 0644);
+    if (other != state_->others.end()) co_return cofferdam::directory_entry(name, other->second, 0, 0644);
     const auto found = state_->files.find(name);
     if (found == state_->files.end()) throw missing(name);
-    co_return cofferdam::entry(name, cofferdam::file_type::regular, found->second.size(), 0644);
+    co_return cofferdam::directory_entry(name, cofferdam::file_type::regular, found->second.size(), 0644);
   }
-  cofferdam::awaitable<std::vector<cofferdam::entry>> list(std::string path, cofferdam::list_options options) {
+  cofferdam::awaitable<std::vector<cofferdam::directory_entry>> list(std::string path,
+                                                                     cofferdam::list_options options) {
     const cofferdam::detail::listing_room room(options, path);
-    std::vector<cofferdam::entry> made;
+    std::vector<cofferdam::directory_entry> made;
     for (const auto& [name, content] : state_->files)
       if (room.reaches(name)) made.emplace_back(name, cofferdam::file_type::regular, content.size(), 0644);
     for (const auto& [name, type] : state_->others)
@@ -151,7 +152,7 @@ class memory_environment {
 
  private:
   static cofferdam::error missing(const std::string& name) {
-    return cofferdam::error(cofferdam::errc::not_found, "'" + name + "': no such file");
+    return cofferdam::error(cofferdam::exec_errc::not_found, "'" + name + "': no such file");
   }
 
   std::shared_ptr<state> state_ = std::make_shared<state>();

@@ -2,7 +2,7 @@
 // Copyright the cofferdam authors. See LICENSE.
 
 #include <cofferdam/core/warning.hpp>
-#include <cofferdam/llm/session.hpp>
+#include <cofferdam/llm/agent_session.hpp>
 #include <cofferdam/middleware/allow_commands.hpp>
 
 #include "llm/scripted_model.hpp"
@@ -79,7 +79,7 @@ TEST(Session, works_through_calls_to_the_end) {
   scripted_model model;
   memory_environment env;
   env.all().runs = [](const command&) {
-    captured out(to_bytes("hello\n"), {}, 6);
+    captured_output out(to_bytes("hello\n"), {}, 6);
     return command_result::exited(0).out(std::move(out));
   };
   model.call("code_exec", R"({"cmd":"echo hello"})").call("write_file", R"({"path":"a/b.txt","content":"text"})");
@@ -178,8 +178,8 @@ TEST(Session, S36_finish_with_paths_that_are_no_files_is_answered_and_the_run_go
 
 TEST(Session, S36_a_tool_that_throws_anything_is_an_answer) {
   const odd_tool::action actions[] = {[]() -> tools::tool_result { throw std::runtime_error("broken pipe"); },
-                                      []() -> tools::tool_result { throw error(errc::unsupported, "cannot"); },
-                                      []() -> tools::tool_result { throw error(errc::cancelled, "not ours"); },
+                                      []() -> tools::tool_result { throw error(exec_errc::unsupported, "cannot"); },
+                                      []() -> tools::tool_result { throw error(exec_errc::cancelled, "not ours"); },
                                       []() -> tools::tool_result { throw 7; }};
   for (const odd_tool::action& act : actions) {
     scripted_model model;
@@ -574,7 +574,8 @@ TEST(Session, what_is_no_saved_session_is_refused) {
   for (const char* text : {"null", "{}", R"({"version":2,"history":[]})", R"({"version":1,"history":{}})",
                            R"({"version":1,"history":[{"role":"root"}]})", R"({"version":1,"history":[],"head":5})",
                            R"({"version":1,"history":[{"role":"user","parts":[{"base64":"!"}]}]})"})
-    EXPECT_EQ(cofferdam_test::code_of([&] { one.resume(boost::json::parse(text)); }), errc::invalid_argument) << text;
+    EXPECT_EQ(cofferdam_test::code_of([&] { one.resume(boost::json::parse(text)); }), exec_errc::invalid_argument)
+        << text;
 }
 
 TEST(Session, S40_an_input_that_is_not_there_stops_the_run_before_the_model_is_asked) {
@@ -724,7 +725,7 @@ TEST(Session, a_lost_environment_ends_the_run_and_the_history_is_whole) {
       if (broke) std::rethrow_exception(broke);
     });
   });
-  EXPECT_EQ(code, errc::provider_lost);
+  EXPECT_EQ(code, exec_errc::provider_lost);
   EXPECT_EQ(length, 5U) << "each call has its answer";
 }
 
@@ -745,7 +746,8 @@ TEST(Session, cancelled_at_any_step_it_says_so_and_another_run_goes_on) {
     try {
       std::rethrow_exception(failure);
     } catch (const std::system_error& reason) {
-      EXPECT_TRUE(reason.code() == errc::cancelled || reason.code() == asio::error::operation_aborted) << reason.what();
+      EXPECT_TRUE(reason.code() == exec_errc::cancelled || reason.code() == asio::error::operation_aborted)
+          << reason.what();
     }
     scripted_model rest = model;
     while (rest.left() > 0) {
@@ -758,7 +760,7 @@ TEST(Session, cancelled_at_any_step_it_says_so_and_another_run_goes_on) {
 TEST(Session, misuse_is_refused) {
   scripted_model model;
   memory_environment env;
-  EXPECT_EQ(cofferdam_test::code_of([&] { work(model, env, ""); }), errc::invalid_argument);
+  EXPECT_EQ(cofferdam_test::code_of([&] { work(model, env, ""); }), exec_errc::invalid_argument);
   EXPECT_EQ(cofferdam_test::code_of([&] {
               run([&]() -> awaitable<void> {
                 session one(agent(model), env);
@@ -766,8 +768,8 @@ TEST(Session, misuse_is_refused) {
                 co_await one.run("x");
               });
             }),
-            errc::invalid_argument);
-  EXPECT_EQ(cofferdam_test::code_of([&] { agent(model).max_turns(0); }), errc::invalid_argument);
+            exec_errc::invalid_argument);
+  EXPECT_EQ(cofferdam_test::code_of([&] { agent(model).max_turns(0); }), exec_errc::invalid_argument);
 }
 
 TEST(Session, a_turn_costs_less_than_a_millisecond_besides_the_model) {

@@ -281,7 +281,7 @@ TEST(AllowCommands, a_bad_pattern_is_an_error_that_names_it) {
       const allow_commands policy("ls", pattern);
       ADD_FAILURE() << pattern;
     } catch (const error& failure) {
-      EXPECT_EQ(failure.code(), errc::invalid_argument);
+      EXPECT_EQ(failure.code(), exec_errc::invalid_argument);
       EXPECT_NE(std::string_view(failure.what()).find(pattern), std::string_view::npos) << failure.what();
     }
   }

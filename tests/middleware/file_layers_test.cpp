@@ -49,7 +49,7 @@ awaitable<void> expect_denied(Begin begin, const char* name) {
     code = failure.code();
     EXPECT_NE(std::string(failure.what()).find("read-only"), std::string::npos) << failure.what();
   }
-  EXPECT_EQ(code, errc::permission_denied) << name;
+  EXPECT_EQ(code, exec_errc::permission_denied) << name;
 }
 
 TEST(ReadOnly, refuses_every_change_of_files_and_passes_the_rest) {
@@ -60,7 +60,7 @@ TEST(ReadOnly, refuses_every_change_of_files_and_passes_the_rest) {
       co_await env.start(shell("touch x"));
       co_await env.read_file("r", 1);
       co_await env.files().stat("s");
-      co_await list(env, "l");
+      co_await list_directory(env, "l");
       co_await env.files().get_files(std::vector<file_request>());
       const file_system files = env.files();
       const auto write = [&] { return env.write_file("w", bytes_view()); };
@@ -104,7 +104,7 @@ TEST(Trace, counts_what_reaches_it) {
       co_await env.start(shell("x"));
       co_await env.read_file("r", 1);
       co_await env.files().stat("s");
-      co_await list(env, "l");
+      co_await list_directory(env, "l");
       const auto write = [&] { return env.write_file("w", bytes_view()); };
       co_await expect_denied(write, "write_file");
     });
@@ -130,7 +130,7 @@ TEST(Trace, moved_from_it_has_no_files) {
     } catch (const error& failure) {
       code = failure.code();
     }
-    EXPECT_EQ(code, errc::environment_closed);
+    EXPECT_EQ(code, exec_errc::environment_closed);
     co_await moved.files().make_directory("m");
   });
   EXPECT_EQ(log->calls, (std::vector<std::string>{"run_command"}));

@@ -45,9 +45,9 @@ TEST_F(UploadFiles, are_there_when_the_environment_opens) {
   run([&]() -> awaitable<void> {
     co_await with(local().without_warning() | upload_files(host("a.txt"), host("dir")),
                   [&](auto& env) -> awaitable<void> {
-                    std::vector<entry> all = co_await list(env, ".");
+                    std::vector<directory_entry> all = co_await list_directory(env, ".");
                     std::string names;
-                    for (const entry& one : all) names += one.path() + " ";
+                    for (const directory_entry& one : all) names += one.path() + " ";
                     EXPECT_EQ(names, "a.txt dir dir/b.txt dir/sub dir/sub/c.txt ");
                   });
   });
@@ -94,7 +94,7 @@ TEST_F(UploadFiles, a_missing_file_fails_the_opening_and_leaves_nothing) {
       sentence = failure.what();
     }
   });
-  EXPECT_EQ(code, errc::not_found);
+  EXPECT_EQ(code, exec_errc::not_found);
   EXPECT_NE(sentence.find("missing-1"), std::string::npos) << sentence;
   EXPECT_NE(sentence.find("1 more"), std::string::npos) << sentence;
   EXPECT_TRUE(std::filesystem::is_empty(folder_ / "base")) << "the environment was not closed";

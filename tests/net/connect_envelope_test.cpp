@@ -119,14 +119,14 @@ TEST(ConnectEnvelope, a_stream_that_is_cut_off_inside_an_envelope_is_truncated_a
 TEST(ConnectEnvelope, a_length_beyond_the_limit_is_refused_before_the_message_comes) {
   connect_envelope_reader reader(16);
   std::string_view head("\0\xff\xff\xff\xff", 5);
-  EXPECT_EQ(code_of([&] { reader.next(head); }), errc::too_large);
+  EXPECT_EQ(code_of([&] { reader.next(head); }), exec_errc::too_large);
   connect_envelope_reader exact(16);
   const std::string fits = connect_message(std::string(16, 'x'));
   std::string_view input = fits;
   EXPECT_TRUE(exact.next(input));
   connect_envelope_reader less(15);
   input = fits;
-  EXPECT_EQ(code_of([&] { less.next(input); }), errc::too_large);
+  EXPECT_EQ(code_of([&] { less.next(input); }), exec_errc::too_large);
 }
 
 TEST(ConnectEnvelope, reserved_and_compressed_flags_are_malformed) {
@@ -153,7 +153,7 @@ TEST(ConnectEnvelope, nothing_may_follow_the_end) {
   ASSERT_TRUE(reader.next(input));
   const std::optional<error> failure = error_of([&] { reader.next(input); });
   ASSERT_TRUE(failure);
-  EXPECT_EQ(failure->code(), errc::io_error);
+  EXPECT_EQ(failure->code(), exec_errc::io_error);
   EXPECT_EQ(failure->cause(), net_errc::malformed);
 }
 

@@ -25,7 +25,7 @@ using cofferdam_test::sentence_of;
 struct decoded {
   std::string content;
   bool is_complete = false;
-  std::size_t longest_piece = 0;
+  std::size_t max_piece = 0;
 };
 
 decoded decode(std::string_view stream, std::size_t cut, std::uint64_t most = 1'000'000) {
@@ -35,7 +35,7 @@ decoded decode(std::string_view stream, std::size_t cut, std::uint64_t most = 1'
     decoder.feed(as_bytes(stream.substr(at, cut)));
     while (decoder.next() == gzip_decoder::event::output) {
       all.content += as_text(decoder.output());
-      all.longest_piece = std::max(all.longest_piece, decoder.output().size());
+      all.max_piece = std::max(all.max_piece, decoder.output().size());
     }
   }
   all.is_complete = decoder.is_complete();
@@ -142,7 +142,7 @@ TEST(GzipDecoder, every_flipped_bit_is_refused_or_is_one_that_says_nothing) {
     if (is_idle || is_text_flag) {
       EXPECT_TRUE(!code && all.is_complete && all.content == content) << bit;
     } else {
-      EXPECT_TRUE(code == errc::io_error || !all.is_complete) << bit;
+      EXPECT_TRUE(code == exec_errc::io_error || !all.is_complete) << bit;
     }
   }
 }
@@ -150,10 +150,10 @@ TEST(GzipDecoder, every_flipped_bit_is_refused_or_is_one_that_says_nothing) {
 TEST(GzipDecoder, a_bomb_is_refused_at_the_limit_and_pieces_are_small) {
   const std::string stream = from_base64(zeros);
   ASSERT_LT(stream.size(), 1200U);
-  EXPECT_EQ(code_of([&] { decode(stream, 1000, (1 << 20) - 1); }), errc::too_large);
+  EXPECT_EQ(code_of([&] { decode(stream, 1000, (1 << 20) - 1); }), exec_errc::too_large);
   const decoded all = decode(stream, 1, 1 << 20);
   EXPECT_EQ(all.content, std::string(1 << 20, '\0'));
-  EXPECT_LE(all.longest_piece, std::size_t{32} * 1024);
+  EXPECT_LE(all.max_piece, std::size_t{32} * 1024);
 }
 
 TEST(GzipDecoder, says_what_is_wrong) {

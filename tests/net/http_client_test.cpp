@@ -33,7 +33,7 @@ namespace {
 
 using cofferdam::awaitable;
 using cofferdam::bytes;
-using cofferdam::errc;
+using cofferdam::exec_errc;
 using cofferdam::http_body;
 using cofferdam::http_client;
 using cofferdam::http_client_settings;
@@ -66,7 +66,7 @@ conversation answers(std::initializer_list<std::string> replies) {
 
 /// The thrown exception.
 struct thrown {
-  errc code{};
+  exec_errc code{};
   std::error_code cause;
   std::string what;
 };
@@ -74,7 +74,7 @@ thrown look_at(const std::exception_ptr& failure) {
   try {
     if (failure) std::rethrow_exception(failure);
   } catch (const cofferdam::error& reason) {
-    return {static_cast<errc>(reason.code().value()), reason.cause(), reason.what()};
+    return {static_cast<exec_errc>(reason.code().value()), reason.cause(), reason.what()};
   } catch (const std::exception& reason) {
     ADD_FAILURE() << "not one of ours: " << reason.what();
   }
@@ -194,7 +194,7 @@ TEST_F(HttpClient, a_compressed_answer_is_refused_unless_it_was_asked_for) {
   for (const char* coding : {"gzip", "br", "gzip, identity", "identity, gzip"}) {
     peer.plans.push_back(answers({coded(coding)}));
     const thrown failure = refused(http_request("GET", "/"));
-    EXPECT_EQ(failure.code, errc::io_error) << coding;
+    EXPECT_EQ(failure.code, exec_errc::io_error) << coding;
     EXPECT_EQ(failure.cause, net_errc::unsupported_coding) << failure.what;
     peer.plans.push_back(answers({coded(coding)}));
     EXPECT_EQ(get(http_request("GET", "/").field("Accept-Encoding", "gzip")).text(), "ab") << coding;
@@ -223,15 +223,15 @@ TEST_F(HttpClient, a_body_of_any_length_is_read_whole_and_one_too_long_is_not) {
           cofferdam::http_limits limits;
           limits.body(most);
           std::string came;
-          errc code{};
+          exec_errc code{};
           try {
             const http_response whole = co_await one.request(http_request("GET", "/"), limits);
             came = whole.text();
           } catch (const cofferdam::error& failure) {
-            code = static_cast<errc>(failure.code().value());
+            code = static_cast<exec_errc>(failure.code().value());
           }
           if (most < length) {
-            EXPECT_EQ(code, errc::too_large) << length;
+            EXPECT_EQ(code, exec_errc::too_large) << length;
             co_return;
           }
           EXPECT_TRUE(came == content) << length << ": " << came.size();
@@ -291,7 +291,7 @@ TEST_F(HttpClient, a_body_of_known_length_may_come_in_chunks_all_the_same) {
 TEST_F(HttpClient, framing_is_not_the_callers_business) {
   peer.plans = {answers({hello})};
   for (const char* name : {"Content-Length", "transfer-encoding", "Trailer"})
-    EXPECT_EQ(refused(http_request("POST", "/").field(name, "1")).code, errc::invalid_argument);
+    EXPECT_EQ(refused(http_request("POST", "/").field(name, "1")).code, exec_errc::invalid_argument);
   EXPECT_TRUE(peer.received.empty());
 }
 
@@ -383,7 +383,7 @@ TEST_F(HttpClient, a_kept_connection_that_turns_out_to_be_dead_is_replaced_once_
         second(harmful);
         ADD_FAILURE() << "a request that could be done twice was sent twice";
       } catch (const cofferdam::error& failure) {
-        EXPECT_EQ(failure.code(), errc::io_error);
+        EXPECT_EQ(failure.code(), exec_errc::io_error);
       }
       EXPECT_EQ(peer.received.size(), 1U);
     }
@@ -410,7 +410,7 @@ TEST_F(HttpClient, a_body_that_was_not_begun_goes_over_the_new_connection) {
 TEST_F(HttpClient, a_new_connection_that_dies_is_not_tried_again) {
   peer.plans = {conversation().on("\r\n\r\n", "").then(ending::close), answers({hello})};
   const thrown failure = refused(http_request("GET", "/"));
-  EXPECT_EQ(failure.code, errc::io_error);
+  EXPECT_EQ(failure.code, exec_errc::io_error);
   EXPECT_EQ(failure.cause, net_errc::connection_lost);
   EXPECT_NE(failure.what.find("the scripted peer"), std::string::npos) << failure.what;
   EXPECT_EQ(peer.received.size(), 1U);
@@ -422,7 +422,7 @@ TEST_F(HttpClient, an_answer_that_breaks_off_is_an_error_at_every_byte) {
       peer = memory_peer();
       peer.plans = {answers({text.substr(0, cut)}).then(ending::close)};
       const thrown failure = refused(http_request("GET", "/"));
-      EXPECT_EQ(failure.code, errc::io_error);
+      EXPECT_EQ(failure.code, exec_errc::io_error);
       EXPECT_EQ(failure.cause, net_errc::truncated) << cut;
       EXPECT_EQ(peer.open, 0);
     }
@@ -435,7 +435,7 @@ TEST_F(HttpClient, garbage_is_an_error_that_names_the_peer) {
     peer = memory_peer();
     peer.plans = {answers({text})};
     const thrown failure = refused(http_request("GET", "/"));
-    EXPECT_EQ(failure.code, errc::io_error);
+    EXPECT_EQ(failure.code, exec_errc::io_error);
     EXPECT_NE(failure.what.find("the scripted peer"), std::string::npos) << failure.what;
   }
 }
@@ -452,7 +452,7 @@ TEST_F(HttpClient, a_body_longer_than_the_limit_is_too_large_and_closes_the_conn
       } catch (...) {
         failure = std::current_exception();
       }
-      EXPECT_EQ(look_at(failure).code, errc::too_large);
+      EXPECT_EQ(look_at(failure).code, exec_errc::too_large);
       EXPECT_EQ(peer.open, 0);
     });
     peer = memory_peer();
@@ -484,7 +484,7 @@ TEST_F(HttpClient, a_source_that_throws_or_miscounts_fails_the_request) {
   EXPECT_THROW(get(http_request("POST", "/").body(http_body(http_body::source(failing)))), std::runtime_error);
   for (const std::uint64_t size : {1U, 5U}) {
     const thrown failure = refused(http_request("POST", "/").body(http_body(piece_source({"xy", "z"}), size)));
-    EXPECT_EQ(failure.code, errc::invalid_argument);
+    EXPECT_EQ(failure.code, exec_errc::invalid_argument);
   }
   EXPECT_EQ(peer.open, 0);
 }
@@ -567,7 +567,7 @@ TEST_F(HttpClient, a_write_that_fails_without_an_answer_is_the_error) {
   peer.plans = {conversation().on("never", "").takes(10, true).then(ending::close)};
   peer.plans[0].turns.clear();
   const thrown failure = refused(http_request("GET", "/"));
-  EXPECT_EQ(failure.code, errc::io_error);
+  EXPECT_EQ(failure.code, exec_errc::io_error);
   EXPECT_EQ(peer.open, 0);
 }
 
@@ -578,7 +578,7 @@ TEST_F(HttpClient, a_peer_that_does_not_answer_runs_into_the_limit_for_the_head)
     peer = memory_peer();
     peer.plans = {answers({text})};
     const thrown failure = refused(http_request("GET", "/"), settings);
-    EXPECT_EQ(failure.code, errc::io_error);
+    EXPECT_EQ(failure.code, exec_errc::io_error);
     EXPECT_EQ(failure.cause, net_errc::timed_out);
     EXPECT_NE(failure.what.find("the scripted peer"), std::string::npos);
     EXPECT_EQ(peer.open, 0);
@@ -684,7 +684,7 @@ TEST_F(HttpClient, a_closed_client_refuses_and_ends_what_is_under_way) {
     } catch (...) {
       failure = std::current_exception();
     }
-    EXPECT_EQ(look_at(failure).code, errc::environment_closed);
+    EXPECT_EQ(look_at(failure).code, exec_errc::environment_closed);
     co_await one.close();
   });
 }
@@ -698,8 +698,8 @@ TEST_F(HttpClient, closing_ends_a_request_that_waits_for_its_answer_and_one_that
             asio::co_spawn(executor, one.request(http_request("GET", "/")), cofferdam::detail::deferred),
             asio::co_spawn(executor, close_later(one), cofferdam::detail::deferred));
         auto result = co_await group.async_wait(asio::experimental::wait_for_all(), asio::use_awaitable);
-        EXPECT_EQ(look_at(std::get<1>(result)).code, errc::environment_closed);
-        EXPECT_EQ(look_at(std::get<3>(result)).code, errc::environment_closed);
+        EXPECT_EQ(look_at(std::get<1>(result)).code, exec_errc::environment_closed);
+        EXPECT_EQ(look_at(std::get<3>(result)).code, exec_errc::environment_closed);
       },
       http_client_settings().connections(1));
 }
@@ -759,7 +759,7 @@ TEST_F(HttpClient, a_default_constructed_answer_or_connector_is_refused) {
               http_client nobody(co_await asio::this_coro::executor, cofferdam::connector());
               co_await nobody.request(http_request("GET", "/"));
             }).code,
-            errc::invalid_argument);
+            exec_errc::invalid_argument);
 }
 
 /// The operations of the test of every step: a request with a streamed body, one over the kept connection, and an
@@ -807,7 +807,7 @@ TEST_F(HttpClient, cancelling_at_every_step_closes_that_connection_and_leaves_th
       try {
         std::rethrow_exception(failure);
       } catch (const std::system_error& reason) {
-        EXPECT_TRUE(reason.code() == errc::cancelled || reason.code() == asio::error::operation_aborted)
+        EXPECT_TRUE(reason.code() == exec_errc::cancelled || reason.code() == asio::error::operation_aborted)
             << n << ": " << reason.what();
       }
     }
@@ -827,7 +827,7 @@ TEST_F(HttpClient, a_client_is_usable_after_a_cancellation) {
     } catch (...) {
       failure = std::current_exception();
     }
-    EXPECT_EQ(look_at(failure).code, errc::cancelled);
+    EXPECT_EQ(look_at(failure).code, exec_errc::cancelled);
     EXPECT_EQ(peer.open, 0);
     co_await asio::this_coro::reset_cancellation_state();
     http_response answer = co_await one->request(http_request("GET", "/"));
@@ -864,7 +864,7 @@ TEST_F(HttpClient, a_request_that_waits_for_a_place_can_be_cancelled) {
     http_exchange held = co_await one.send(http_request("GET", "/"));
     co_await one.send(http_request("GET", "/"));
   });
-  EXPECT_EQ(look_at(failure).code, errc::cancelled);
+  EXPECT_EQ(look_at(failure).code, exec_errc::cancelled);
 }
 
 }  // namespace

@@ -14,7 +14,7 @@
 
 namespace {
 
-using cofferdam::errc;
+using cofferdam::exec_errc;
 using cofferdam::http_body;
 using cofferdam::http_field;
 using cofferdam::http_fields;
@@ -29,7 +29,7 @@ std::string refusal(F&& doing) {
   try {
     doing();
   } catch (const cofferdam::error& failure) {
-    EXPECT_EQ(failure.code(), errc::invalid_argument);
+    EXPECT_EQ(failure.code(), exec_errc::invalid_argument);
     return failure.what();
   }
   ADD_FAILURE() << "nothing was refused";

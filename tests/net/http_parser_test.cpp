@@ -79,7 +79,7 @@ found feed(Parser parser, const std::vector<std::string>& pieces, bool ends = tr
     for (const auto& one : parser.trailers()) result.text += "{" + one.name() + "=" + one.value() + "}";
     result.keeps_alive = parser.keeps_alive();
   } catch (const cofferdam::error& failure) {
-    EXPECT_EQ(failure.code(), cofferdam::errc::io_error);
+    EXPECT_EQ(failure.code(), cofferdam::exec_errc::io_error);
     result.cause = failure.cause();
     result.text = "refused";
     waiting.clear();

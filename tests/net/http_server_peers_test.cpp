@@ -30,7 +30,7 @@
 namespace {
 
 using cofferdam::awaitable;
-using cofferdam::errc;
+using cofferdam::exec_errc;
 using cofferdam::http_client;
 using cofferdam::http_request;
 using cofferdam::http_response;
@@ -180,7 +180,7 @@ awaitable<void> serve_tls(site* one) {
   const certificate authority("");
   const certificate own("DNS:localhost,IP:127.0.0.1", &authority);
   http_server_settings settings;
-  settings.head_time(std::chrono::seconds(3));
+  settings.head_timeout(std::chrono::seconds(3));
   http_server server(executor, one->pages(), settings);
   cofferdam::tls_server_settings shown;
   shown.certificate(own.pem(), own.key_pem());
@@ -241,7 +241,7 @@ TEST(HttpServerPeers, a_certificate_that_is_of_no_use_is_an_error) {
       cofferdam::tls_listener(context.get_executor(), "127.0.0.1", 0, settings);
     } catch (const cofferdam::error& failure) {
       EXPECT_EQ(std::string(failure.what()).find("client"), std::string::npos) << failure.what();
-      return failure.code() == errc::invalid_argument;
+      return failure.code() == exec_errc::invalid_argument;
     }
     return false;
   };

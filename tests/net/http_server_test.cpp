@@ -27,7 +27,7 @@
 namespace {
 
 using cofferdam::awaitable;
-using cofferdam::errc;
+using cofferdam::exec_errc;
 using cofferdam::http_call;
 using cofferdam::http_client;
 using cofferdam::http_reply;
@@ -342,7 +342,7 @@ TEST_F(HttpServer, a_reply_that_fails_midway_is_cut_off) {
 
 TEST_F(HttpServer, a_slow_head_is_given_up_and_an_idle_connection_closed) {
   http_server_settings settings;
-  settings.head_time(1s).idle_time(50ms).body_time(50ms);
+  settings.head_timeout(1s).idle_timeout(50ms).body_time(50ms);
   EXPECT_EQ(talk("", settings), "");
   EXPECT_EQ(status_line(talk("GET /hel", settings)), "HTTP/1.1 408 Request Timeout");
   EXPECT_EQ(count(talk(get_hello, settings), "HTTP/1.1"), 1U);
@@ -354,7 +354,7 @@ TEST_F(HttpServer, a_slow_head_is_given_up_and_an_idle_connection_closed) {
 
 TEST_F(HttpServer, a_drip_of_bytes_does_not_move_the_limit_of_the_head) {
   http_server_settings settings;
-  settings.head_time(200ms);
+  settings.head_timeout(200ms);
   const work body = [&](http_server& server) -> awaitable<void> {
     raw_client client = co_await raw_client::connect(site_.there());
     co_await client.say("GET /hello HTTP/1.1\r\nX: ");
@@ -376,7 +376,7 @@ TEST_F(HttpServer, a_drip_of_bytes_does_not_move_the_limit_of_the_head) {
 
 TEST_F(HttpServer, a_client_that_takes_nothing_is_closed) {
   http_server_settings settings;
-  settings.write_time(100ms);
+  settings.write_timeout(100ms);
   const site::handler endless = [&](http_call& call) -> awaitable<void> {
     ++site_.started;
     co_await call.begin(http_reply(200));
@@ -453,13 +453,13 @@ TEST_F(HttpServer, work_that_ignores_its_client_is_ended_by_the_stop) {
     co_await pause(20ms);
     EXPECT_EQ(site_.cancelled, 0);
   };
-  with_handler(patient, body, http_server_settings().stop_time(20ms));
+  with_handler(patient, body, http_server_settings().stop_timeout(20ms));
   EXPECT_EQ(site_.cancelled, 1);
 }
 
 TEST_F(HttpServer, a_handler_that_takes_too_long_is_cancelled) {
-  const std::string heard =
-      talk("GET /silent HTTP/1.1\r\nHost: localhost\r\n\r\n" + last_hello, http_server_settings().request_time(30ms));
+  const std::string heard = talk("GET /silent HTTP/1.1\r\nHost: localhost\r\n\r\n" + last_hello,
+                                 http_server_settings().request_timeout(30ms));
   EXPECT_EQ(status_line(heard), "HTTP/1.1 503 Service Unavailable");
   EXPECT_EQ(count(heard, "HTTP/1.1"), 1U);
   EXPECT_EQ(site_.cancelled, 1);
@@ -488,7 +488,7 @@ TEST_F(HttpServer, too_many_connections_wait_and_idle_ones_make_room) {
     heard = co_await fourth.rest();
     EXPECT_EQ(status_line(heard), "HTTP/1.1 200 OK");
   };
-  with(body, http_server_settings().connections(2).stop_time(10ms));
+  with(body, http_server_settings().connections(2).stop_timeout(10ms));
 }
 
 TEST_F(HttpServer, who_waits_for_a_connection_gets_that_of_the_first_to_become_idle) {
@@ -607,7 +607,7 @@ TEST_F(HttpServer, stopping_cancels_what_runs_too_long) {
     const std::string rest = co_await client.rest();
     EXPECT_FALSE(rest.ends_with("0\r\n\r\n"));
   };
-  with(body, http_server_settings().stop_time(20ms));
+  with(body, http_server_settings().stop_timeout(20ms));
   EXPECT_TRUE(site_.errors.empty());
 }
 
@@ -689,7 +689,7 @@ TEST_F(HttpServer, cancelling_the_coroutine_that_runs_it_ends_everything_at_any_
       driven.result();
       ADD_FAILURE() << handlers;
     } catch (const cofferdam::error& reason) {
-      EXPECT_EQ(reason.code(), errc::cancelled) << reason.what();
+      EXPECT_EQ(reason.code(), exec_errc::cancelled) << reason.what();
     } catch (const std::system_error& reason) {
       EXPECT_EQ(reason.code(), asio::error::operation_aborted);
     }
@@ -734,7 +734,7 @@ awaitable<void> serve_a_socket(site* one, std::string path) {
       cofferdam::unix_listener(executor, path);
       ADD_FAILURE() << "two servers have one socket";
     } catch (const cofferdam::error& failure) {
-      EXPECT_EQ(failure.code(), errc::already_exists);
+      EXPECT_EQ(failure.code(), exec_errc::already_exists);
     }
   }
   EXPECT_FALSE(std::filesystem::exists(path));
@@ -768,31 +768,31 @@ TEST_F(HttpServer, what_cannot_be_listened_on_is_an_error) {
     try {
       work();
     } catch (const cofferdam::error& failure) {
-      return static_cast<errc>(failure.code().value());
+      return static_cast<exec_errc>(failure.code().value());
     }
-    return errc();
+    return exec_errc();
   };
   const auto executor = context.get_executor();
-  EXPECT_EQ(code_of([&] { cofferdam::tcp_listener(executor, "localhost", 0); }), errc::invalid_argument);
-  EXPECT_EQ(code_of([&] { cofferdam::tcp_listener(executor, "192.0.2.1", 0); }), errc::io_error);
-  EXPECT_EQ(code_of([&] { cofferdam::unix_listener(executor, "relative"); }), errc::invalid_argument);
-  EXPECT_EQ(code_of([&] { cofferdam::unix_listener(executor, file); }), errc::already_exists);
-  EXPECT_EQ(code_of([&] { cofferdam::unix_listener(executor, folder.path() / "none" / "s"); }), errc::io_error);
+  EXPECT_EQ(code_of([&] { cofferdam::tcp_listener(executor, "localhost", 0); }), exec_errc::invalid_argument);
+  EXPECT_EQ(code_of([&] { cofferdam::tcp_listener(executor, "192.0.2.1", 0); }), exec_errc::io_error);
+  EXPECT_EQ(code_of([&] { cofferdam::unix_listener(executor, "relative"); }), exec_errc::invalid_argument);
+  EXPECT_EQ(code_of([&] { cofferdam::unix_listener(executor, file); }), exec_errc::already_exists);
+  EXPECT_EQ(code_of([&] { cofferdam::unix_listener(executor, folder.path() / "none" / "s"); }), exec_errc::io_error);
   const cofferdam::listener first = cofferdam::tcp_listener(executor, "127.0.0.1", 0);
-  EXPECT_EQ(code_of([&] { cofferdam::tcp_listener(executor, "127.0.0.1", first.port()); }), errc::io_error);
-  EXPECT_EQ(code_of([&] { http_server(executor, nullptr); }), errc::invalid_argument);
+  EXPECT_EQ(code_of([&] { cofferdam::tcp_listener(executor, "127.0.0.1", first.port()); }), exec_errc::io_error);
+  EXPECT_EQ(code_of([&] { http_server(executor, nullptr); }), exec_errc::invalid_argument);
   for (const std::string bad : {"", "http://a", "::1", "a b", "a:b"}) {
     const http_server_settings settings = http_server_settings().allowed_hosts({bad});
-    EXPECT_EQ(code_of([&] { http_server(executor, site_.pages(), settings); }), errc::invalid_argument) << bad;
+    EXPECT_EQ(code_of([&] { http_server(executor, site_.pages(), settings); }), exec_errc::invalid_argument) << bad;
   }
   for (const std::string bad : {"", "null", "app.test", "https://a/b", "ftp://a"}) {
     const http_server_settings settings = http_server_settings().allowed_origins({bad});
-    EXPECT_EQ(code_of([&] { http_server(executor, site_.pages(), settings); }), errc::invalid_argument) << bad;
+    EXPECT_EQ(code_of([&] { http_server(executor, site_.pages(), settings); }), exec_errc::invalid_argument) << bad;
   }
   EXPECT_EQ(code_of([&] {
               run([&] { return http_server(executor, [](http_call&) -> awaitable<void> { co_return; }).run(); });
             }),
-            errc::invalid_argument);
+            exec_errc::invalid_argument);
 }
 
 TEST_F(HttpServer, a_reply_that_could_break_its_framing_is_refused) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
-#include <cofferdam/net/json_object_view.hpp>
+#include <cofferdam/detail/net/json_object_view.hpp>
 
 #include <boost/json/object.hpp>
 #include <boost/json/parse.hpp>

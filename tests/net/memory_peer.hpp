@@ -195,7 +195,7 @@ class memory_peer {
       co_await asio::post(executor, asio::use_awaitable);
       const std::size_t index = peer->received.size();
       if (index == peer->plans.size())
-        throw cofferdam::error(cofferdam::errc::io_error, "the scripted peer takes no more connections",
+        throw cofferdam::error(cofferdam::exec_errc::io_error, "the scripted peer takes no more connections",
                                asio::error::connection_refused);
       peer->received.emplace_back();
       peer->half_closed.push_back(false);

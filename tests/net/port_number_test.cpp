@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
-#include <cofferdam/net/port_number.hpp>
+#include <cofferdam/detail/net/port_number.hpp>
 
 #include <gtest/gtest.h>
 

@@ -12,7 +12,7 @@
 
 namespace {
 
-using cofferdam::errc;
+using cofferdam::exec_errc;
 using cofferdam::http_proxy;
 using cofferdam::proxy_rules;
 
@@ -35,7 +35,7 @@ TEST(HttpProxy, what_is_none_is_refused_without_being_shown) {
       http_proxy::parse(wrong, "HTTPS_PROXY");
       ADD_FAILURE() << wrong;
     } catch (const cofferdam::error& failure) {
-      EXPECT_EQ(failure.code(), errc::invalid_argument);
+      EXPECT_EQ(failure.code(), exec_errc::invalid_argument);
       EXPECT_EQ(std::string(failure.what()).find("HTTPS_PROXY is no proxy that can be used: "), 0U) << failure.what();
       EXPECT_EQ(std::string(failure.what()).find("secret"), std::string::npos) << failure.what();
     }

@@ -3,7 +3,7 @@
 
 // A file that goes into a stream, with and without the system's short way.
 
-#include <cofferdam/core/file_transfer.hpp>
+#include <cofferdam/detail/core/file_transfer.hpp>
 #include <cofferdam/net/http_client.hpp>
 #include <cofferdam/net/http_server.hpp>
 #include <cofferdam/net/listener.hpp>
@@ -114,23 +114,23 @@ TEST(SendFile, a_file_that_is_too_short_and_a_peer_that_has_gone_are_errors_and_
   cofferdam_test::run([&]() -> awaitable<void> {
     connection both = co_await connected();
     byte_stream& client = both.client;
-    errc code{};
+    exec_errc code{};
     try {
       co_await client.send_file(file.fd.get(), 999'990, 11);
     } catch (const error& reason) {
-      code = static_cast<errc>(reason.code().value());
+      code = static_cast<exec_errc>(reason.code().value());
     }
-    EXPECT_EQ(code, errc::invalid_argument);
+    EXPECT_EQ(code, exec_errc::invalid_argument);
     both.server.close();
-    code = errc{};
-    for (int i = 0; i < 100 && code == errc{}; ++i) {
+    code = exec_errc{};
+    for (int i = 0; i < 100 && code == exec_errc{}; ++i) {
       try {
         co_await client.send_file(file.fd.get(), 0, 1'000'000);
       } catch (const error& reason) {
-        code = static_cast<errc>(reason.code().value());
+        code = static_cast<exec_errc>(reason.code().value());
       }
     }
-    EXPECT_EQ(code, errc::io_error);
+    EXPECT_EQ(code, exec_errc::io_error);
   });
 }
 
@@ -145,7 +145,7 @@ TEST(SendFile, waits_for_who_does_not_read_until_it_is_cancelled) {
   try {
     if (failure) std::rethrow_exception(failure);
   } catch (const error& reason) {
-    said = reason.code() == errc::cancelled ? "cancelled" : reason.what();
+    said = reason.code() == exec_errc::cancelled ? "cancelled" : reason.what();
   }
   EXPECT_EQ(said, "cancelled");
 }

@@ -62,7 +62,7 @@ TEST(SseReader, does_not_depend_on_how_the_stream_is_cut) {
 TEST(SseReader, an_event_longer_than_the_limit_is_an_error) {
   for (const std::string_view text : {"data: 0123456789", "data: 0123\ndata: 4567\ndata: 89"}) {
     sse_reader reader(12);
-    EXPECT_EQ(cofferdam_test::code_of([&] { reader.feed(text, [](const sse_event&) {}); }), errc::too_large);
+    EXPECT_EQ(cofferdam_test::code_of([&] { reader.feed(text, [](const sse_event&) {}); }), exec_errc::too_large);
   }
 }
 

@@ -13,7 +13,7 @@
 
 namespace {
 
-using cofferdam::errc;
+using cofferdam::exec_errc;
 using cofferdam::tar_entry;
 using cofferdam::tar_names;
 using cofferdam::tar_type;
@@ -28,10 +28,10 @@ tar_entry hard_link(std::string name, std::string target) {
   return tar_entry(std::move(name), tar_type::hard_link).link(std::move(target));
 }
 
-errc refusal(tar_names& names, const tar_entry& entry) {
+exec_errc refusal(tar_names& names, const tar_entry& entry) {
   return thrown_by([&] { names.admit(entry); });
 }
-errc refusal(const tar_entry& entry) {
+exec_errc refusal(const tar_entry& entry) {
   tar_names names;
   return refusal(names, entry);
 }
@@ -47,13 +47,13 @@ TEST(TarNames, gives_the_one_spelling_of_a_name) {
 
 TEST(TarNames, names_that_lead_out_are_refused) {
   for (const char* name : {"../x", "a/../x", "a/..", "..", "/x", "/", "//x", "./../x", "a/../../x"})
-    EXPECT_EQ(refusal(file(name)), errc::outside_workspace) << name;
-  EXPECT_EQ(refusal(folder("..")), errc::outside_workspace);
-  EXPECT_EQ(refusal(file("")), errc::invalid_argument);
-  EXPECT_EQ(refusal(file(std::string("a\0b", 3))), errc::invalid_argument);
-  EXPECT_EQ(refusal(file(std::string(256, 'n'))), errc::invalid_argument);
-  EXPECT_EQ(refusal(file(".")), errc::collision) << "the root is a directory";
-  EXPECT_EQ(refusal(symlink(".", "a")), errc::collision);
+    EXPECT_EQ(refusal(file(name)), exec_errc::outside_workspace) << name;
+  EXPECT_EQ(refusal(folder("..")), exec_errc::outside_workspace);
+  EXPECT_EQ(refusal(file("")), exec_errc::invalid_argument);
+  EXPECT_EQ(refusal(file(std::string("a\0b", 3))), exec_errc::invalid_argument);
+  EXPECT_EQ(refusal(file(std::string(256, 'n'))), exec_errc::invalid_argument);
+  EXPECT_EQ(refusal(file(".")), exec_errc::collision) << "the root is a directory";
+  EXPECT_EQ(refusal(symlink(".", "a")), exec_errc::collision);
 }
 
 TEST(TarNames, a_name_comes_once_and_only_directories_come_again) {
@@ -65,8 +65,8 @@ TEST(TarNames, a_name_comes_once_and_only_directories_come_again) {
   names.admit(folder("b"));
   for (const tar_entry& again : {file("a/x"), file("./a//x"), folder("a/x"), symlink("a/x", "y"), file("a"),
                                  symlink("a", "b"), symlink("b/c", "x"), hard_link("a", "b/c/x")})
-    EXPECT_EQ(refusal(names, again), errc::collision) << again.name();
-  EXPECT_EQ(refusal(names, file("a/x/y")), errc::not_a_directory);
+    EXPECT_EQ(refusal(names, again), exec_errc::collision) << again.name();
+  EXPECT_EQ(refusal(names, file("a/x/y")), exec_errc::not_a_directory);
   EXPECT_EQ(names.admit(file("a/y")), "a/y");
 }
 
@@ -74,13 +74,13 @@ TEST(TarNames, nothing_lies_beneath_a_link) {
   tar_names names;
   names.admit(folder("real"));
   names.admit(symlink("link", "real"));
-  EXPECT_EQ(refusal(names, file("link/x")), errc::outside_workspace);
-  EXPECT_EQ(refusal(names, folder("link/d")), errc::outside_workspace);
-  EXPECT_EQ(refusal(names, symlink("link/d/e", "x")), errc::outside_workspace);
-  EXPECT_EQ(refusal(names, folder("link")), errc::collision);
-  EXPECT_EQ(refusal(names, symlink("out", "/etc")), errc::outside_workspace);
-  EXPECT_EQ(refusal(names, file("out/x")), errc::outside_workspace) << "a refused name stays taken";
-  EXPECT_EQ(refusal(names, file("out")), errc::collision);
+  EXPECT_EQ(refusal(names, file("link/x")), exec_errc::outside_workspace);
+  EXPECT_EQ(refusal(names, folder("link/d")), exec_errc::outside_workspace);
+  EXPECT_EQ(refusal(names, symlink("link/d/e", "x")), exec_errc::outside_workspace);
+  EXPECT_EQ(refusal(names, folder("link")), exec_errc::collision);
+  EXPECT_EQ(refusal(names, symlink("out", "/etc")), exec_errc::outside_workspace);
+  EXPECT_EQ(refusal(names, file("out/x")), exec_errc::outside_workspace) << "a refused name stays taken";
+  EXPECT_EQ(refusal(names, file("out")), exec_errc::collision);
 }
 
 TEST(TarNames, a_symbolic_link_may_climb_to_the_root_and_no_further) {
@@ -94,12 +94,12 @@ TEST(TarNames, a_symbolic_link_may_climb_to_the_root_and_no_further) {
   int number = 0;
   for (const char* target :
        {"..", "../x", "./..", "/", "/etc/passwd", "//", "../../x", "x/..", "x/../../y", "dot/../.."})
-    EXPECT_EQ(refusal(names, symlink("l" + std::to_string(number++), target)), errc::outside_workspace) << target;
+    EXPECT_EQ(refusal(names, symlink("l" + std::to_string(number++), target)), exec_errc::outside_workspace) << target;
   // Down, and up again, is refused even where the sum is right: `dot/dot/../..` is two above the root.
-  EXPECT_EQ(refusal(names, symlink("deep/l", "dot/..")), errc::outside_workspace);
-  EXPECT_EQ(refusal(names, symlink("deep/m", "../../x")), errc::outside_workspace);
-  EXPECT_EQ(refusal(symlink("l", "")), errc::invalid_argument);
-  EXPECT_EQ(refusal(symlink("l", std::string("a\0b", 3))), errc::invalid_argument);
+  EXPECT_EQ(refusal(names, symlink("deep/l", "dot/..")), exec_errc::outside_workspace);
+  EXPECT_EQ(refusal(names, symlink("deep/m", "../../x")), exec_errc::outside_workspace);
+  EXPECT_EQ(refusal(symlink("l", "")), exec_errc::invalid_argument);
+  EXPECT_EQ(refusal(symlink("l", std::string("a\0b", 3))), exec_errc::invalid_argument);
 }
 
 TEST(TarNames, a_hard_link_names_a_file_that_came_before) {
@@ -111,22 +111,23 @@ TEST(TarNames, a_hard_link_names_a_file_that_came_before) {
   EXPECT_EQ(names.admit(hard_link("z", "./y")), "z") << "a hard link is a file too";
   int number = 0;
   for (const char* target : {"a", "b", "a/s", "link", "link/x", "a/x/y", "a/y", "a/x/x"})
-    EXPECT_EQ(refusal(names, hard_link("h" + std::to_string(number++), target)), errc::not_found) << target;
+    EXPECT_EQ(refusal(names, hard_link("h" + std::to_string(number++), target)), exec_errc::not_found) << target;
   for (const char* target : {"../canary", "/etc/passwd", "a/../a/x"})
-    EXPECT_EQ(refusal(names, hard_link("h" + std::to_string(number++), target)), errc::outside_workspace) << target;
-  EXPECT_EQ(refusal(names, hard_link("own", "own")), errc::not_found);
-  EXPECT_EQ(refusal(names, hard_link("again", "own")), errc::not_found) << "what was refused is no file";
-  EXPECT_EQ(refusal(names, file("own")), errc::collision);
-  EXPECT_EQ(refusal(names, hard_link("h", ".")), errc::invalid_argument);
+    EXPECT_EQ(refusal(names, hard_link("h" + std::to_string(number++), target)), exec_errc::outside_workspace)
+        << target;
+  EXPECT_EQ(refusal(names, hard_link("own", "own")), exec_errc::not_found);
+  EXPECT_EQ(refusal(names, hard_link("again", "own")), exec_errc::not_found) << "what was refused is no file";
+  EXPECT_EQ(refusal(names, file("own")), exec_errc::collision);
+  EXPECT_EQ(refusal(names, hard_link("h", ".")), exec_errc::invalid_argument);
 }
 
 TEST(TarNames, devices_and_unknown_types_are_refused_and_their_names_are_taken) {
   for (const tar_type type : {tar_type::character_device, tar_type::block_device, tar_type::fifo, tar_type::unknown}) {
     tar_names names;
-    EXPECT_EQ(refusal(names, tar_entry("d", type)), errc::not_a_file);
-    EXPECT_EQ(refusal(names, file("d")), errc::collision);
-    EXPECT_EQ(refusal(names, file("d/x")), errc::not_a_directory);
-    EXPECT_EQ(refusal(names, hard_link("h", "d")), errc::not_found);
+    EXPECT_EQ(refusal(names, tar_entry("d", type)), exec_errc::not_a_file);
+    EXPECT_EQ(refusal(names, file("d")), exec_errc::collision);
+    EXPECT_EQ(refusal(names, file("d/x")), exec_errc::not_a_directory);
+    EXPECT_EQ(refusal(names, hard_link("h", "d")), exec_errc::not_found);
   }
 }
 
@@ -134,9 +135,9 @@ TEST(TarNames, the_memory_for_names_is_bounded) {
   tar_names names(1000);
   names.admit(file("a"));
   EXPECT_EQ(refusal(names, file(std::string(250, 'x') + "/" + std::string(250, 'y') + "/" + std::string(250, 'z'))),
-            errc::too_large);
+            exec_errc::too_large);
   names.admit(folder(std::string(250, 'x')));
-  EXPECT_EQ(refusal(names, file("one more that does not fit, " + std::string(200, 'n'))), errc::too_large);
+  EXPECT_EQ(refusal(names, file("one more that does not fit, " + std::string(200, 'n'))), exec_errc::too_large);
 }
 
 }  // namespace

@@ -35,7 +35,7 @@
 namespace {
 
 using cofferdam::as_text;
-using cofferdam::errc;
+using cofferdam::exec_errc;
 using cofferdam::tar_entry;
 using cofferdam::tar_limits;
 using cofferdam::tar_type;
@@ -304,7 +304,7 @@ TEST(TarPeers, their_large_numbers_are_understood) {
         << line << testing::PrintToString(reader.entry());
     cofferdam::tar_reader careful;
     careful.feed(cofferdam::as_bytes(head));
-    EXPECT_EQ(thrown_by([&] { careful.next(); }), errc::too_large) << line;
+    EXPECT_EQ(thrown_by([&] { careful.next(); }), exec_errc::too_large) << line;
   }
 }
 
@@ -317,7 +317,7 @@ TEST(TarPeers, sparse_files_of_GNU_tar_are_refused_in_every_format) {
     shell(place, "tar " + std::string(format) + " -S -cf archive.tar hole");
     const std::string archive = place.read("archive.tar");
     EXPECT_LT(archive.size(), 100'000U);
-    EXPECT_EQ(thrown_by([&] { read_tar(archive); }), errc::unsupported) << format;
+    EXPECT_EQ(thrown_by([&] { read_tar(archive); }), exec_errc::unsupported) << format;
   }
 }
 

@@ -19,7 +19,7 @@ namespace {
 
 using cofferdam::as_bytes;
 using cofferdam::as_text;
-using cofferdam::errc;
+using cofferdam::exec_errc;
 using cofferdam::tar_entry;
 using cofferdam::tar_event;
 using cofferdam::tar_limits;
@@ -44,7 +44,7 @@ tar_file only(const std::string& blocks) {
   return found.empty() ? tar_file() : found.front();
 }
 
-errc refusal(const std::string& archive, tar_limits limits = tar_limits()) {
+exec_errc refusal(const std::string& archive, tar_limits limits = tar_limits()) {
   return thrown_by([&] { read_tar(archive, std::string_view::npos, limits); });
 }
 
@@ -108,7 +108,7 @@ TEST(TarReader, a_name_that_ends_in_a_slash_is_a_directory_and_loses_it) {
   EXPECT_EQ(only(tar_header("a/b/", '5').bytes()).head, tar_entry("a/b", tar_type::directory));
   EXPECT_EQ(only(tar_header("a/b//", '\0').bytes()).head, tar_entry("a/b", tar_type::directory));
   EXPECT_EQ(only(tar_header("/", '5').bytes()).head, tar_entry("/", tar_type::directory));
-  EXPECT_EQ(refusal(tar_header("a/b/", '0', 3).with("abc") + tar_end()), errc::io_error);
+  EXPECT_EQ(refusal(tar_header("a/b/", '0', 3).with("abc") + tar_end()), exec_errc::io_error);
 }
 
 TEST(TarReader, reads_archives_from_before_there_was_a_magic) {
@@ -170,7 +170,7 @@ TEST(TarReader, times_lose_their_fraction_towards_the_past) {
     EXPECT_EQ(only(pax_header(pax_line("mtime", text)) + tar_header("n").bytes()).head.modified(), seconds) << text;
   for (const std::string text :
        {"", ".", "-", "1e3", "1.x", "+1", " 1", "99999999999999999999", "-9223372036854775808.5"})
-    EXPECT_EQ(refusal(pax_header(pax_line("mtime", text)) + tar_header("n").bytes() + tar_end()), errc::io_error)
+    EXPECT_EQ(refusal(pax_header(pax_line("mtime", text)) + tar_header("n").bytes() + tar_end()), exec_errc::io_error)
         << text;
 }
 
@@ -197,13 +197,14 @@ TEST(TarReader, reads_numbers_in_base_256) {
   EXPECT_EQ(only(with(136, std::string_view("\xff\xff\xff\xff\x80\0\0\0\0\0\0\0", 12))).head.modified(),
             std::numeric_limits<std::int64_t>::min());
   // Numbers that do not fit into 63 bits, positive and negative; and negative numbers in fields that do not allow them.
-  EXPECT_EQ(refusal(with(136, std::string_view("\x80\0\0\0\x80\0\0\0\0\0\0\0", 12))), errc::io_error);
-  EXPECT_EQ(refusal(with(136, std::string_view("\x80\0\0\1\0\0\0\0\0\0\0\0", 12))), errc::io_error);
-  EXPECT_EQ(refusal(with(136, "\xff\xff\xff\xff\x7f\xff\xff\xff\xff\xff\xff\xff")), errc::io_error);
-  EXPECT_EQ(refusal(with(136, std::string_view("\xa0\0\0\0\0\0\0\0\0\0\0\0", 12))), errc::io_error);
-  EXPECT_EQ(refusal(with(108, "\xff\xff\xff\xff\xff\xff\xff\xff")), errc::io_error);
-  EXPECT_EQ(refusal(with(124, "\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff")), errc::io_error);
-  EXPECT_EQ(refusal(with(124, std::string_view("\x80\0\0\0\x7f\xff\xff\xff\xff\xff\xff\xff", 12))), errc::too_large);
+  EXPECT_EQ(refusal(with(136, std::string_view("\x80\0\0\0\x80\0\0\0\0\0\0\0", 12))), exec_errc::io_error);
+  EXPECT_EQ(refusal(with(136, std::string_view("\x80\0\0\1\0\0\0\0\0\0\0\0", 12))), exec_errc::io_error);
+  EXPECT_EQ(refusal(with(136, "\xff\xff\xff\xff\x7f\xff\xff\xff\xff\xff\xff\xff")), exec_errc::io_error);
+  EXPECT_EQ(refusal(with(136, std::string_view("\xa0\0\0\0\0\0\0\0\0\0\0\0", 12))), exec_errc::io_error);
+  EXPECT_EQ(refusal(with(108, "\xff\xff\xff\xff\xff\xff\xff\xff")), exec_errc::io_error);
+  EXPECT_EQ(refusal(with(124, "\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff")), exec_errc::io_error);
+  EXPECT_EQ(refusal(with(124, std::string_view("\x80\0\0\0\x7f\xff\xff\xff\xff\xff\xff\xff", 12))),
+            exec_errc::too_large);
 }
 
 TEST(TarReader, finds_the_same_wherever_the_archive_is_cut) {
@@ -227,8 +228,8 @@ TEST(TarReader, an_archive_cut_off_anywhere_is_an_error) {
   const std::string archive = everything();
   const std::size_t end = archive.size() - 3000;
   for (std::size_t size = 0; size < end; ++size) {
-    const errc refused = refusal(archive.substr(0, size));
-    ASSERT_EQ(refused, errc::io_error) << size;
+    const exec_errc refused = refusal(archive.substr(0, size));
+    ASSERT_EQ(refused, exec_errc::io_error) << size;
   }
   EXPECT_EQ(read_tar(archive.substr(0, end)).size(), 15U);
 }
@@ -239,7 +240,7 @@ TEST(TarReader, a_changed_byte_of_a_header_is_noticed) {
     if (i >= 148 && i < 156) continue;
     std::string changed = archive;
     changed[i] = static_cast<char>(changed[i] + 1);
-    EXPECT_EQ(refusal(changed), errc::io_error) << i;
+    EXPECT_EQ(refusal(changed), exec_errc::io_error) << i;
   }
 }
 
@@ -281,10 +282,10 @@ TEST(TarReader, what_two_readers_could_understand_differently_is_refused) {
       {"a mode that is no number", tar_header("n").put(100, 8, "rw-r--r--").bytes()},
       {"one block of zeros", zeros + file},
   };
-  for (const auto& [what, blocks] : archives) EXPECT_EQ(refusal(blocks + tar_end()), errc::io_error) << what;
-  EXPECT_EQ(refusal(file + zeros), errc::io_error) << "one block of zeros, and then nothing";
-  EXPECT_EQ(refusal(file + tar_end() + file), errc::io_error) << "an archive after the archive";
-  EXPECT_EQ(refusal(file + tar_end() + std::string(2 << 20, '\0')), errc::io_error) << "too many zeros";
+  for (const auto& [what, blocks] : archives) EXPECT_EQ(refusal(blocks + tar_end()), exec_errc::io_error) << what;
+  EXPECT_EQ(refusal(file + zeros), exec_errc::io_error) << "one block of zeros, and then nothing";
+  EXPECT_EQ(refusal(file + tar_end() + file), exec_errc::io_error) << "an archive after the archive";
+  EXPECT_EQ(refusal(file + tar_end() + std::string(2 << 20, '\0')), exec_errc::io_error) << "too many zeros";
   EXPECT_EQ(read_tar(file + tar_end() + std::string(1 << 20, '\0')).size(), 1U);
 }
 
@@ -292,19 +293,19 @@ TEST(TarReader, a_pax_header_must_be_made_of_records) {
   for (const std::string records :
        {"x", "6 a=b", "7 a=b\n", "5 a=b\n", "6 a=bx", "0 a=b\n", "-6 a=b\n", " 6 a=b\n", "06a=b\n", "5 ab\n", "5 =b\n",
         "99999999999999999999 a=b\n", "000000000000006 a=b\n", "6 a=b\n\n", "6\na=b\n", "+6 a=b\n"})
-    EXPECT_EQ(refusal(pax_header(records) + tar_header("n").bytes() + tar_end()), errc::io_error) << records;
+    EXPECT_EQ(refusal(pax_header(records) + tar_header("n").bytes() + tar_end()), exec_errc::io_error) << records;
   for (const std::string records : {"", "6 a=b\n", "5 a=\n", "7 a=b=\n", "6 a=\n\n"})
     EXPECT_EQ(only(pax_header(records) + tar_header("n").bytes()).head.name(), "n") << records;
 }
 
 TEST(TarReader, sparse_files_and_parts_of_volumes_are_not_supported) {
   const std::string file = tar_header("n").bytes();
-  EXPECT_EQ(refusal(tar_header("n", 'S', 0).bytes() + tar_end()), errc::unsupported);
-  EXPECT_EQ(refusal(tar_header("n", 'M', 0).bytes() + tar_end()), errc::unsupported);
-  EXPECT_EQ(refusal(tar_header("n", 'X', 0).bytes() + tar_end()), errc::unsupported);
+  EXPECT_EQ(refusal(tar_header("n", 'S', 0).bytes() + tar_end()), exec_errc::unsupported);
+  EXPECT_EQ(refusal(tar_header("n", 'M', 0).bytes() + tar_end()), exec_errc::unsupported);
+  EXPECT_EQ(refusal(tar_header("n", 'X', 0).bytes() + tar_end()), exec_errc::unsupported);
   for (const char* key : {"GNU.sparse.major", "GNU.sparse.size", "GNU.sparse.name", "SCHILY.realsize"}) {
-    EXPECT_EQ(refusal(pax_header(pax_line(key, "1")) + file + tar_end()), errc::unsupported) << key;
-    EXPECT_EQ(refusal(tar_extension('g', pax_line(key, "1")) + file + tar_end()), errc::unsupported) << key;
+    EXPECT_EQ(refusal(pax_header(pax_line(key, "1")) + file + tar_end()), exec_errc::unsupported) << key;
+    EXPECT_EQ(refusal(tar_extension('g', pax_line(key, "1")) + file + tar_end()), exec_errc::unsupported) << key;
   }
 }
 
@@ -313,38 +314,39 @@ TEST(TarReader, every_limit_holds_at_its_edge) {
   const std::string longer = name + "x";
   const tar_limits names = tar_limits().name(200);
   EXPECT_EQ(read_tar(gnu_long('L', name) + tar_header("n").bytes() + tar_end(), 1, names).size(), 1U);
-  EXPECT_EQ(refusal(gnu_long('L', longer) + tar_header("n").bytes() + tar_end(), names), errc::too_large);
+  EXPECT_EQ(refusal(gnu_long('L', longer) + tar_header("n").bytes() + tar_end(), names), exec_errc::too_large);
   EXPECT_EQ(read_tar(pax_header(pax_line("path", name)) + tar_header("n").bytes() + tar_end(), 1, names).size(), 1U);
   EXPECT_EQ(refusal(pax_header(pax_line("path", longer)) + tar_header("n").bytes() + tar_end(), names),
-            errc::too_large);
+            exec_errc::too_large);
   EXPECT_EQ(refusal(pax_header(pax_line("linkpath", longer)) + tar_header("n").bytes() + tar_end(), names),
-            errc::too_large);
-  EXPECT_EQ(refusal(tar_header("nn").put(345, 155, "p").bytes() + tar_end(), tar_limits().name(3)), errc::too_large);
-  EXPECT_EQ(refusal(tar_header("n", '2').link("1234").bytes() + tar_end(), tar_limits().name(3)), errc::too_large);
+            exec_errc::too_large);
+  EXPECT_EQ(refusal(tar_header("nn").put(345, 155, "p").bytes() + tar_end(), tar_limits().name(3)),
+            exec_errc::too_large);
+  EXPECT_EQ(refusal(tar_header("n", '2').link("1234").bytes() + tar_end(), tar_limits().name(3)), exec_errc::too_large);
 
   const std::string comment = pax_line("comment", "some text");
   const std::string commented = pax_header(comment) + tar_header("n").bytes() + tar_end();
   EXPECT_EQ(read_tar(commented, 1, tar_limits().pax_header(comment.size())).size(), 1U);
-  EXPECT_EQ(refusal(commented, tar_limits().pax_header(comment.size() - 1)), errc::too_large);
+  EXPECT_EQ(refusal(commented, tar_limits().pax_header(comment.size() - 1)), exec_errc::too_large);
 
   const std::string two = tar_header("a").bytes() + tar_header("b").bytes() + tar_end();
   EXPECT_EQ(read_tar(two, 1, tar_limits().entries(2)).size(), 2U);
-  EXPECT_EQ(refusal(two, tar_limits().entries(1)), errc::too_large);
+  EXPECT_EQ(refusal(two, tar_limits().entries(1)), exec_errc::too_large);
   std::string globals;
   for (int i = 0; i < 3; ++i) globals += tar_extension('g', comment);
-  EXPECT_EQ(refusal(globals + tar_end(), tar_limits().entries(2)), errc::too_large);
+  EXPECT_EQ(refusal(globals + tar_end(), tar_limits().entries(2)), exec_errc::too_large);
 
   const std::string sized = tar_header("a", '0', 5).with("12345") + tar_header("b", '0', 5).with("12345") + tar_end();
   EXPECT_EQ(read_tar(sized, 1, tar_limits().bytes(10)).size(), 2U);
-  EXPECT_EQ(refusal(sized, tar_limits().bytes(9)), errc::too_large);
-  EXPECT_EQ(refusal(sized, tar_limits().bytes(4)), errc::too_large);
+  EXPECT_EQ(refusal(sized, tar_limits().bytes(9)), exec_errc::too_large);
+  EXPECT_EQ(refusal(sized, tar_limits().bytes(4)), exec_errc::too_large);
 }
 
 TEST(TarReader, a_limit_is_held_at_the_header_before_any_data) {
   tar_reader reader;
   const std::string header = tar_header("n").put(124, 12, std::string_view("\x80\0\0\0\0\1\0\0\0\0\0\0", 12)).bytes();
   reader.feed(as_bytes(header));
-  EXPECT_EQ(thrown_by([&] { reader.next(); }), errc::too_large);
+  EXPECT_EQ(thrown_by([&] { reader.next(); }), exec_errc::too_large);
 }
 
 TEST(TarReader, nothing_more_is_read_after_an_error) {
@@ -353,13 +355,13 @@ TEST(TarReader, nothing_more_is_read_after_an_error) {
   std::string bad = good;
   bad[0] = 'm';
   reader.feed(as_bytes(bad));
-  EXPECT_EQ(thrown_by([&] { reader.next(); }), errc::io_error);
-  EXPECT_EQ(thrown_by([&] { reader.next(); }), errc::io_error);
+  EXPECT_EQ(thrown_by([&] { reader.next(); }), exec_errc::io_error);
+  EXPECT_EQ(thrown_by([&] { reader.next(); }), exec_errc::io_error);
   for (int i = 0; i < 2; ++i) {
     reader.feed(as_bytes(good));
-    EXPECT_EQ(thrown_by([&] { reader.next(); }), errc::io_error);
+    EXPECT_EQ(thrown_by([&] { reader.next(); }), exec_errc::io_error);
   }
-  EXPECT_EQ(thrown_by([&] { reader.finish(); }), errc::io_error);
+  EXPECT_EQ(thrown_by([&] { reader.finish(); }), exec_errc::io_error);
 }
 
 TEST(TarReader, a_piece_is_read_before_the_next_is_fed) {
@@ -367,7 +369,7 @@ TEST(TarReader, a_piece_is_read_before_the_next_is_fed) {
   const std::string header = tar_header("n").bytes();
   EXPECT_EQ(reader.next(), tar_event::more);
   reader.feed(as_bytes(header));
-  EXPECT_EQ(thrown_by([&] { reader.feed(as_bytes(header)); }), errc::invalid_argument);
+  EXPECT_EQ(thrown_by([&] { reader.feed(as_bytes(header)); }), exec_errc::invalid_argument);
   EXPECT_EQ(reader.next(), tar_event::head);
   EXPECT_EQ(reader.next(), tar_event::end_of_entry);
   EXPECT_EQ(reader.next(), tar_event::more);

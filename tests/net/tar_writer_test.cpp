@@ -20,7 +20,7 @@ namespace {
 
 using cofferdam::as_text;
 using cofferdam::bytes;
-using cofferdam::errc;
+using cofferdam::exec_errc;
 using cofferdam::tar_entry;
 using cofferdam::tar_limits;
 using cofferdam::tar_type;
@@ -40,7 +40,7 @@ tar_entry file(std::string name, std::uint64_t size = 0) {
 
 std::string head(const tar_entry& entry) { return std::string(as_text(tar_writer().head(entry))); }
 
-errc refusal(const tar_entry& entry) {
+exec_errc refusal(const tar_entry& entry) {
   tar_writer writer;
   return thrown_by([&] { writer.head(entry); });
 }
@@ -103,15 +103,15 @@ TEST(TarWriter, what_ustar_cannot_hold_stands_in_a_pax_header) {
   const std::string blocks = head(file("\xc3\xa4"));
   EXPECT_EQ(blocks.substr(512, 512), pax_line("path", "\xc3\xa4") + std::string(512 - 11, '\0'));
   EXPECT_EQ(head(file("\xff")).substr(512, 31), std::string_view("21 hdrcharset=BINARY\n9 path=\xff\n\0", 31));
-  const std::uint64_t most_owner = 07777777;
-  const std::uint64_t most_size = 077777777777;
+  const std::uint64_t max_owner = 07777777;
+  const std::uint64_t max_size = 077777777777;
   const std::vector<std::pair<tar_entry, bool>> entries{
-      {file("n", most_size), true},
-      {file("n", most_size + 1), false},
+      {file("n", max_size), true},
+      {file("n", max_size + 1), false},
       {file("n", std::uint64_t{1} << 62U), false},
-      {file("n").owner(most_owner, most_owner), true},
-      {file("n").owner(most_owner + 1, 0), false},
-      {file("n").owner(0, most_owner + 1), false},
+      {file("n").owner(max_owner, max_owner), true},
+      {file("n").owner(max_owner + 1, 0), false},
+      {file("n").owner(0, max_owner + 1), false},
       {file("n").modified(077777777777), true},
       {file("n").modified(0100000000000), false},
       {file("n").modified(-1), false},
@@ -164,36 +164,36 @@ TEST(TarWriter, what_it_writes_is_read_back) {
 }
 
 TEST(TarWriter, entries_that_no_archive_can_hold_are_refused) {
-  EXPECT_EQ(refusal(file("")), errc::invalid_argument);
-  EXPECT_EQ(refusal(file(std::string("a\0b", 3))), errc::invalid_argument);
-  EXPECT_EQ(refusal(file("a/")), errc::invalid_argument);
-  EXPECT_EQ(refusal(file("a", std::uint64_t{1} << 63U)), errc::invalid_argument);
-  EXPECT_EQ(refusal(tar_entry("l", tar_type::symlink)), errc::invalid_argument);
-  EXPECT_EQ(refusal(tar_entry("l", tar_type::symlink).link(std::string("a\0b", 3))), errc::invalid_argument);
-  EXPECT_EQ(refusal(tar_entry("l", tar_type::symlink).link("x").size(1)), errc::invalid_argument);
-  EXPECT_EQ(refusal(tar_entry("d", tar_type::directory).size(1)), errc::invalid_argument);
-  EXPECT_EQ(refusal(file("a").link("x")), errc::invalid_argument);
+  EXPECT_EQ(refusal(file("")), exec_errc::invalid_argument);
+  EXPECT_EQ(refusal(file(std::string("a\0b", 3))), exec_errc::invalid_argument);
+  EXPECT_EQ(refusal(file("a/")), exec_errc::invalid_argument);
+  EXPECT_EQ(refusal(file("a", std::uint64_t{1} << 63U)), exec_errc::invalid_argument);
+  EXPECT_EQ(refusal(tar_entry("l", tar_type::symlink)), exec_errc::invalid_argument);
+  EXPECT_EQ(refusal(tar_entry("l", tar_type::symlink).link(std::string("a\0b", 3))), exec_errc::invalid_argument);
+  EXPECT_EQ(refusal(tar_entry("l", tar_type::symlink).link("x").size(1)), exec_errc::invalid_argument);
+  EXPECT_EQ(refusal(tar_entry("d", tar_type::directory).size(1)), exec_errc::invalid_argument);
+  EXPECT_EQ(refusal(file("a").link("x")), exec_errc::invalid_argument);
   for (const tar_type type : {tar_type::character_device, tar_type::block_device, tar_type::fifo, tar_type::unknown})
-    EXPECT_EQ(refusal(tar_entry("d", type)), errc::unsupported);
+    EXPECT_EQ(refusal(tar_entry("d", type)), exec_errc::unsupported);
 }
 
 TEST(TarWriter, an_entry_is_complete_before_the_next_begins) {
   tar_writer writer;
-  EXPECT_EQ(thrown_by([&] { writer.padding(); }), errc::invalid_argument);
-  EXPECT_EQ(thrown_by([&] { writer.head(file("")); }), errc::invalid_argument);
+  EXPECT_EQ(thrown_by([&] { writer.padding(); }), exec_errc::invalid_argument);
+  EXPECT_EQ(thrown_by([&] { writer.head(file("")); }), exec_errc::invalid_argument);
   writer.head(file("a", 3));
   EXPECT_EQ(writer.remaining(), 3U);
-  EXPECT_EQ(thrown_by([&] { writer.data(4); }), errc::invalid_argument);
+  EXPECT_EQ(thrown_by([&] { writer.data(4); }), exec_errc::invalid_argument);
   writer.data(2);
-  EXPECT_EQ(thrown_by([&] { writer.padding(); }), errc::invalid_argument);
-  EXPECT_EQ(thrown_by([&] { writer.head(file("b")); }), errc::invalid_argument);
-  EXPECT_EQ(thrown_by([&] { writer.end(); }), errc::invalid_argument);
+  EXPECT_EQ(thrown_by([&] { writer.padding(); }), exec_errc::invalid_argument);
+  EXPECT_EQ(thrown_by([&] { writer.head(file("b")); }), exec_errc::invalid_argument);
+  EXPECT_EQ(thrown_by([&] { writer.end(); }), exec_errc::invalid_argument);
   writer.data(1);
   EXPECT_EQ(writer.padding(), bytes(509));
-  EXPECT_EQ(thrown_by([&] { writer.padding(); }), errc::invalid_argument);
+  EXPECT_EQ(thrown_by([&] { writer.padding(); }), exec_errc::invalid_argument);
   EXPECT_EQ(writer.end(), bytes(1024));
-  EXPECT_EQ(thrown_by([&] { writer.end(); }), errc::invalid_argument);
-  EXPECT_EQ(thrown_by([&] { writer.head(file("b")); }), errc::invalid_argument);
+  EXPECT_EQ(thrown_by([&] { writer.end(); }), exec_errc::invalid_argument);
+  EXPECT_EQ(thrown_by([&] { writer.head(file("b")); }), exec_errc::invalid_argument);
 }
 
 }  // namespace

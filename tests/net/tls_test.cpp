@@ -31,7 +31,7 @@ namespace {
 using cofferdam::awaitable;
 using cofferdam::byte_stream;
 using cofferdam::connector;
-using cofferdam::errc;
+using cofferdam::exec_errc;
 using cofferdam::net_errc;
 using cofferdam::proxy_rules;
 using cofferdam::tls_connector;
@@ -69,7 +69,7 @@ cofferdam::error failure_of(const connector& there) {
     return failure;
   }
   ADD_FAILURE() << "it was accepted";
-  return cofferdam::error(errc{}, "");
+  return cofferdam::error(exec_errc{}, "");
 }
 
 /// An authority, and servers with certificates of its.
@@ -119,7 +119,7 @@ TEST_F(Tls, a_certificate_for_another_host_is_named_so) {
   serve(good);
   for (const char* name : {"other.test", "127.0.0.2", "ood.test", "x.good.test"}) {
     const cofferdam::error failure = failure_of(to(tls_settings().trust(authority.pem()).server_name(name)));
-    EXPECT_EQ(failure.code(), errc::io_error);
+    EXPECT_EQ(failure.code(), exec_errc::io_error);
     EXPECT_EQ(failure.cause(), net_errc::certificate_wrong_host) << name;
     EXPECT_NE(std::string(failure.what()).find("127.0.0.1:" + std::to_string(server->port())), std::string::npos)
         << failure.what();
@@ -156,7 +156,7 @@ TEST_F(Tls, a_missing_client_certificate_is_named_so) {
   for (const char* newest : {"1.2", "1.3"}) {
     serve_clients_with_certificates(good, newest);
     const cofferdam::error failure = failure_of(to(tls_settings().trust(authority.pem())));
-    EXPECT_EQ(failure.code(), errc::io_error);
+    EXPECT_EQ(failure.code(), exec_errc::io_error);
     EXPECT_EQ(failure.cause(), net_errc::client_certificate_needed) << newest << ": " << failure.what();
     EXPECT_NE(std::string(failure.what()).find("was given none"), std::string::npos) << failure.what();
   }
@@ -192,7 +192,7 @@ TEST_F(Tls, files_and_texts_that_are_of_no_use_are_refused_when_the_connector_is
     try {
       tls_connector("good.test", 443, settings);
     } catch (const cofferdam::error& failure) {
-      EXPECT_EQ(failure.code(), errc::invalid_argument);
+      EXPECT_EQ(failure.code(), exec_errc::invalid_argument);
       EXPECT_EQ(std::string(failure.what()).find("PRIVATE KEY"), std::string::npos);
       return std::string(failure.what());
     }
@@ -295,7 +295,7 @@ TEST_F(Tls, what_a_proxy_refuses_is_said_without_its_password) {
   const std::string there = "127.0.0.1:" + std::to_string(locked.port());
   const auto sentence = [&](const std::string& proxy) {
     const cofferdam::error failure = failure_of(through(proxy));
-    EXPECT_EQ(failure.code(), errc::io_error);
+    EXPECT_EQ(failure.code(), exec_errc::io_error);
     EXPECT_EQ(failure.cause(), net_errc::proxy_refused);
     return std::string(failure.what());
   };

@@ -46,7 +46,7 @@ using cofferdam::awaitable;
 using cofferdam::byte_stream;
 using cofferdam::bytes;
 using cofferdam::connector;
-using cofferdam::errc;
+using cofferdam::exec_errc;
 using cofferdam::net_errc;
 using cofferdam_test::cancel_when_idle;
 using cofferdam_test::open_descriptors;
@@ -66,7 +66,7 @@ cofferdam::error failure_of(F&& make) {
     return failure;
   }
   ADD_FAILURE() << "nothing was thrown";
-  return cofferdam::error(errc{}, "");
+  return cofferdam::error(exec_errc{}, "");
 }
 
 /// A Unix socket at a path, listening or not.
@@ -107,7 +107,7 @@ TEST(UnixConnector, a_failure_names_the_socket_and_what_to_do) {
   const std::string path = (folder / "a.sock").string();
   const std::size_t before = open_descriptors();
   const cofferdam::error none = failure_of([&] { return connect(cofferdam::unix_connector(path)); });
-  EXPECT_EQ(none.code(), errc::io_error);
+  EXPECT_EQ(none.code(), exec_errc::io_error);
   EXPECT_EQ(none.cause(), std::errc::no_such_file_or_directory);
   EXPECT_NE(std::string(none.what()).find(path), std::string::npos);
   EXPECT_NE(std::string(none.what()).find("is the server running"), std::string::npos);
@@ -186,7 +186,7 @@ TEST(TcpConnector, a_failure_names_the_host_and_the_address) {
   const std::uint16_t port = free_port();
   for (const char* host : {"127.0.0.1", "localhost"}) {
     const cofferdam::error refused = failure_of([&] { return connect(cofferdam::tcp_connector(host, port)); });
-    EXPECT_EQ(refused.code(), errc::io_error);
+    EXPECT_EQ(refused.code(), exec_errc::io_error);
     EXPECT_EQ(refused.cause(), std::errc::connection_refused) << refused.what();
     EXPECT_NE(std::string(refused.what()).find("is the server running"), std::string::npos) << refused.what();
     const std::string name = std::string(host) + ":" + std::to_string(port);
@@ -258,7 +258,7 @@ TEST(ByteStream, a_cancelled_read_is_an_error_of_ours_and_loses_nothing) {
   ASSERT_TRUE(failure);
   EXPECT_THROW(
       try { std::rethrow_exception(failure); } catch (const cofferdam::error& reason) {
-        EXPECT_EQ(reason.code(), errc::cancelled);
+        EXPECT_EQ(reason.code(), exec_errc::cancelled);
         throw;
       },
       cofferdam::error);
@@ -283,7 +283,7 @@ TEST(ByteStream, closing_ends_a_read_that_is_under_way) {
       if (std::get<1>(result)) std::rethrow_exception(std::get<1>(result));
       ADD_FAILURE() << "the read did not fail";
     } catch (const cofferdam::error& reason) {
-      EXPECT_EQ(reason.code(), errc::io_error);
+      EXPECT_EQ(reason.code(), exec_errc::io_error);
     }
   });
 }
@@ -333,7 +333,7 @@ TEST(MakeByteStream, a_reader_that_is_gone_is_an_error_and_no_signal) {
     co_await stream.write(text);
   });
   std::signal(SIGPIPE, before);
-  EXPECT_EQ(failure.code(), errc::io_error);
+  EXPECT_EQ(failure.code(), exec_errc::io_error);
   EXPECT_EQ(failure.cause(), std::errc::broken_pipe);
   EXPECT_NE(std::string(failure.what()).find("the child"), std::string::npos);
 }
@@ -355,7 +355,7 @@ TEST(MakeByteStream, a_full_pipe_is_waited_for_and_that_can_be_cancelled) {
     if (failure) std::rethrow_exception(failure);
     ADD_FAILURE() << "nothing was thrown";
   } catch (const cofferdam::error& reason) {
-    EXPECT_EQ(reason.code(), errc::cancelled);
+    EXPECT_EQ(reason.code(), exec_errc::cancelled);
   }
 }
 

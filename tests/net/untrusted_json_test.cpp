@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
-#include <cofferdam/net/untrusted_json.hpp>
+#include <cofferdam/detail/net/untrusted_json.hpp>
 
 #include <boost/json/error.hpp>
 #include <boost/json/parse.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
-#include <cofferdam/os/child_process.hpp>
+#include <cofferdam/detail/os/child_process.hpp>
 #include <cofferdam/os/spawn.hpp>
 
 #include "support/census.hpp"
@@ -36,10 +36,10 @@ using asio::awaitable;
 using cofferdam::as_bytes;
 using cofferdam::as_text;
 using cofferdam::bytes;
-using cofferdam::chunk;
 using cofferdam::command_result;
-using cofferdam::errc;
 using cofferdam::error_kind;
+using cofferdam::exec_errc;
+using cofferdam::output_chunk;
 using cofferdam::output_stream;
 using cofferdam::to_bytes;
 using cofferdam::detail::child_process;
@@ -272,7 +272,7 @@ TEST(ChildProcess, of_a_writer_that_left_the_group_only_what_stands_in_the_pipe_
     EXPECT_TRUE(wrote);
     std::string text;
     for (;;) {
-      chunk piece = co_await one.child->read();
+      output_chunk piece = co_await one.child->read();
       if (piece.end()) break;
       text += as_text(piece.data());
     }
@@ -303,9 +303,9 @@ TEST(ChildProcess, what_was_not_read_before_its_end_can_be_read_after_it) {
     const bool dead = co_await under_test::until([&] { return !is_alive(one.pid); });
     EXPECT_TRUE(dead);
     co_await pause_for(200ms);
-    chunk piece = co_await one.child->read();
+    output_chunk piece = co_await one.child->read();
     EXPECT_EQ(as_text(piece.data()), "tail");
-    chunk end = co_await one.child->read();
+    output_chunk end = co_await one.child->read();
     EXPECT_TRUE(end.end());
     command_result result = co_await one.finish();
     EXPECT_EQ(result.out().text(), "tail");
@@ -318,7 +318,7 @@ TEST(ChildProcess, a_busy_stream_does_not_hide_the_other) {
     int from_out = 0;
     int from_err = 0;
     while (from_out < 50 || from_err < 50) {
-      chunk piece = co_await one.child->read();
+      output_chunk piece = co_await one.child->read();
       ++(piece.stream() == output_stream::out ? from_out : from_err);
     }
     one.child->abandon();
@@ -329,7 +329,7 @@ TEST(ChildProcess, a_busy_stream_does_not_hide_the_other) {
 TEST(ChildProcess, partial_says_what_has_come_so_far) {
   run([]() -> awaitable<void> {
     under_test one(co_await asio::this_coro::executor, "echo sofar; sleep 60");
-    chunk piece = co_await one.child->read();
+    output_chunk piece = co_await one.child->read();
     EXPECT_EQ(as_text(piece.data()), "sofar\n");
     const std::shared_ptr<const command_result> partial = one.child->partial();
     EXPECT_EQ(partial->out().text(), "sofar\n");
@@ -355,7 +355,7 @@ TEST(ChildProcess, abandoned_it_dies_at_once_with_its_group) {
   run([]() -> awaitable<void> {
     under_test one(co_await asio::this_coro::executor,
                    "trap '' TERM; sleep 60 & echo up; while :; do sleep 0.01; done");
-    chunk up = co_await one.child->read();
+    output_chunk up = co_await one.child->read();
     EXPECT_EQ(as_text(up.data()), "up\n");
     one.child->abandon();
     const bool gone = co_await under_test::until([&] { return cofferdam_test::guests_of(one.folder.path()).empty(); });
@@ -406,7 +406,7 @@ TEST(ChildProcess, is_not_taken_for_dead_when_the_loop_wakes_for_an_old_descript
       under_test before(co_await asio::this_coro::executor, "read a; echo got $a; sleep 60 & echo err >&2", limits);
       co_await before.child->write_input(as_bytes("it\n"));
       for (;;) {
-        chunk piece = co_await before.child->read();
+        output_chunk piece = co_await before.child->read();
         if (piece.end()) break;
       }
       co_await before.finish();

@@ -61,7 +61,7 @@ TEST(CommandSession, holds_the_session_of_any_kind_and_may_hold_none) {
     command_session none;
     EXPECT_FALSE(none);
     none.abandon();
-    none.lose(error(errc::provider_lost, "nobody hears it"));
+    none.lose(error(exec_errc::provider_lost, "nobody hears it"));
     none = co_await open();
     EXPECT_TRUE(none);
     const command c = shell("echo here");
@@ -80,14 +80,14 @@ TEST(CommandSession, a_lost_one_fails_what_is_unfinished_and_keeps_results) {
     command_result first = co_await ended.wait();
     EXPECT_TRUE(first.ok());
     process endless = co_await start(session, shell("sleep 1000"));
-    session.lose(error(errc::provider_lost, "the place is gone"));
+    session.lose(error(exec_errc::provider_lost, "the place is gone"));
     command_result again = co_await ended.wait();
     EXPECT_EQ(again.out_text(), "done\n");
     const std::error_code code = co_await failure_of(endless.wait());
-    EXPECT_EQ(code, errc::provider_lost);
+    EXPECT_EQ(code, exec_errc::provider_lost);
     const command c = shell("true");
     const std::error_code refused = co_await failure_of(session.run(c, request_of(c)));
-    EXPECT_EQ(refused, errc::environment_closed);
+    EXPECT_EQ(refused, exec_errc::environment_closed);
   });
 }
 
@@ -105,11 +105,11 @@ TEST(CommandSession, end_background_fails_when_it_is_awaited) {
       co_return code;
     };
     const std::error_code unknown = co_await code_of();
-    EXPECT_EQ(unknown, errc::not_found);
+    EXPECT_EQ(unknown, exec_errc::not_found);
     EXPECT_TRUE(session.background().empty());
     co_await session.close();
     const std::error_code closed = co_await code_of();
-    EXPECT_EQ(closed, errc::environment_closed);
+    EXPECT_EQ(closed, exec_errc::environment_closed);
   });
 }
 

@@ -34,22 +34,22 @@ namespace {
 using cofferdam::as_bytes;
 using cofferdam::as_text;
 using cofferdam::directory;
-using cofferdam::entry;
-using cofferdam::errc;
+using cofferdam::directory_entry;
+using cofferdam::exec_errc;
 using cofferdam::file_type;
 using cofferdam::path_resolution;
 using cofferdam_test::temporary_folder;
 
 template <class F>
-errc failure_of(F&& doing) {
+exec_errc failure_of(F&& doing) {
   try {
     doing();
   } catch (const cofferdam::error& failure) {
     EXPECT_FALSE(std::string_view(failure.what()).empty());
-    return static_cast<errc>(failure.code().value());
+    return static_cast<exec_errc>(failure.code().value());
   }
   ADD_FAILURE() << "nothing was thrown";
-  return errc{};
+  return exec_errc{};
 }
 
 /// Runs `body` in a child without root's privileges; true when it returned true.
@@ -104,8 +104,8 @@ TEST_P(Directory, uses_the_resolution_it_was_asked_for) {
 }
 
 TEST_P(Directory, open_reports_what_is_not_there_and_what_is_no_directory) {
-  EXPECT_EQ(failure_of([&] { directory::open(folder_ / "nowhere", GetParam()); }), errc::not_found);
-  EXPECT_EQ(failure_of([&] { directory::open(folder_ / "canary", GetParam()); }), errc::not_a_directory);
+  EXPECT_EQ(failure_of([&] { directory::open(folder_ / "nowhere", GetParam()); }), exec_errc::not_found);
+  EXPECT_EQ(failure_of([&] { directory::open(folder_ / "canary", GetParam()); }), exec_errc::not_a_directory);
 }
 
 TEST_P(Directory, descriptors_are_above_the_standard_ones_and_close_on_exec) {
@@ -151,15 +151,15 @@ TEST_P(Directory, reads_in_pieces_to_the_end) {
 TEST_P(Directory, a_file_of_exactly_the_limit_is_read_and_one_byte_more_is_too_large) {
   folder_.write("in/a", std::string(1000, 'x'));
   EXPECT_EQ(in_.read_file("a", 1000).size(), 1000U);
-  EXPECT_EQ(failure_of([&] { in_.read_file("a", 999); }), errc::too_large);
+  EXPECT_EQ(failure_of([&] { in_.read_file("a", 999); }), exec_errc::too_large);
   EXPECT_EQ(in_.read_file("a", SIZE_MAX).size(), 1000U);
-  EXPECT_EQ(failure_of([&] { in_.read_file("a", 0); }), errc::too_large);
+  EXPECT_EQ(failure_of([&] { in_.read_file("a", 0); }), exec_errc::too_large);
 }
 
 TEST_P(Directory, too_large_is_said_before_anything_is_read) {
   folder_.write("in/a", std::string(1000, 'x'));
   cofferdam::file_reader reader = in_.open_file("a");
-  EXPECT_EQ(failure_of([&] { reader.read_rest(999); }), errc::too_large);
+  EXPECT_EQ(failure_of([&] { reader.read_rest(999); }), exec_errc::too_large);
   EXPECT_EQ(reader.read_rest(1000).size(), 1000U);
 }
 
@@ -167,7 +167,7 @@ TEST_P(Directory, a_file_that_grows_past_the_limit_while_it_is_read_is_too_large
   folder_.write("in/a", "12345");
   cofferdam::file_reader reader = in_.open_file("a");
   folder_.write("in/a", std::string(100, 'x'));
-  EXPECT_EQ(failure_of([&] { reader.read_rest(50); }), errc::too_large);
+  EXPECT_EQ(failure_of([&] { reader.read_rest(50); }), exec_errc::too_large);
 }
 
 TEST_P(Directory, a_file_that_grew_is_read_to_its_new_end) {
@@ -180,20 +180,20 @@ TEST_P(Directory, a_file_that_grew_is_read_to_its_new_end) {
 TEST_P(Directory, a_sparse_terabyte_is_too_large_at_once) {
   folder_.write("in/a", "");
   ASSERT_EQ(::truncate((folder_ / "in/a").c_str(), off_t{1} << 40), 0);
-  EXPECT_EQ(failure_of([&] { in_.read_file("a", 1 << 20); }), errc::too_large);
+  EXPECT_EQ(failure_of([&] { in_.read_file("a", 1 << 20); }), exec_errc::too_large);
 }
 
 TEST_P(Directory, what_cannot_be_read_says_why) {
   folder_.write("in/file", "x");
   folder_.make_folder("in/dir");
   folder_.make_fifo("in/fifo");
-  EXPECT_EQ(failure_of([&] { read("nothing"); }), errc::not_found);
-  EXPECT_EQ(failure_of([&] { read("nothing/below"); }), errc::not_found);
-  EXPECT_EQ(failure_of([&] { read("dir"); }), errc::not_a_file);
-  EXPECT_EQ(failure_of([&] { read("."); }), errc::invalid_argument);
-  EXPECT_EQ(failure_of([&] { read("file/below"); }), errc::not_a_directory);
-  EXPECT_EQ(failure_of([&] { read("../canary"); }), errc::outside_workspace);
-  EXPECT_EQ(failure_of([&] { read((folder_ / "canary").string()); }), errc::outside_workspace);
+  EXPECT_EQ(failure_of([&] { read("nothing"); }), exec_errc::not_found);
+  EXPECT_EQ(failure_of([&] { read("nothing/below"); }), exec_errc::not_found);
+  EXPECT_EQ(failure_of([&] { read("dir"); }), exec_errc::not_a_file);
+  EXPECT_EQ(failure_of([&] { read("."); }), exec_errc::invalid_argument);
+  EXPECT_EQ(failure_of([&] { read("file/below"); }), exec_errc::not_a_directory);
+  EXPECT_EQ(failure_of([&] { read("../canary"); }), exec_errc::outside_workspace);
+  EXPECT_EQ(failure_of([&] { read((folder_ / "canary").string()); }), exec_errc::outside_workspace);
 }
 
 TEST_P(Directory, a_fifo_is_refused_without_waking_its_writer) {
@@ -205,7 +205,7 @@ TEST_P(Directory, a_fifo_is_refused_without_waking_its_writer) {
     ::close(fd);
   });
   for (int i = 0; i < 50; ++i) {
-    EXPECT_EQ(failure_of([&] { read("fifo"); }), errc::not_a_file);
+    EXPECT_EQ(failure_of([&] { read("fifo"); }), exec_errc::not_a_file);
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
   EXPECT_FALSE(woken);
@@ -223,8 +223,8 @@ TEST_P(Directory, a_socket_is_refused) {
   std::copy(name.begin(), name.end(), address.sun_path);
   ASSERT_EQ(::bind(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
   ::close(fd);
-  EXPECT_EQ(failure_of([&] { read("socket"); }), errc::not_a_file);
-  EXPECT_EQ(failure_of([&] { write("socket", "x"); }), errc::not_a_file);
+  EXPECT_EQ(failure_of([&] { read("socket"); }), exec_errc::not_a_file);
+  EXPECT_EQ(failure_of([&] { write("socket", "x"); }), exec_errc::not_a_file);
 }
 
 TEST_P(Directory, links_that_stay_beneath_are_followed) {
@@ -248,28 +248,28 @@ TEST_P(Directory, links_that_lead_out_are_refused) {
   folder_.make_link("in/a/b/far", "../../../canary");
   folder_.make_link("in/out-and-in", "../in/a");
   for (const char* path : {"absolute", "up", "dir/file", "a/b/far", "out-and-in/x"})
-    EXPECT_EQ(failure_of([&] { read(path); }), errc::outside_workspace) << path;
+    EXPECT_EQ(failure_of([&] { read(path); }), exec_errc::outside_workspace) << path;
 }
 
 TEST_P(Directory, an_absolute_link_is_refused_even_where_it_leads_back_in) {
   folder_.write("in/a", "x");
   folder_.make_link("in/l", (folder_ / "in/a").string());
-  EXPECT_EQ(failure_of([&] { read("l"); }), errc::outside_workspace);
+  EXPECT_EQ(failure_of([&] { read("l"); }), exec_errc::outside_workspace);
 }
 
 TEST_P(Directory, links_in_circles_are_refused) {
   folder_.make_link("in/self", "self");
   folder_.make_link("in/ping", "pong");
   folder_.make_link("in/pong", "ping/x");
-  EXPECT_EQ(failure_of([&] { read("self"); }), errc::outside_workspace);
-  EXPECT_EQ(failure_of([&] { read("ping"); }), errc::outside_workspace);
+  EXPECT_EQ(failure_of([&] { read("self"); }), exec_errc::outside_workspace);
+  EXPECT_EQ(failure_of([&] { read("ping"); }), exec_errc::outside_workspace);
 }
 
 TEST_P(Directory, forty_links_are_followed_and_forty_one_are_not) {
   folder_.write("in/l0", "end");
   for (int i = 1; i <= 41; ++i) folder_.make_link("in/l" + std::to_string(i), "l" + std::to_string(i - 1));
   EXPECT_EQ(read("l40"), "end");
-  EXPECT_EQ(failure_of([&] { read("l41"); }), errc::outside_workspace);
+  EXPECT_EQ(failure_of([&] { read("l41"); }), exec_errc::outside_workspace);
 }
 
 TEST_P(Directory, links_full_of_dot_dot_cost_a_bounded_time) {
@@ -286,7 +286,7 @@ TEST_P(Directory, links_full_of_dot_dot_cost_a_bounded_time) {
   try {
     read(deep + "l0");
   } catch (const cofferdam::error& failure) {
-    EXPECT_EQ(failure.code(), errc::outside_workspace);
+    EXPECT_EQ(failure.code(), exec_errc::outside_workspace);
   }
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(5));
 }
@@ -298,8 +298,8 @@ TEST_P(Directory, links_can_be_refused_wherever_they_stand) {
   const auto refused = [&](const char* path) {
     return failure_of([&] { in_.open_file(path, cofferdam::link_policy::refuse); });
   };
-  EXPECT_EQ(refused("to-file"), errc::not_a_file);
-  EXPECT_EQ(refused("to-dir/file"), errc::not_a_file);
+  EXPECT_EQ(refused("to-file"), exec_errc::not_a_file);
+  EXPECT_EQ(refused("to-dir/file"), exec_errc::not_a_file);
   EXPECT_EQ(in_.open_file("real/file", cofferdam::link_policy::refuse).size(), 4U);
 }
 
@@ -307,17 +307,18 @@ TEST_P(Directory, a_host_file_is_opened_by_any_path_and_only_a_regular_one) {
   folder_.make_link("in/l", "../canary");
   folder_.make_fifo("in/fifo");
   EXPECT_EQ(cofferdam::file_reader::open_host((folder_ / "in/l").string()).size(), 9U);
-  EXPECT_EQ(failure_of([&] { cofferdam::file_reader::open_host((folder_ / "in/fifo").string()); }), errc::not_a_file);
-  EXPECT_EQ(failure_of([&] { cofferdam::file_reader::open_host((folder_ / "in").string()); }), errc::not_a_file);
-  EXPECT_EQ(failure_of([&] { cofferdam::file_reader::open_host("/dev/zero"); }), errc::not_a_file);
-  EXPECT_EQ(failure_of([&] { cofferdam::file_reader::open_host((folder_ / "no").string()); }), errc::not_found);
+  EXPECT_EQ(failure_of([&] { cofferdam::file_reader::open_host((folder_ / "in/fifo").string()); }),
+            exec_errc::not_a_file);
+  EXPECT_EQ(failure_of([&] { cofferdam::file_reader::open_host((folder_ / "in").string()); }), exec_errc::not_a_file);
+  EXPECT_EQ(failure_of([&] { cofferdam::file_reader::open_host("/dev/zero"); }), exec_errc::not_a_file);
+  EXPECT_EQ(failure_of([&] { cofferdam::file_reader::open_host((folder_ / "no").string()); }), exec_errc::not_found);
 }
 
 TEST_P(Directory, magic_links_are_refused) {
   const directory proc = directory::open("/proc/self", GetParam());
-  EXPECT_EQ(failure_of([&] { proc.open_file("root/etc/passwd"); }), errc::outside_workspace);
-  EXPECT_EQ(failure_of([&] { proc.open_file("cwd/anything"); }), errc::outside_workspace);
-  EXPECT_EQ(failure_of([&] { proc.open_file("exe"); }), errc::outside_workspace);
+  EXPECT_EQ(failure_of([&] { proc.open_file("root/etc/passwd"); }), exec_errc::outside_workspace);
+  EXPECT_EQ(failure_of([&] { proc.open_file("cwd/anything"); }), exec_errc::outside_workspace);
+  EXPECT_EQ(failure_of([&] { proc.open_file("exe"); }), exec_errc::outside_workspace);
 }
 
 // ---- writing
@@ -402,7 +403,7 @@ TEST_P(Directory, a_file_that_appeared_meanwhile_is_replaced) {
 TEST_P(Directory, a_directory_that_appeared_meanwhile_is_not_replaced) {
   cofferdam::atomic_file file = in_.create_file("a");
   folder_.make_folder("in/a");
-  EXPECT_EQ(failure_of([&] { file.commit(); }), errc::not_a_file);
+  EXPECT_EQ(failure_of([&] { file.commit(); }), exec_errc::not_a_file);
   EXPECT_EQ(in_.list(".").size(), 1U);
   EXPECT_TRUE(in_.stat("a").is_directory());
 }
@@ -426,16 +427,16 @@ TEST_P(Directory, another_hard_link_keeps_the_old_content) {
 
 TEST_P(Directory, a_link_to_a_folder_outside_is_not_written_beneath) {
   folder_.make_link("in/dir", "../outside");
-  EXPECT_EQ(failure_of([&] { write("dir/file", "x"); }), errc::outside_workspace);
-  EXPECT_EQ(failure_of([&] { write("dir/new", "x"); }), errc::outside_workspace);
-  EXPECT_EQ(failure_of([&] { write("dir/new/deep", "x"); }), errc::outside_workspace);
+  EXPECT_EQ(failure_of([&] { write("dir/file", "x"); }), exec_errc::outside_workspace);
+  EXPECT_EQ(failure_of([&] { write("dir/new", "x"); }), exec_errc::outside_workspace);
+  EXPECT_EQ(failure_of([&] { write("dir/new/deep", "x"); }), exec_errc::outside_workspace);
 }
 
 TEST_P(Directory, a_dangling_link_is_not_created_through) {
   folder_.make_link("in/dir", "../new-outside");
   folder_.make_link("in/inner", "nothing");
-  EXPECT_EQ(failure_of([&] { write("dir/x", "x"); }), errc::outside_workspace);
-  EXPECT_EQ(failure_of([&] { write("inner/x", "x"); }), errc::not_a_directory);
+  EXPECT_EQ(failure_of([&] { write("dir/x", "x"); }), exec_errc::outside_workspace);
+  EXPECT_EQ(failure_of([&] { write("inner/x", "x"); }), exec_errc::not_a_directory);
   EXPECT_FALSE(folder_.has("new-outside"));
   EXPECT_FALSE(folder_.has("in/nothing"));
 }
@@ -443,16 +444,16 @@ TEST_P(Directory, a_dangling_link_is_not_created_through) {
 TEST_P(Directory, only_files_are_replaced) {
   folder_.make_folder("in/dir");
   folder_.make_fifo("in/fifo");
-  EXPECT_EQ(failure_of([&] { write("dir", "x"); }), errc::not_a_file);
-  EXPECT_EQ(failure_of([&] { write("fifo", "x"); }), errc::not_a_file);
-  EXPECT_EQ(failure_of([&] { write(".", "x"); }), errc::invalid_argument);
+  EXPECT_EQ(failure_of([&] { write("dir", "x"); }), exec_errc::not_a_file);
+  EXPECT_EQ(failure_of([&] { write("fifo", "x"); }), exec_errc::not_a_file);
+  EXPECT_EQ(failure_of([&] { write(".", "x"); }), exec_errc::invalid_argument);
   EXPECT_EQ(folder_.mode("in/fifo"), 0644U);
 }
 
 TEST_P(Directory, a_file_is_not_a_folder_to_write_in) {
   folder_.write("in/file", "x");
-  EXPECT_EQ(failure_of([&] { write("file/a", "x"); }), errc::not_a_directory);
-  EXPECT_EQ(failure_of([&] { write("file/a/b", "x"); }), errc::not_a_directory);
+  EXPECT_EQ(failure_of([&] { write("file/a", "x"); }), exec_errc::not_a_directory);
+  EXPECT_EQ(failure_of([&] { write("file/a/b", "x"); }), exec_errc::not_a_directory);
 }
 
 TEST_P(Directory, a_file_size_limit_is_a_typed_error_and_leaves_the_old_file) {
@@ -462,13 +463,13 @@ TEST_P(Directory, a_file_size_limit_is_a_typed_error_and_leaves_the_old_file) {
     ::signal(SIGXFSZ, SIG_IGN);
     const rlimit small{1000, 1000};
     ::setrlimit(RLIMIT_FSIZE, &small);
-    errc found{};
+    exec_errc found{};
     try {
       in_.write_file("a", as_bytes(std::string(5000, 'x')));
     } catch (const cofferdam::error& failure) {
-      found = static_cast<errc>(failure.code().value());
+      found = static_cast<exec_errc>(failure.code().value());
     }
-    ::_exit(found == errc::too_large ? 0 : 1);
+    ::_exit(found == exec_errc::too_large ? 0 : 1);
   }
   int status = 0;
   ::waitpid(child, &status, 0);
@@ -503,16 +504,16 @@ TEST_P(Directory, stat_tells_the_four_kinds_apart) {
   EXPECT_EQ(in_.stat("link").type(), file_type::symlink);
   EXPECT_EQ(in_.stat("fifo").type(), file_type::other);
   EXPECT_TRUE(in_.stat(".").is_directory());
-  EXPECT_EQ(failure_of([&] { in_.stat("nothing"); }), errc::not_found);
-  EXPECT_EQ(failure_of([&] { in_.stat("file/x"); }), errc::not_a_directory);
-  EXPECT_EQ(failure_of([&] { in_.stat("link/x"); }), errc::outside_workspace);
+  EXPECT_EQ(failure_of([&] { in_.stat("nothing"); }), exec_errc::not_found);
+  EXPECT_EQ(failure_of([&] { in_.stat("file/x"); }), exec_errc::not_a_directory);
+  EXPECT_EQ(failure_of([&] { in_.stat("link/x"); }), exec_errc::outside_workspace);
 }
 
 TEST_P(Directory, link_target_is_what_was_written) {
   folder_.make_link("in/l", "../a b\n");
   folder_.write("in/f", "");
   EXPECT_EQ(in_.link_target("l"), "../a b\n");
-  EXPECT_EQ(failure_of([&] { in_.link_target("f"); }), errc::invalid_argument);
+  EXPECT_EQ(failure_of([&] { in_.link_target("f"); }), exec_errc::invalid_argument);
 }
 
 TEST_P(Directory, list_gives_every_depth_in_byte_order) {
@@ -522,13 +523,13 @@ TEST_P(Directory, list_gives_every_depth_in_byte_order) {
   folder_.make_folder("in/a/empty");
   folder_.make_link("in/z", "a");
   std::vector<std::string> paths;
-  for (const entry& found : in_.list(".")) paths.push_back(found.path());
+  for (const directory_entry& found : in_.list(".")) paths.push_back(found.path());
   EXPECT_EQ(paths, (std::vector<std::string>{"a", "a-b", "a/empty", "a/x", "a/x/1", "b", "z"}));
 }
 
 TEST_P(Directory, list_gives_paths_relative_to_the_listed_directory) {
   folder_.write("in/a/x/1", "12");
-  const std::vector<entry> found = in_.list("a");
+  const std::vector<directory_entry> found = in_.list("a");
   ASSERT_EQ(found.size(), 2U);
   EXPECT_EQ(found[1].path(), "x/1");
   EXPECT_EQ(found[1].size(), 2U);
@@ -538,15 +539,15 @@ TEST_P(Directory, list_enters_no_link) {
   folder_.make_link("in/out", "../outside");
   folder_.make_link("in/loop", ".");
   folder_.make_link("in/dangling", "nowhere");
-  const std::vector<entry> found = in_.list(".");
+  const std::vector<directory_entry> found = in_.list(".");
   EXPECT_EQ(found.size(), 3U);
-  for (const entry& one : found) EXPECT_EQ(one.type(), file_type::symlink) << one.path();
+  for (const directory_entry& one : found) EXPECT_EQ(one.type(), file_type::symlink) << one.path();
 }
 
 TEST_P(Directory, list_of_what_is_no_directory_says_so) {
   folder_.write("in/f", "");
-  EXPECT_EQ(failure_of([&] { in_.list("f"); }), errc::not_a_directory);
-  EXPECT_EQ(failure_of([&] { in_.list("nothing"); }), errc::not_found);
+  EXPECT_EQ(failure_of([&] { in_.list("f"); }), exec_errc::not_a_directory);
+  EXPECT_EQ(failure_of([&] { in_.list("nothing"); }), exec_errc::not_found);
 }
 
 TEST_P(Directory, list_keeps_every_byte_of_a_name) {
@@ -554,7 +555,7 @@ TEST_P(Directory, list_keeps_every_byte_of_a_name) {
                                        "trailing.", " "};
   for (const std::string& name : names) write(name, name);
   std::vector<std::string> found;
-  for (const entry& one : in_.list(".")) {
+  for (const directory_entry& one : in_.list(".")) {
     found.push_back(one.path());
     EXPECT_EQ(read(one.path()), one.path());
   }
@@ -566,14 +567,14 @@ TEST_P(Directory, list_keeps_every_byte_of_a_name) {
 TEST_P(Directory, a_list_at_its_limit_is_whole_and_above_it_is_an_error) {
   for (int i = 0; i < 10; ++i) folder_.write(at("d" + std::to_string(i % 3) + "/" + std::to_string(i)), "");
   EXPECT_EQ(in_.list(".", cofferdam::list_options().entries(13)).size(), 13U);
-  EXPECT_EQ(failure_of([&] { in_.list(".", cofferdam::list_options().entries(12)); }), errc::too_large);
+  EXPECT_EQ(failure_of([&] { in_.list(".", cofferdam::list_options().entries(12)); }), exec_errc::too_large);
   EXPECT_EQ(in_.list(".", cofferdam::list_options().entries(SIZE_MAX)).size(), 13U);
 }
 
 TEST_P(Directory, the_paths_of_a_list_have_a_limit_of_their_own) {
   folder_.write("in/aaa/bbb", "");
   EXPECT_EQ(in_.list(".", cofferdam::list_options().path_bytes(10)).size(), 2U);
-  EXPECT_EQ(failure_of([&] { in_.list(".", cofferdam::list_options().path_bytes(9)); }), errc::too_large);
+  EXPECT_EQ(failure_of([&] { in_.list(".", cofferdam::list_options().path_bytes(9)); }), exec_errc::too_large);
 }
 
 TEST_P(Directory, a_walk_can_leave_a_directory_out) {
@@ -581,7 +582,7 @@ TEST_P(Directory, a_walk_can_leave_a_directory_out) {
   folder_.write("in/enter/b", "");
   cofferdam::tree_walk walk = in_.walk(".");
   std::vector<std::string> paths;
-  while (std::optional<entry> found = walk.next()) {
+  while (std::optional<directory_entry> found = walk.next()) {
     paths.push_back(found->path());
     if (found->path() == "skip") walk.skip();
   }
@@ -602,7 +603,7 @@ TEST_P(Directory, a_walk_goes_on_behind_a_directory_that_cannot_be_read) {
     std::string failed;
     for (;;) {
       try {
-        std::optional<entry> found = walk.next();
+        std::optional<directory_entry> found = walk.next();
         if (!found) break;
         paths.push_back(found->path());
       } catch (const cofferdam::error&) {
@@ -656,7 +657,7 @@ TEST_P(Directory, a_tree_moved_away_while_it_is_removed_takes_the_removal_nowher
   EXPECT_EQ(failure_of([&] {
               while (!work.step()) continue;
             }),
-            errc::io_error);
+            exec_errc::io_error);
   for (int i = 0; i < 20; ++i) EXPECT_TRUE(folder_.has("elsewhere/v" + std::to_string(i)));
   EXPECT_TRUE(folder_.has("canary"));
 }
@@ -699,13 +700,13 @@ TEST_P(Directory, make_directory_makes_parents_and_does_not_mind_what_is_there) 
 
 TEST_P(Directory, make_directory_does_not_take_a_file_for_one) {
   folder_.write("in/f", "");
-  EXPECT_EQ(failure_of([&] { in_.make_directory("f"); }), errc::not_a_directory);
-  EXPECT_EQ(failure_of([&] { in_.make_directory("f/g"); }), errc::not_a_directory);
+  EXPECT_EQ(failure_of([&] { in_.make_directory("f"); }), exec_errc::not_a_directory);
+  EXPECT_EQ(failure_of([&] { in_.make_directory("f/g"); }), exec_errc::not_a_directory);
 }
 
 TEST_P(Directory, make_directory_does_not_follow_a_link_out) {
   folder_.make_link("in/l", "../outside");
-  EXPECT_EQ(failure_of([&] { in_.make_directory("l/new"); }), errc::outside_workspace);
+  EXPECT_EQ(failure_of([&] { in_.make_directory("l/new"); }), exec_errc::outside_workspace);
   EXPECT_FALSE(folder_.has("outside/new"));
 }
 
@@ -720,13 +721,13 @@ TEST_P(Directory, remove_takes_files_links_and_trees) {
   in_.remove("l");
   in_.remove("t");
   EXPECT_TRUE(in_.list(".").empty());
-  EXPECT_EQ(failure_of([&] { in_.remove("f"); }), errc::not_found);
+  EXPECT_EQ(failure_of([&] { in_.remove("f"); }), exec_errc::not_found);
 }
 
 TEST_P(Directory, remove_does_not_reach_through_a_link) {
   folder_.make_link("in/l", "../outside");
-  EXPECT_EQ(failure_of([&] { in_.remove("l/file"); }), errc::outside_workspace);
-  EXPECT_EQ(failure_of([&] { in_.remove("."); }), errc::invalid_argument);
+  EXPECT_EQ(failure_of([&] { in_.remove("l/file"); }), exec_errc::outside_workspace);
+  EXPECT_EQ(failure_of([&] { in_.remove("."); }), exec_errc::invalid_argument);
 }
 
 TEST_P(Directory, remove_goes_in_steps) {
@@ -785,7 +786,7 @@ TEST_P(Directory, what_permissions_forbid_is_permission_denied) {
   ::chmod((folder_ / "in/locked").c_str(), 0700);
   COFFERDAM_NEEDS("root", ::getuid() == 0, "that what another user owns is refused");
   EXPECT_TRUE(unprivileged([&] {
-    const auto denied = [](auto&& doing) { return failure_of(doing) == errc::permission_denied; };
+    const auto denied = [](auto&& doing) { return failure_of(doing) == exec_errc::permission_denied; };
     return denied([&] { in_.read_file("secret", 10); }) && denied([&] { in_.write_file("new", as_bytes("x")); }) &&
            denied([&] { in_.list("."); }) && denied([&] { in_.remove("locked"); }) &&
            denied([&] { in_.make_directory("d"); }) && denied([&] { in_.set_mode("secret", 0644); });
@@ -811,8 +812,8 @@ TEST_P(Directory, rename_moves_a_link_and_not_its_target) {
 TEST_P(Directory, rename_reaches_through_no_link) {
   folder_.write("in/a", "a");
   folder_.make_link("in/l", "../outside");
-  EXPECT_EQ(failure_of([&] { in_.rename("a", "l/new"); }), errc::outside_workspace);
-  EXPECT_EQ(failure_of([&] { in_.rename("l/file", "b"); }), errc::outside_workspace);
+  EXPECT_EQ(failure_of([&] { in_.rename("a", "l/new"); }), exec_errc::outside_workspace);
+  EXPECT_EQ(failure_of([&] { in_.rename("l/file", "b"); }), exec_errc::outside_workspace);
   EXPECT_FALSE(folder_.has("outside/new"));
 }
 
@@ -820,12 +821,12 @@ TEST_P(Directory, rename_says_what_is_in_the_way) {
   folder_.write("in/a", "a");
   folder_.write("in/d/x", "a");
   folder_.make_folder("in/e");
-  EXPECT_EQ(failure_of([&] { in_.rename("nothing", "b"); }), errc::not_found);
-  EXPECT_EQ(failure_of([&] { in_.rename("a", "nowhere/b"); }), errc::not_found);
-  EXPECT_EQ(failure_of([&] { in_.rename("a", "d"); }), errc::not_a_file);
-  EXPECT_EQ(failure_of([&] { in_.rename("e", "d"); }), errc::not_empty);
-  EXPECT_EQ(failure_of([&] { in_.rename("e", "a"); }), errc::not_a_directory);
-  EXPECT_EQ(failure_of([&] { in_.rename("d", "d/inner"); }), errc::invalid_argument);
+  EXPECT_EQ(failure_of([&] { in_.rename("nothing", "b"); }), exec_errc::not_found);
+  EXPECT_EQ(failure_of([&] { in_.rename("a", "nowhere/b"); }), exec_errc::not_found);
+  EXPECT_EQ(failure_of([&] { in_.rename("a", "d"); }), exec_errc::not_a_file);
+  EXPECT_EQ(failure_of([&] { in_.rename("e", "d"); }), exec_errc::not_empty);
+  EXPECT_EQ(failure_of([&] { in_.rename("e", "a"); }), exec_errc::not_a_directory);
+  EXPECT_EQ(failure_of([&] { in_.rename("d", "d/inner"); }), exec_errc::invalid_argument);
 }
 
 TEST_P(Directory, set_mode_follows_no_link_out_and_drops_special_bits) {
@@ -837,7 +838,7 @@ TEST_P(Directory, set_mode_follows_no_link_out_and_drops_special_bits) {
   in_.set_mode("inner", 0640);
   EXPECT_EQ(folder_.mode("in/a"), 0640U);
   const unsigned before = folder_.mode("canary");
-  EXPECT_EQ(failure_of([&] { in_.set_mode("outer", 0777); }), errc::outside_workspace);
+  EXPECT_EQ(failure_of([&] { in_.set_mode("outer", 0777); }), exec_errc::outside_workspace);
   EXPECT_EQ(folder_.mode("canary"), before);
 }
 
@@ -847,7 +848,7 @@ TEST_P(Directory, a_subdirectory_is_a_root_of_its_own) {
   folder_.make_link("in/sub/up", "../file");
   const directory sub = in_.subdirectory("sub");
   EXPECT_EQ(as_text(sub.read_file("inner", 10)), "y");
-  EXPECT_EQ(failure_of([&] { sub.read_file("up", 10); }), errc::outside_workspace);
+  EXPECT_EQ(failure_of([&] { sub.read_file("up", 10); }), exec_errc::outside_workspace);
   EXPECT_EQ(read("sub/up"), "x");
 }
 
@@ -862,8 +863,8 @@ TEST_P(Directory, a_directory_descriptor_can_be_changed_to) {
   int status = 0;
   ::waitpid(child, &status, 0);
   EXPECT_EQ(status, 0);
-  EXPECT_EQ(failure_of([&] { in_.open_directory_fd("out"); }), errc::outside_workspace);
-  EXPECT_EQ(failure_of([&] { in_.open_directory_fd("sub/inner"); }), errc::not_a_directory);
+  EXPECT_EQ(failure_of([&] { in_.open_directory_fd("out"); }), exec_errc::outside_workspace);
+  EXPECT_EQ(failure_of([&] { in_.open_directory_fd("sub/inner"); }), exec_errc::not_a_directory);
 }
 
 TEST_P(Directory, the_sentence_shows_the_path_escaped) {

@@ -22,7 +22,7 @@
 namespace {
 
 using cofferdam::as_bytes;
-using cofferdam::errc;
+using cofferdam::exec_errc;
 using cofferdam::make_pipe;
 using cofferdam::pipe_ends;
 using cofferdam::unique_fd;
@@ -104,7 +104,7 @@ TEST(Pipe, takes_no_standard_number_and_stays_closed_on_exec_where_those_are_fre
 
 TEST(Pipe, says_what_to_do_where_no_descriptor_is_left_and_leaves_none_behind) {
   // A sanitizer needs descriptors to look at an object whose type it has not seen yet.
-  const cofferdam::error seen(errc::io_error, "");
+  const cofferdam::error seen(exec_errc::io_error, "");
   const cofferdam::error seen_too(seen);
   rlimit before{};
   ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
@@ -132,7 +132,7 @@ TEST(Pipe, says_what_to_do_where_no_descriptor_is_left_and_leaves_none_behind) {
       code = failure.code();
       cause = failure.cause();
     }
-    EXPECT_EQ(code, errc::io_error);
+    EXPECT_EQ(code, exec_errc::io_error);
     EXPECT_EQ(cause, std::errc::too_many_files_open);
     EXPECT_NE(what.find("raise the limit on open files"), std::string::npos) << what;
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
-#include <cofferdam/os/reaper.hpp>
+#include <cofferdam/detail/os/reaper.hpp>
 
 #include "support/census.hpp"
 #include "support/temporary_folder.hpp"

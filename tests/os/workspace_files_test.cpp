@@ -17,8 +17,8 @@ namespace {
 using asio::awaitable;
 using cofferdam::bytes;
 using cofferdam::directory;
-using cofferdam::errc;
 using cofferdam::error;
+using cofferdam::exec_errc;
 using cofferdam::file_header;
 using cofferdam::file_source;
 using cofferdam::file_type;
@@ -29,7 +29,7 @@ using cofferdam_test::temporary_folder;
 /// Two files, and the first one's content fails.
 class failing_source final : public file_source {
  public:
-  explicit failing_source(errc reason) : reason_(reason) {}
+  explicit failing_source(exec_errc reason) : reason_(reason) {}
   awaitable<std::optional<file_header>> next() override {
     std::optional<file_header> header;
     if (given_ < 2) header.emplace("there", given_ == 0 ? "first" : "second", file_type::regular, 0, 0644);
@@ -42,7 +42,7 @@ class failing_source final : public file_source {
   }
 
  private:
-  errc reason_;
+  exec_errc reason_;
   int given_ = 0;
 };
 
@@ -51,9 +51,9 @@ class failing_source final : public file_source {
 TEST(WorkspaceFiles, a_file_whose_content_fails_is_reported_and_the_next_one_is_put) {
   const temporary_folder folder;
   workspace_files files(directory::open(folder.path()), folder.path().string(), std::nullopt);
-  failing_source source(errc::io_error);
+  failing_source source(exec_errc::io_error);
   run([&]() -> awaitable<void> {
-    const cofferdam::transfer report = co_await files.put_files(source);
+    const cofferdam::transfer_result report = co_await files.put_files(source);
     EXPECT_EQ(report.failed().size(), 1U);
     EXPECT_EQ(report.files().size(), 1U);
   });
@@ -62,7 +62,7 @@ TEST(WorkspaceFiles, a_file_whose_content_fails_is_reported_and_the_next_one_is_
 TEST(WorkspaceFiles, a_lost_or_closed_source_ends_the_whole_transfer) {
   const temporary_folder folder;
   workspace_files files(directory::open(folder.path()), folder.path().string(), std::nullopt);
-  for (const errc reason : {errc::provider_lost, errc::environment_closed, errc::cancelled}) {
+  for (const exec_errc reason : {exec_errc::provider_lost, exec_errc::environment_closed, exec_errc::cancelled}) {
     failing_source source(reason);
     std::error_code seen;
     run([&]() -> awaitable<void> {

@@ -227,7 +227,7 @@ TEST(E2bGateway, a_killed_sandbox_is_gone_with_all_it_had) {
     try {
       co_await stream.finish();
     } catch (const error& failure) {
-      is_cut = failure.code() == errc::io_error;
+      is_cut = failure.code() == exec_errc::io_error;
     }
     EXPECT_TRUE(is_cut) << "a stream of a sandbox that dies breaks off";
     answer = co_await client.api("DELETE", "/sandboxes/" + one.id);
@@ -291,7 +291,7 @@ TEST(E2bGateway, there_are_no_more_sandboxes_than_allowed) {
 class broken_provider {
  public:
   awaitable<local_environment> open() const {
-    throw error(errc::provider_failed, "the daemon at /secret/socket is not there");
+    throw error(exec_errc::provider_failed, "the daemon at /secret/socket is not there");
     co_return local_environment(nullptr);
   }
 };
@@ -320,16 +320,16 @@ TEST(E2bGateway, listening_beyond_this_machine_needs_a_key) {
 
 TEST(E2bGateway, options_that_cannot_be_are_refused) {
   using cofferdam_test::code_of;
-  EXPECT_EQ(code_of([] { e2b_gateway::options().api_key(""); }), errc::invalid_argument);
-  EXPECT_EQ(code_of([] { e2b_gateway::options().api_key("a b"); }), errc::invalid_argument);
-  EXPECT_EQ(code_of([] { e2b_gateway::options().domain("a:1"); }), errc::invalid_argument);
-  EXPECT_EQ(code_of([] { e2b_gateway::options().domain(".a"); }), errc::invalid_argument);
-  EXPECT_EQ(code_of([] { e2b_gateway::options().home("user"); }), errc::invalid_argument);
-  EXPECT_EQ(code_of([] { e2b_gateway::options().home("/a/../b"); }), errc::invalid_argument);
-  EXPECT_EQ(code_of([] { e2b_gateway::options().sandboxes(0); }), errc::invalid_argument);
-  EXPECT_EQ(code_of([] { e2b_gateway::options().longest_life(0s); }), errc::invalid_argument);
-  EXPECT_EQ(code_of([] { e2b_gateway::options().watch_interval(1ms); }), errc::invalid_argument);
-  EXPECT_EQ(code_of([] { e2b_gateway::options().port(49983, nullptr); }), errc::invalid_argument);
+  EXPECT_EQ(code_of([] { e2b_gateway::options().api_key(""); }), exec_errc::invalid_argument);
+  EXPECT_EQ(code_of([] { e2b_gateway::options().api_key("a b"); }), exec_errc::invalid_argument);
+  EXPECT_EQ(code_of([] { e2b_gateway::options().domain("a:1"); }), exec_errc::invalid_argument);
+  EXPECT_EQ(code_of([] { e2b_gateway::options().domain(".a"); }), exec_errc::invalid_argument);
+  EXPECT_EQ(code_of([] { e2b_gateway::options().home("user"); }), exec_errc::invalid_argument);
+  EXPECT_EQ(code_of([] { e2b_gateway::options().home("/a/../b"); }), exec_errc::invalid_argument);
+  EXPECT_EQ(code_of([] { e2b_gateway::options().sandboxes(0); }), exec_errc::invalid_argument);
+  EXPECT_EQ(code_of([] { e2b_gateway::options().max_lifetime(0s); }), exec_errc::invalid_argument);
+  EXPECT_EQ(code_of([] { e2b_gateway::options().watch_interval(1ms); }), exec_errc::invalid_argument);
+  EXPECT_EQ(code_of([] { e2b_gateway::options().port(49983, nullptr); }), exec_errc::invalid_argument);
 }
 
 TEST(E2bGateway, paths_that_commands_of_a_local_workspace_print_are_understood) {
@@ -516,7 +516,7 @@ TEST(E2bGateway, is_cancelled_at_any_step_and_leaves_nothing) {
     while (!has_ended) context.run_one();
     is_over = was_over;
     ASSERT_TRUE(failure);
-    EXPECT_EQ(cofferdam_test::code_of([&] { std::rethrow_exception(failure); }), errc::cancelled);
+    EXPECT_EQ(cofferdam_test::code_of([&] { std::rethrow_exception(failure); }), exec_errc::cancelled);
     context.run();  // the visitor ends too: it gets no answer
     is_over = was_over;
   }

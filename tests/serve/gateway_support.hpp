@@ -222,7 +222,7 @@ inline cofferdam::awaitable<void> with_gateway(cofferdam::e2b_gateway::options o
                                                cofferdam::any_provider provider = local_provider()) {
   const asio::any_io_executor executor = co_await asio::this_coro::executor;
   cofferdam::http_server_settings settings = options.server();
-  settings.stop_time(std::chrono::milliseconds(50));
+  settings.stop_timeout(std::chrono::milliseconds(50));
   options.server(settings);
   cofferdam::e2b_gateway::server gateway(executor, std::move(provider), std::move(options));
   cofferdam::listener where = cofferdam::tcp_listener(executor, "127.0.0.1", 0);

@@ -363,7 +363,7 @@ class fragile {
 
  private:
   static awaitable<command_result> run(bool lost) {
-    if (lost) throw error(errc::provider_lost, "the daemon is gone");
+    if (lost) throw error(exec_errc::provider_lost, "the daemon is gone");
     co_return command_result::exited(0);
   }
   int count_ = 0;
@@ -375,7 +375,7 @@ class fragile_provider {
 
  private:
   static awaitable<fragile> open_one(std::shared_ptr<int> opened) {
-    if (++*opened == 2) throw error(errc::provider_failed, "not just now");
+    if (++*opened == 2) throw error(exec_errc::provider_failed, "not just now");
     co_return fragile();
   }
   std::shared_ptr<int> opened_;

@@ -190,7 +190,7 @@ TEST(OptionSetters, an_assignment_of_a_setters_result_keeps_every_other_field) {
       [](const e2b::code& x) { return boost::json::serialize(x.body()); });
   expect_kept(
       "python_reader", python_reader().interpreter(text),
-      [](python_reader&& x) -> decltype(auto) { return std::move(x).place(reader_place::host); },
+      [](python_reader&& x) -> decltype(auto) { return std::move(x).place(analysis_place::host); },
       [](const python_reader& x) { return x.interpreter(); });
   expect_kept(
       "reject_patterns", reject_patterns().permit("os.remove"),

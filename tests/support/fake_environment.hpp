@@ -3,7 +3,7 @@
 #pragma once
 
 #include <cofferdam/core/code_exec_provider.hpp>
-#include <cofferdam/core/entry.hpp>
+#include <cofferdam/core/directory_entry.hpp>
 #include <cofferdam/core/file_source.hpp>
 #include <cofferdam/core/process.hpp>
 #include <cofferdam/core/suspendable_environment.hpp>
@@ -62,21 +62,21 @@ class full_fake : public plain_fake {
     log_->commands.push_back(std::move(c));
     co_return cofferdam::process::finished(cofferdam::command_result::exited(0));
   }
-  cofferdam::awaitable<cofferdam::entry> stat(std::string path) {
+  cofferdam::awaitable<cofferdam::directory_entry> stat(std::string path) {
     log_->calls.push_back("stat " + path);
-    co_return cofferdam::entry(path, cofferdam::file_type::regular, 0, 0644);
+    co_return cofferdam::directory_entry(path, cofferdam::file_type::regular, 0, 0644);
   }
-  cofferdam::awaitable<std::vector<cofferdam::entry>> list(std::string path,
-                                                           cofferdam::list_options = cofferdam::list_options()) {
+  cofferdam::awaitable<std::vector<cofferdam::directory_entry>> list(
+      std::string path, cofferdam::list_options = cofferdam::list_options()) {
     log_->calls.push_back("list " + path);
-    co_return std::vector<cofferdam::entry>();
+    co_return std::vector<cofferdam::directory_entry>();
   }
   cofferdam::awaitable<void> make_directory(std::string path) { return note("make_directory " + path); }
   cofferdam::awaitable<void> remove(std::string path) { return note("remove " + path); }
   cofferdam::awaitable<void> rename(std::string from, std::string to) { return note("rename " + from + " " + to); }
-  cofferdam::awaitable<cofferdam::transfer> put_files(cofferdam::file_source&) {
+  cofferdam::awaitable<cofferdam::transfer_result> put_files(cofferdam::file_source&) {
     log_->calls.push_back("put_files");
-    co_return cofferdam::transfer();
+    co_return cofferdam::transfer_result();
   }
   cofferdam::awaitable<std::unique_ptr<cofferdam::file_source>> get_files(std::vector<cofferdam::file_request>) {
     log_->calls.push_back("get_files");

@@ -5,11 +5,11 @@
 // A warden at the far end of a stream that carries bytes and nothing else: commands and files through frames.
 
 #include <cofferdam/core/code_exec_provider.hpp>
-#include <cofferdam/core/entry.hpp>
+#include <cofferdam/core/directory_entry.hpp>
 #include <cofferdam/core/file_source.hpp>
 #include <cofferdam/core/streaming_environment.hpp>
+#include <cofferdam/detail/os/reaper.hpp>
 #include <cofferdam/os/command_request.hpp>
-#include <cofferdam/os/reaper.hpp>
 #include <cofferdam/warden/session.hpp>
 #include <cofferdam/warden/start_warden.hpp>
 

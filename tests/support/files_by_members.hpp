@@ -2,8 +2,8 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
-#include <cofferdam/core/command_files.hpp>
 #include <cofferdam/core/file_system.hpp>
+#include <cofferdam/detail/core/command_files.hpp>
 
 #include <concepts>
 #include <memory>
@@ -20,14 +20,15 @@ class member_files {
  public:
   explicit member_files(E& environment) : environment_(environment), commands_(environment) {}
 
-  cofferdam::awaitable<cofferdam::entry> stat(std::string path) {
+  cofferdam::awaitable<cofferdam::directory_entry> stat(std::string path) {
     if constexpr (requires { environment_.stat(path); }) {
       return environment_.stat(std::move(path));
     } else {
       return commands_.stat(std::move(path));
     }
   }
-  cofferdam::awaitable<std::vector<cofferdam::entry>> list(std::string path, cofferdam::list_options options) {
+  cofferdam::awaitable<std::vector<cofferdam::directory_entry>> list(std::string path,
+                                                                     cofferdam::list_options options) {
     if constexpr (requires { environment_.list(path, options); }) {
       return environment_.list(std::move(path), options);
     } else {
@@ -55,7 +56,7 @@ class member_files {
       return commands_.rename(std::move(from), std::move(to));
     }
   }
-  cofferdam::awaitable<cofferdam::transfer> put_files(cofferdam::file_source& source) {
+  cofferdam::awaitable<cofferdam::transfer_result> put_files(cofferdam::file_source& source) {
     if constexpr (requires { environment_.put_files(source); }) {
       return environment_.put_files(source);
     } else {

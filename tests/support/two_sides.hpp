@@ -3,7 +3,7 @@
 #pragma once
 
 #include <cofferdam/backends/local.hpp>
-#include <cofferdam/core/transfer.hpp>
+#include <cofferdam/core/transfer_result.hpp>
 #include <cofferdam/core/with.hpp>
 #include <cofferdam/files/copy_files.hpp>
 #include <cofferdam/files/download.hpp>
@@ -58,22 +58,22 @@ class two_sides : public testing::Test {
 
   std::string on_host(std::string_view name) const { return (host_ / name).string(); }
 
-  cofferdam::transfer upload(cofferdam::file_set set) {
-    return run([&]() -> cofferdam::awaitable<cofferdam::transfer> {
+  cofferdam::transfer_result upload(cofferdam::file_set set) {
+    return run([&]() -> cofferdam::awaitable<cofferdam::transfer_result> {
       return cofferdam::with(Kind::provider(work_.path()),
                              [&](auto& environment) { return cofferdam::upload(environment, std::move(set)); });
     });
   }
-  cofferdam::transfer download(cofferdam::file_set set) { return download_to(std::move(set), out_.path()); }
-  cofferdam::transfer download_to(cofferdam::file_set set, const std::filesystem::path& destination) {
-    return run([&]() -> cofferdam::awaitable<cofferdam::transfer> {
+  cofferdam::transfer_result download(cofferdam::file_set set) { return download_to(std::move(set), out_.path()); }
+  cofferdam::transfer_result download_to(cofferdam::file_set set, const std::filesystem::path& destination) {
+    return run([&]() -> cofferdam::awaitable<cofferdam::transfer_result> {
       return cofferdam::with(Kind::provider(work_.path()), [&](auto& environment) {
         return cofferdam::download(environment, std::move(set), destination);
       });
     });
   }
-  cofferdam::transfer copy(cofferdam::file_set set) {
-    return run([&]() -> cofferdam::awaitable<cofferdam::transfer> {
+  cofferdam::transfer_result copy(cofferdam::file_set set) {
+    return run([&]() -> cofferdam::awaitable<cofferdam::transfer_result> {
       return cofferdam::with(Kind::provider(work_.path()), [&](auto& from) {
         return cofferdam::with(Kind::provider(second_.path()),
                                [&](auto& to) { return cofferdam::copy_files(from, to, std::move(set)); });
@@ -108,28 +108,28 @@ inline std::vector<std::string> tree(const temporary_folder& folder) {
 
 using names = std::vector<std::string>;
 
-inline cofferdam::errc code_of(const cofferdam::failed_file& file) {
-  return static_cast<cofferdam::errc>(file.reason().code().value());
+inline cofferdam::exec_errc code_of(const cofferdam::failed_file& file) {
+  return static_cast<cofferdam::exec_errc>(file.reason().code().value());
 }
 
 /// The reason why the only failed file failed.
-inline cofferdam::errc only_failure(const cofferdam::transfer& report) {
+inline cofferdam::exec_errc only_failure(const cofferdam::transfer_result& report) {
   EXPECT_EQ(report.failed().size(), 1U);
-  if (report.failed().empty()) return cofferdam::errc{};
+  if (report.failed().empty()) return cofferdam::exec_errc{};
   EXPECT_FALSE(std::string_view(report.failed().front().reason().what()).empty());
   return code_of(report.failed().front());
 }
 
 /// Returns the `errc` that a call throws.
 template <class F>
-cofferdam::errc thrown_by(F&& doing) {
+cofferdam::exec_errc thrown_by(F&& doing) {
   try {
     doing();
   } catch (const cofferdam::error& failure) {
-    return static_cast<cofferdam::errc>(failure.code().value());
+    return static_cast<cofferdam::exec_errc>(failure.code().value());
   }
   ADD_FAILURE() << "nothing was thrown";
-  return cofferdam::errc{};
+  return cofferdam::exec_errc{};
 }
 
 }  // namespace cofferdam_test

@@ -127,7 +127,7 @@ struct wire_hello {
   std::uint32_t uid = 0;
   std::uint32_t gid = 0;
   std::uint32_t capabilities = 0;
-  std::uint32_t most_jobs = 0;
+  std::uint32_t max_jobs = 0;
 
   bool can(cofferdam::wire::capability what) const noexcept { return (capabilities & what) != 0; }
 };
@@ -150,7 +150,7 @@ class wire_session {
     hello_.uid = from_hello.number<std::uint32_t>();
     hello_.gid = from_hello.number<std::uint32_t>();
     hello_.capabilities = from_hello.number<std::uint32_t>();
-    hello_.most_jobs = from_hello.number<std::uint32_t>();
+    hello_.max_jobs = from_hello.number<std::uint32_t>();
     EXPECT_TRUE(from_hello.at_end());
     if (configure) client_.configure("", 0, lease_ms);
   }
@@ -192,7 +192,7 @@ class wire_session {
         continue;
       }
       const std::size_t size =
-          std::min({bytes.size(), static_cast<std::size_t>(one.credit), cofferdam::wire::longest_payload});
+          std::min({bytes.size(), static_cast<std::size_t>(one.credit), cofferdam::wire::max_payload});
       input(job, bytes.substr(0, size));
       bytes.remove_prefix(size);
     }
@@ -285,7 +285,7 @@ class wire_session {
       case frame::output:
       case frame::error_output:
         EXPECT_FALSE(next.payload.empty());
-        EXPECT_LE(next.payload.size(), cofferdam::wire::longest_payload);
+        EXPECT_LE(next.payload.size(), cofferdam::wire::max_payload);
         (next.type == frame::output ? one.out : one.err) += next.payload;
         if (gives_credit)
           credit(next.job, next.type == frame::output ? 1 : 2, static_cast<std::uint32_t>(next.payload.size()));

@@ -113,7 +113,7 @@ TEST(FakeProvider, names_a_command_without_a_reply_and_how_to_script_it) {
     const auto runs_words = [&]() -> awaitable<void> { co_await env.run_command(argv("ls", "-l")); };
     const std::optional<error> line = co_await failure_of(runs_line);
     const std::optional<error> words = co_await failure_of(runs_words);
-    EXPECT_TRUE(line && line->code() == errc::unsupported);
+    EXPECT_TRUE(line && line->code() == exec_errc::unsupported);
     EXPECT_NE(std::string(line->what()).find("fake.on(\"ls -l\", reply("), std::string::npos) << line->what();
     EXPECT_NE(std::string(words->what()).find("fake.on(argv(\"ls\", \"-l\"), reply("), std::string::npos)
         << words->what();
@@ -205,25 +205,25 @@ TEST(FakeProvider, honours_cancellation_and_close_while_a_command_runs) {
     cancel.emit(asio::cancellation_type::terminal);
     co_return;
   });
-  EXPECT_EQ(cancelled.code(), errc::cancelled);
+  EXPECT_EQ(cancelled.code(), exec_errc::cancelled);
   ASSERT_NE(cancelled.partial(), nullptr);
   EXPECT_EQ(cancelled.partial()->out_text(), "before\n");
   const error closed =
       interrupted([](fake_environment& env, asio::cancellation_signal&) -> awaitable<void> { return env.close(); });
-  EXPECT_EQ(closed.code(), errc::environment_closed);
+  EXPECT_EQ(closed.code(), exec_errc::environment_closed);
   ASSERT_NE(closed.partial(), nullptr);
   EXPECT_EQ(closed.partial()->out_text(), "before\n");
 }
 
 TEST(FakeProvider, throws_a_scripted_failure) {
   fake_provider fake;
-  fake.on("lost", fail_with(error(errc::provider_lost, "gone")).after(5ms));
+  fake.on("lost", fail_with(error(exec_errc::provider_lost, "gone")).after(5ms));
   fake.on("oom", reply(command_result::refused(error_kind::out_of_memory, "too much")));
   run([&]() -> awaitable<void> {
     fake_environment env = co_await fake.open();
     const auto loses = [&]() -> awaitable<void> { co_await env.run_command("lost"); };
     const std::optional<error> lost = co_await failure_of(loses);
-    EXPECT_TRUE(lost && lost->code() == errc::provider_lost);
+    EXPECT_TRUE(lost && lost->code() == exec_errc::provider_lost);
     command_result oom = co_await env.run_command("oom");
     EXPECT_EQ(oom.kind(), error_kind::out_of_memory);
     EXPECT_EQ(oom.reason(), "too much");
@@ -236,7 +236,7 @@ TEST(FakeProvider, streams_output_and_takes_input_and_signals) {
   run([&]() -> awaitable<void> {
     fake_environment env = co_await fake.open();
     std::string seen;
-    command_result steps = co_await stream_output(env, "steps", [&seen](const chunk& piece) {
+    command_result steps = co_await stream_output(env, "steps", [&seen](const output_chunk& piece) {
       seen += std::string(as_text(piece.data())) + (piece.stream() == output_stream::err ? "! " : " ");
     });
     EXPECT_EQ(seen, "one two! three ");
@@ -250,7 +250,7 @@ TEST(FakeProvider, streams_output_and_takes_input_and_signals) {
     EXPECT_EQ(ended.term_signal(), 9);
     const auto writes = [&]() { return running.write_input(as_bytes("late")); };
     const std::optional<error> late = co_await failure_of(writes);
-    EXPECT_TRUE(late && late->code() == errc::io_error);
+    EXPECT_TRUE(late && late->code() == exec_errc::io_error);
   });
   EXPECT_EQ(as_text(fake.commands().at(1).input().value()), "typed");
 }
@@ -274,7 +274,7 @@ TEST(FakeProvider, gives_each_environment_files_of_its_own_and_shows_those_of_th
     co_await second.close();
     const auto reads = [&]() -> awaitable<void> { co_await second.read_file("out.txt", 10); };
     const std::optional<error> closed = co_await failure_of(reads);
-    EXPECT_TRUE(closed && closed->code() == errc::environment_closed);
+    EXPECT_TRUE(closed && closed->code() == exec_errc::environment_closed);
   });
   EXPECT_EQ(copy.files().text("out.txt"), "contents!");
   EXPECT_EQ(copy.opened(), 2U);
@@ -289,11 +289,11 @@ TEST(FakeProvider, takes_uploads_and_gives_downloads) {
   fake.file("report.md", "done");
   run([&]() -> awaitable<void> {
     any_environment env = co_await any_provider(fake).open();
-    transfer sent = co_await upload(env, files((folder.path() / "tool.sh").string()));
+    transfer_result sent = co_await upload(env, files((folder.path() / "tool.sh").string()));
     sent.throw_if_failed("upload");
-    transfer got = co_await download(env, files("report.md"), folder.path());
+    transfer_result got = co_await download(env, files("report.md"), folder.path());
     got.throw_if_failed("download");
-    const entry tool = co_await stat(env, "tool.sh");
+    const directory_entry tool = co_await stat(env, "tool.sh");
     EXPECT_EQ(tool.mode(), 0755U);
   });
   std::string text;

@@ -147,7 +147,7 @@ TEST(CodeExec, a_closed_environment_is_not_an_answer) {
       code = failure.code();
     }
   });
-  EXPECT_EQ(code, errc::environment_closed);
+  EXPECT_EQ(code, exec_errc::environment_closed);
 }
 
 TEST(AnyTool, is_the_tool_it_holds) {

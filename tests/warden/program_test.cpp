@@ -132,7 +132,7 @@ TEST_P(WardenStream, greets_with_what_it_is) {
   EXPECT_EQ(warden.hello().can(wire::capability_descriptors), !GetParam());
   EXPECT_TRUE(warden.hello().can(wire::capability_processes));
   EXPECT_TRUE(warden.hello().can(wire::capability_adopts));
-  EXPECT_GT(warden.hello().most_jobs, 0U);
+  EXPECT_GT(warden.hello().max_jobs, 0U);
   EXPECT_TRUE(warden.is_alive());
   EXPECT_EQ(process_of(warden.stream().pid()).session, warden.stream().pid());  // a signal to our group is not for it
 }
@@ -271,7 +271,7 @@ TEST_F(WardenProgram, a_spawn_that_lies_is_refused) {
 
 TEST_F(WardenProgram, too_many_strings_are_refused) {
   wire_command command = wire_command::of({"/bin/true"});
-  command.variables.assign(wire::most_strings + 1, "");
+  command.variables.assign(wire::max_strings + 1, "");
   expect_refused({}, wire_bytes(frame::spawn, 2, command.payload()), fault::malformed, frame::spawn);
 }
 
@@ -289,8 +289,8 @@ TEST_P(WardenStream, frames_that_are_too_long_are_refused_by_their_header) {
         .bytes();
   };
   for (const frame type : {frame::input, frame::kill, frame::ping, frame::configure, frame::stat, frame{0x7f}})
-    expect_refused(how(), head(wire::longest_payload + 1, type), fault::too_long, type);
-  expect_refused(how(), head(wire::longest_spawn + 1, frame::spawn), fault::too_long, frame::spawn);
+    expect_refused(how(), head(wire::max_payload + 1, type), fault::too_long, type);
+  expect_refused(how(), head(wire::max_spawn + 1, frame::spawn), fault::too_long, frame::spawn);
   expect_refused(how(), head(0xffffffff, frame::spawn), fault::too_long, frame::spawn);
   expect_refused(how(), wire_bytes(frame::ping, 0, std::string(65, 'x')), fault::too_long, frame::ping);
 }
@@ -650,7 +650,7 @@ TEST_F(WardenProgram, five_hundred_jobs_run_at_once) {
 
 TEST_F(WardenProgram, jobs_beyond_what_it_can_keep_fail_and_the_others_go_on) {
   wire_session warden({{"prlimit", "--nofile=200:200", COFFERDAM_WARDEN_PROGRAM, "3"}, false});
-  const std::uint32_t most = warden.hello().most_jobs;
+  const std::uint32_t most = warden.hello().max_jobs;
   ASSERT_GT(most, 5U);
   ASSERT_LT(most, 60U);
   wire_command command = shell("read x; exit 3");

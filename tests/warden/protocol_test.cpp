@@ -110,7 +110,7 @@ std::optional<cofferdam::error> refusal(const std::function<void()>& act) {
 void expect_violation(const std::function<void()>& act, std::string_view word = "") {
   const std::optional<cofferdam::error> failure = refusal(act);
   ASSERT_TRUE(failure.has_value()) << "nothing is thrown";
-  EXPECT_EQ(failure->code(), cofferdam::errc::provider_lost) << failure->what();
+  EXPECT_EQ(failure->code(), cofferdam::exec_errc::provider_lost) << failure->what();
   EXPECT_NE(std::string_view(failure->what()).find(word), std::string_view::npos) << failure->what();
 }
 
@@ -147,7 +147,7 @@ TEST(WireProtocol, random_cuts_of_large_frames_give_the_same_frames) {
   for (int round = 0; round < 30; ++round) {
     std::vector<taken> frames;
     for (int i = 0; i < 12; ++i) {
-      const std::size_t size = random() % 3 == 0 ? wire::longest_payload - random() % 2 : random() % 3000;
+      const std::size_t size = random() % 3 == 0 ? wire::max_payload - random() % 2 : random() % 3000;
       std::string payload(size, '\0');
       for (std::size_t at = 0; at < size; at += 1 + random() % 97) payload[at] = static_cast<char>(random());
       frames.push_back({static_cast<frame>(random() % 256), static_cast<std::uint32_t>(random()), std::move(payload)});
@@ -193,10 +193,10 @@ TEST(WireProtocol, a_part_of_a_frame_is_pending) {
 }
 
 TEST(WireProtocol, the_longest_frame_is_taken_and_one_byte_more_is_refused) {
-  const std::string longest(wire::longest_payload, 'x');
+  const std::string longest(wire::max_payload, 'x');
   EXPECT_EQ(decode(raw(frame::output, 1, longest), {}), (std::vector<taken>{{frame::output, 1, longest}}));
   for (const std::uint32_t size :
-       {static_cast<std::uint32_t>(wire::longest_payload + 1), 0x7fffffffU, 0x80000000U, 0xfffffff6U, 0xffffffffU}) {
+       {static_cast<std::uint32_t>(wire::max_payload + 1), 0x7fffffffU, 0x80000000U, 0xfffffff6U, 0xffffffffU}) {
     // The header alone is enough, before any payload of that length is stored.
     const std::string head = wire_payload().number(size).number(std::uint8_t{0x82}).number(std::uint32_t{1}).bytes();
     wire::frame_decoder decoder;
@@ -223,7 +223,7 @@ TEST(WireProtocol, frames_before_one_that_is_too_long_are_given) {
 
 TEST(WireProtocol, there_is_always_room) {
   wire::frame_decoder decoder;
-  const std::string stream = raw(frame::output, 1, std::string(wire::longest_payload, 'y'));
+  const std::string stream = raw(frame::output, 1, std::string(wire::max_payload, 'y'));
   for (std::size_t at = 0; at < stream.size();) {
     ASSERT_GT(decoder.room().size(), 0U);
     const std::size_t size = std::min<std::size_t>(4097, stream.size() - at);
@@ -313,7 +313,7 @@ TEST(WireProtocol, a_greeting_is_read) {
   EXPECT_TRUE(hello.can(wire::capability_openat2));
   EXPECT_TRUE(hello.can(wire::capability_adopts));
   EXPECT_FALSE(hello.can(wire::capability_scope));
-  EXPECT_EQ(hello.most_jobs(), 44U);
+  EXPECT_EQ(hello.max_jobs(), 44U);
 }
 
 TEST(WireProtocol, a_greeting_cut_anywhere_or_too_long_is_refused) {
@@ -446,15 +446,15 @@ TEST(WireProtocol, an_order_is_written_value_by_value) {
 TEST(WireProtocol, an_order_is_as_long_as_a_frame_may_be_and_no_longer) {
   const wire::spawn_order order;
   const std::size_t around = order.encode(1, {"/a"}, {""}, {}).size() - wire::header_size;
-  const bytes longest = order.encode(1, {"/a"}, {std::string(wire::longest_spawn - around, 'x')}, {});
-  EXPECT_EQ(longest.size(), wire::header_size + wire::longest_spawn);
-  EXPECT_TRUE(order.encode(1, {"/a"}, {std::string(wire::longest_spawn - around + 1, 'x')}, {}).empty());
+  const bytes longest = order.encode(1, {"/a"}, {std::string(wire::max_spawn - around, 'x')}, {});
+  EXPECT_EQ(longest.size(), wire::header_size + wire::max_spawn);
+  EXPECT_TRUE(order.encode(1, {"/a"}, {std::string(wire::max_spawn - around + 1, 'x')}, {}).empty());
 }
 
 TEST(WireProtocol, an_order_has_as_many_strings_as_it_may_have_and_no_more) {
   const wire::spawn_order order;
-  EXPECT_FALSE(order.encode(1, {"/a"}, std::vector<std::string>(wire::most_strings - 1), {""}).empty());
-  EXPECT_TRUE(order.encode(1, {"/a"}, std::vector<std::string>(wire::most_strings), {""}).empty());
+  EXPECT_FALSE(order.encode(1, {"/a"}, std::vector<std::string>(wire::max_strings - 1), {""}).empty());
+  EXPECT_TRUE(order.encode(1, {"/a"}, std::vector<std::string>(wire::max_strings), {""}).empty());
 }
 
 TEST(WireProtocol, the_limit_of_a_spawn_frame_is_shortened_by_what_it_has_waited) {

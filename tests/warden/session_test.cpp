@@ -123,8 +123,9 @@ TEST(WardenSession, writes_that_are_cancelled_give_their_room_back_and_leave_no_
         const bytes small(10, std::byte{1});
         co_await env.write_file("small", small);
       }
-      std::vector<entry> left = co_await env.files().list(".");
-      for (const entry& each : left) EXPECT_TRUE(each.path() == "small" || each.path() == "target") << each.path();
+      std::vector<directory_entry> left = co_await env.files().list(".");
+      for (const directory_entry& each : left)
+        EXPECT_TRUE(each.path() == "small" || each.path() == "target") << each.path();
     });
   });
 }
@@ -245,18 +246,18 @@ TEST(WardenSession, more_of_a_file_than_was_asked_for_is_not_taken) {
       co_await files.read_file("f", SIZE_MAX);
     });
     while (sink->last.empty()) co_await pause_for(std::chrono::milliseconds(1));
-    const bytes piece(wire::longest_payload);
+    const bytes piece(wire::max_payload);
     const wire::frame data(wire::frame_type::reply_data, sink->number(), piece);
     std::size_t taken = 0;
     std::error_code code;
     try {
-      for (; taken < 4 * wire::most_read; taken += piece.size()) requests->arrived(data);
+      for (; taken < 4 * wire::max_read; taken += piece.size()) requests->arrived(data);
     } catch (const error& failure) {
       code = failure.code();
     }
-    EXPECT_EQ(code, errc::provider_lost);
-    EXPECT_LE(taken, wire::most_read);
-    requests->lose(error(errc::provider_lost, "over"));
+    EXPECT_EQ(code, exec_errc::provider_lost);
+    EXPECT_LE(taken, wire::max_read);
+    requests->lose(error(exec_errc::provider_lost, "over"));
     co_await reading.wait();
   });
 }
@@ -292,7 +293,7 @@ TEST(WardenSession, more_of_a_list_than_was_allowed_is_not_kept) {
     const bytes fine(4);
     requests->arrived(wire::frame(wire::frame_type::reply, sink->number(), fine));
     co_await listing.wait();
-    EXPECT_EQ(code, errc::too_large);
+    EXPECT_EQ(code, exec_errc::too_large);
   });
 }
 
@@ -316,10 +317,10 @@ TEST(WardenSession, a_write_to_a_command_whose_session_is_lost_ends) {
     asio::co_spawn(co_await asio::this_coro::executor, writes, asio::detached);
     co_await pause_for(std::chrono::milliseconds(200));
     EXPECT_FALSE(ended);
-    env.session().lose(error(errc::provider_lost, "lost on purpose"));
+    env.session().lose(error(exec_errc::provider_lost, "lost on purpose"));
     for (int i = 0; i < 500 && !ended; ++i) co_await pause_for(std::chrono::milliseconds(10));
     EXPECT_TRUE(ended);
-    EXPECT_EQ(code, errc::io_error);
+    EXPECT_EQ(code, exec_errc::io_error);
   });
 }
 

@@ -71,7 +71,7 @@ wire_entry take_entry(wire_reader& from) {
   entry.size = from.number<std::uint64_t>();
   entry.seconds = from.number<std::int64_t>();
   entry.nanoseconds = from.number<std::uint32_t>();
-  return entry;
+  return directory_entry;
 }
 
 /// The answer to one request.
@@ -117,7 +117,7 @@ class file_client {
       if (!next) throw std::runtime_error(client_.has_ended() ? "the stream has ended" : "no answer");
       if (next->job != job) throw std::runtime_error("an answer to something else");
       if (next->type == frame::reply_data) {
-        EXPECT_LE(next->payload.size(), wire::longest_payload);
+        EXPECT_LE(next->payload.size(), wire::max_payload);
         EXPECT_FALSE(next->payload.empty());
         got.data += next->payload;
         ++got.pieces;
@@ -189,7 +189,7 @@ class file_client {
     if (const int error = take(job).error; error != 0) return error;
     const std::size_t size = data.size();
     while (!data.empty()) {
-      const std::string_view piece = data.substr(0, wire::longest_payload);
+      const std::string_view piece = data.substr(0, wire::max_payload);
       if (const int error = ask_as(job, frame::write_data, piece).error; error != 0) return error;
       data.remove_prefix(piece.size());
     }
@@ -793,7 +793,7 @@ TEST_P(WardenFiles, reads_at_most_a_mebibyte_at_once) {
     ASSERT_EQ(got.error, 0);
     EXPECT_EQ(got.size, big.size());
     if (got.data.empty()) break;
-    EXPECT_EQ(got.data.size(), std::min<std::size_t>(wire::most_read, big.size() - all.size()));
+    EXPECT_EQ(got.data.size(), std::min<std::size_t>(wire::max_read, big.size() - all.size()));
     all += got.data;
   }
   EXPECT_TRUE(all == big);
@@ -999,17 +999,17 @@ TEST_P(WardenFiles, an_exclusive_file_works_without_renameat2) {
 }
 
 TEST_P(WardenFiles, files_of_several_numbers_are_written_side_by_side_up_to_a_limit) {
-  for (std::uint32_t i = 0; i < wire::most_unfinished; ++i)
+  for (std::uint32_t i = 0; i < wire::max_unfinished; ++i)
     ASSERT_EQ(files().ask_as(i, frame::write, file_client::begin_of("f" + std::to_string(i))).error, 0);
   EXPECT_EQ(files().ask_as(50, frame::write, file_client::begin_of("more")).error, EMFILE);
   EXPECT_EQ(files().ask_as(3, frame::write, file_client::begin_of("again")).error, EBUSY);
   for (int round = 0; round < 3; ++round)
-    for (std::uint32_t i = 0; i < wire::most_unfinished; ++i)
+    for (std::uint32_t i = 0; i < wire::max_unfinished; ++i)
       ASSERT_EQ(files().ask_as(i, frame::write_data, std::to_string(i)).error, 0);
   EXPECT_EQ(files().ask_as(5, frame::write_abort).error, 0);
   EXPECT_EQ(files().ask_as(50, frame::write, file_client::begin_of("more")).error, 0);
   EXPECT_EQ(files().ask_as(50, frame::write_commit).error, 0);
-  for (std::uint32_t i = 0; i < wire::most_unfinished; ++i) {
+  for (std::uint32_t i = 0; i < wire::max_unfinished; ++i) {
     if (i == 5) continue;
     ASSERT_EQ(files().ask_as(i, frame::write_commit).error, 0);
     const std::string digit = std::to_string(i);
@@ -1023,7 +1023,7 @@ TEST_P(WardenFiles, requests_sent_at_once_are_answered_in_their_order) {
   for (std::uint32_t i = 0; i < 200; ++i)
     files().stream().send_frame(frame::write, 1000 + i, file_client::begin_of("f" + std::to_string(i % 10)));
   for (std::uint32_t i = 0; i < 200; ++i)
-    EXPECT_EQ(files().take(1000 + i).error, i < wire::most_unfinished ? 0 : EMFILE);
+    EXPECT_EQ(files().take(1000 + i).error, i < wire::max_unfinished ? 0 : EMFILE);
 }
 
 TEST_P(WardenFiles, a_file_that_cannot_be_written_on_is_given_up_and_leaves_nothing) {

@@ -3,21 +3,21 @@
 #pragma once
 
 #include <cofferdam/backends/docker/build_request.hpp>
+#include <cofferdam/backends/docker/command_transport.hpp>
 #include <cofferdam/backends/docker/container_options.hpp>
 #include <cofferdam/backends/docker/find_daemon.hpp>
 #include <cofferdam/backends/docker/progress_stream.hpp>
-#include <cofferdam/backends/docker/way.hpp>
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/background_command.hpp>
 #include <cofferdam/core/bytes.hpp>
-#include <cofferdam/core/callable_argument.hpp>
 #include <cofferdam/core/command.hpp>
 #include <cofferdam/core/command_result.hpp>
-#include <cofferdam/core/environment_handle.hpp>
 #include <cofferdam/core/file_operations.hpp>
 #include <cofferdam/core/file_system.hpp>
 #include <cofferdam/core/process.hpp>
-#include <cofferdam/core/transfer.hpp>
+#include <cofferdam/core/transfer_result.hpp>
+#include <cofferdam/detail/core/callable_argument.hpp>
+#include <cofferdam/detail/core/environment_handle.hpp>
 
 #include <chrono>
 #include <concepts>
@@ -41,9 +41,9 @@ class sandbox_settings;
 /// An open container. Models every refinement but `suspendable_environment`.
 ///
 /// The first program of a container that this library makes is a warden, which starts, watches and ends the commands,
-/// or, with execs, a shell that keeps the container running (see `way`). The container lives as long as the connection
-/// to this program: if the host program dies, or the environment is destroyed without `close()`, the container and
-/// everything in it are removed a moment later. Movable while idle.
+/// or, with execs, a shell that keeps the container running (see `command_transport`). The container lives as long as
+/// the connection to this program: if the host program dies, or the environment is destroyed without `close()`, the
+/// container and everything in it are removed a moment later. Movable while idle.
 /// \par Threads  any, as for `local_environment`.
 class environment {
  public:
@@ -103,9 +103,9 @@ class environment {
 /// Hardened by default: no network, no capabilities, no new privileges, the image read-only, 1 GiB of memory, 2 CPUs,
 /// 256 processes, commands as a user other than root; see `container_options` for the settings. Before any command
 /// runs, the settings that the daemon has applied are compared with the requested ones. Results report them in
-/// `walls()`. The workspace is /workspace, empty at first; it is memory by default. Each VOLUME of an image is memory
-/// too, with a limit that `walls()` reports. The image's content of a VOLUME is copied into it, and must fit (else see
-/// `container_options::volume` and `container_options::tmpfs`). A mount that was not requested is
+/// `isolation()`. The workspace is /workspace, empty at first; it is memory by default. Each VOLUME of an image is
+/// memory too, with a limit that `isolation()` reports. The image's content of a VOLUME is copied into it, and must fit
+/// (else see `container_options::volume` and `container_options::tmpfs`). A mount that was not requested is
 /// error{errc::provider_failed}. Commands have the environment variables of the image and of the options, and PATH,
 /// HOME (the workspace), LANG, TERM, TMPDIR.
 ///
@@ -120,8 +120,8 @@ class provider {
   /// usual sockets).
   provider& daemon(daemon_choice choice);
   /// Sets how commands are started. Default: by a warden if there is one for the container's machine, else by execs;
-  /// `walls()` of the results has the guarantees.
-  provider& by(way how);
+  /// `isolation()` of the results has the guarantees.
+  provider& by(command_transport how);
   /// Sets a listener for the progress of a pull or a build. Called on the executor of the coroutine that opens, one
   /// call at a time. g++ before 13 refuses a temporary lambda that captures by value: name it first.
   provider& progress(cofferdam::detail::callable_argument<void(const progress_event&)> listener);
@@ -138,7 +138,7 @@ class provider {
   /// Makes a container. Pulls or builds its image first if needed, once for all calls at the same time. The first use
   /// of a daemon in a process also removes the leftovers of dead processes of this host.
   /// \throws error{errc::provider_failed, permission_denied} if no daemon can be used; error{errc::not_found} if the
-  ///     image does not exist; error{errc::unsupported} if commands cannot be started (see `way`);
+  ///     image does not exist; error{errc::unsupported} if commands cannot be started (see `command_transport`);
   ///     error{errc::provider_failed} if the daemon did not apply the settings; error{errc::cancelled}. Nothing is left
   ///     behind.
   awaitable<environment> open() const;
@@ -171,11 +171,11 @@ provider from_dockerfile(std::filesystem::path context);
 /// processes of the commands, and the container continues. Several environments may be open in one container.
 ///
 /// A warden is copied into a private folder (in /tmp, or in another folder that allows writing and executing), started
-/// by an exec, and its file is removed at once. If that is not possible, commands are execs (see `way`). Of the options
-/// only `user` (default: that of the container), `working_directory` (made if it is missing, and never emptied) and the
-/// variables have an effect. HOME is the workspace.
+/// by an exec, and its file is removed at once. If that is not possible, commands are execs (see `command_transport`).
+/// Of the options only `user` (default: that of the container), `working_directory` (made if it is missing, and never
+/// emptied) and the variables have an effect. HOME is the workspace.
 ///
-/// The isolation of the container is unknown: `walls()` reports only that by this library. Limits: a process of the
+/// The isolation of the container is unknown: `isolation()` reports only that by this library. Limits: a process of the
 /// same user can kill the warden (`kill -9 -1`; our commands cannot if Landlock prevents it, Linux 6.12), which is
 /// error{errc::provider_lost}, and then running processes may continue (as with execs if this program dies). The end of
 /// the container is error{errc::provider_lost} too.

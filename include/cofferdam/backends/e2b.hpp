@@ -3,25 +3,25 @@
 #pragma once
 
 #include <cofferdam/backends/e2b/account.hpp>
-#include <cofferdam/backends/e2b/create_gate.hpp>
 #include <cofferdam/backends/e2b/create_options.hpp>
-#include <cofferdam/backends/e2b/folder_watch.hpp>
-#include <cofferdam/backends/e2b/process_follower.hpp>
+#include <cofferdam/backends/e2b/detail/folder_watch.hpp>
+#include <cofferdam/backends/e2b/detail/process_follower.hpp>
+#include <cofferdam/backends/e2b/detail/sandbox_list.hpp>
+#include <cofferdam/backends/e2b/rate_limiter.hpp>
 #include <cofferdam/backends/e2b/running_process.hpp>
 #include <cofferdam/backends/e2b/sandbox_info.hpp>
-#include <cofferdam/backends/e2b/sandbox_list.hpp>
-#include <cofferdam/backends/e2b/secret.hpp>
 #include <cofferdam/backends/e2b/signed_url.hpp>
 #include <cofferdam/backends/e2b/surroundings.hpp>
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/command.hpp>
 #include <cofferdam/core/command_result.hpp>
-#include <cofferdam/core/environment_handle.hpp>
 #include <cofferdam/core/file_operations.hpp>
 #include <cofferdam/core/file_system.hpp>
 #include <cofferdam/core/process.hpp>
-#include <cofferdam/core/transfer.hpp>
+#include <cofferdam/core/secret_string.hpp>
+#include <cofferdam/core/transfer_result.hpp>
+#include <cofferdam/detail/core/environment_handle.hpp>
 
 #include <boost/json/object.hpp>
 
@@ -205,7 +205,7 @@ class provider {
   /// Sets the pause before a call is repeated; doubled each time. Default: 250 ms; more than zero.
   provider& first_pause(std::chrono::milliseconds time);
   /// Limits how often sandboxes may be created. All copies of the gate share the limit.
-  provider& gate(create_gate one);
+  provider& gate(rate_limiter one);
 
   /// Sets the template, or the name of a snapshot. Default: `base`.
   provider& template_id(std::string name);

@@ -8,11 +8,11 @@
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/code_exec_provider.hpp>
 #include <cofferdam/core/command.hpp>
-#include <cofferdam/core/environment_handle.hpp>
 #include <cofferdam/core/file_operations.hpp>
 #include <cofferdam/core/file_system.hpp>
 #include <cofferdam/core/process.hpp>
 #include <cofferdam/core/streaming_environment.hpp>
+#include <cofferdam/detail/core/environment_handle.hpp>
 #include <cofferdam/warden/tracing_policy.hpp>
 
 #include <chrono>
@@ -129,8 +129,8 @@ using local = basic_local<>;
 /// Linux 6.12 on a command can signal and trace only its own descendants. From 5.19 on it can trace only its own
 /// descendants, and cannot mount file systems, but it may kill this program, the warden and other commands. The only
 /// guarantee is then: all processes of a command are ended, unless the command kills this program first. Before 5.19 it
-/// can also read this program's memory and environment, including API keys, from /proc: `walls()` then has "readable"
-/// for `protection::secrets`. `undumpable()` helps there; debuggers do not work in commands there unless
+/// can also read this program's memory and environment, including API keys, from /proc: `isolation()` then has
+/// "readable" for `isolation_kind::secrets`. `undumpable()` helps there; debuggers do not work in commands there unless
 /// `tracing(tracing_policy::allowed)`. Commands that run as root can read this program's environment (from Linux 6.13
 /// on also past Landlock), and much else that no kernel keeps from root.
 ///

@@ -8,7 +8,7 @@ namespace cofferdam::inline COFFERDAM_ABI {
 
 /// The process that starts the commands of `local`.
 enum class warden_policy {
-  automatic,  ///< a warden; if none can be started, this program itself, as `walls()` of the results shows
+  automatic,  ///< a warden; if none can be started, this program itself, as `isolation()` of the results shows
   require,    ///< a warden, or `open()` fails
   /// this program itself: processes that leave their process group are not followed, and outlive a killed host;
   /// `close()` waits without a time limit for killed processes

@@ -2,8 +2,8 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
+#include <cofferdam/code/code_analysis.hpp>
 #include <cofferdam/code/guard.hpp>
-#include <cofferdam/code/python_facts.hpp>
 #include <cofferdam/core/printable_text.hpp>
 
 #include <algorithm>
@@ -39,26 +39,27 @@ class import_policy {
     return false;
   }
 
-  std::optional<guard_refusal> judge(const python_facts& facts) const {
+  std::optional<guard_refusal> judge(const code_analysis& facts) const {
     std::optional<guard_refusal> first;
-    for (const code_fact& each : facts.all())
+    for (const code_feature& each : facts.all())
       if (std::optional<guard_refusal> found = judge_one(each))
         if (!first || found->line() < first->line()) first = std::move(found);
     return first;
   }
 
   /// Returns the modules that the code imports, as far as this can be determined, including those that are not allowed.
-  static std::set<std::string> predicted(const python_facts& facts) {
+  static std::set<std::string> predicted(const code_analysis& facts) {
     std::set<std::string> all;
-    for (const code_fact& each : facts.all()) {
-      const bool names_one = each.kind() == fact_kind::import_module || each.kind() == fact_kind::import_from ||
-                             each.kind() == fact_kind::dynamic_import;
+    for (const code_feature& each : facts.all()) {
+      const bool names_one = each.kind() == feature_kind::import_module || each.kind() == feature_kind::import_from ||
+                             each.kind() == feature_kind::dynamic_import;
       if (!names_one || each.name().empty()) continue;
       all.insert(each.name());
-      if (each.kind() == fact_kind::import_from && each.detail() != "*") all.insert(each.name() + "." + each.detail());
+      if (each.kind() == feature_kind::import_from && each.detail() != "*")
+        all.insert(each.name() + "." + each.detail());
     }
-    for (const code_fact& each : facts.all()) {  // two builtins import modules themselves
-      if (each.kind() != fact_kind::builtin_name) continue;
+    for (const code_feature& each : facts.all()) {  // two builtins import modules themselves
+      if (each.kind() != feature_kind::builtin_name) continue;
       if (each.name() == "breakpoint") all.insert("pdb");
       if (each.name() == "help") all.insert("pydoc");
     }
@@ -66,51 +67,51 @@ class import_policy {
   }
 
  private:
-  std::optional<guard_refusal> judge_one(const code_fact& fact) const {
+  std::optional<guard_refusal> judge_one(const code_feature& fact) const {
     const std::string shown = "'" + one_line(fact.name(), 80) + "'";
     switch (fact.kind()) {
-      case fact_kind::import_module:
+      case feature_kind::import_module:
         if (!allows(fact.name())) return refuse(fact, "the module " + shown + " is not allowed");
         break;
-      case fact_kind::import_from:
+      case feature_kind::import_from:
         if (!allows(fact.name()) && !allows(fact.name() + "." + fact.detail()))
           return refuse(fact, "the module " + shown + " is not allowed");
         break;
-      case fact_kind::relative_import:
+      case feature_kind::relative_import:
         return refuse(fact, "a relative import, " + shown + ", names no module that could be allowed");
-      case fact_kind::dynamic_import:
+      case feature_kind::dynamic_import:
         if (allowed_->contains("*")) break;
         if (fact.name().empty())
           return refuse(fact, "what '" + one_line(fact.detail(), 40) + "' brings in is not known before it runs");
         if (!allows(fact.name())) return refuse(fact, "the module " + shown + " is not allowed");
         break;
-      case fact_kind::reexport:
+      case feature_kind::reexport:
         if (!allows(fact.name()))
           return refuse(fact,
                         "'" + one_line(fact.detail(), 80) + "' is the module " + shown + ", which is not allowed");
         break;
-      case fact_kind::private_name:
+      case feature_kind::private_name:
         if (!allowed_->contains("*")) return refuse(fact, shown + " is a private name of a module");
         break;
-      case fact_kind::module_value:
+      case feature_kind::module_value:
         if (!allowed_->contains("*"))
           return refuse(fact,
                         "the module " + shown + " is passed on as a value, where nobody sees what is taken from it",
                         "Use what you need of it by name, as in module.function(...).");
         break;
-      case fact_kind::hidden_name:
+      case feature_kind::hidden_name:
         if (allowed_->contains("*") || fact.detail() == "plain" || fact.detail() == "value") break;
         if (fact.name() == "__code__")
           return refuse(fact, "the code of a function is exchanged", "Write a function that does it.");
         return refuse(fact, "the name of what is looked up here is computed", "Write the name itself.");
-      case fact_kind::attribute:
+      case feature_kind::attribute:
         if (!allowed_->contains("*") && leads_to_modules(fact.name()))
           return refuse(fact, shown + " can bring in any module");
         break;
-      case fact_kind::builtin_name:
+      case feature_kind::builtin_name:
         if (!allowed_->contains("*") && is_route(fact.name())) return refuse(fact, shown + " can bring in any module");
         break;
-      case fact_kind::use:
+      case feature_kind::use:
         if (!allowed_->contains("*") && is_route(fact.name())) return refuse(fact, shown + " can bring in any module");
         break;
       default: break;
@@ -168,7 +169,7 @@ class import_policy {
     return false;
   }
 
-  guard_refusal refuse(const code_fact& fact, std::string what, std::string advice = {}) const {
+  guard_refusal refuse(const code_feature& fact, std::string what, std::string advice = {}) const {
     if (advice.empty()) {
       advice = allowed_->empty() ? std::string("Nothing may be imported; use what Python has built in.")
                                  : "Import only these, each by its own name: ";

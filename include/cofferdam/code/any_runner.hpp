@@ -2,13 +2,13 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
-#include <cofferdam/code/code_guest.hpp>
 #include <cofferdam/code/code_layer.hpp>
 #include <cofferdam/code/code_runner.hpp>
+#include <cofferdam/code/interpreter_info.hpp>
 #include <cofferdam/core/any_provider.hpp>
 #include <cofferdam/core/asio.hpp>
-#include <cofferdam/core/borrowed_environment.hpp>
 #include <cofferdam/core/code_exec_provider.hpp>
+#include <cofferdam/core/environment_ref.hpp>
 #include <cofferdam/core/error.hpp>
 
 #include <concepts>
@@ -56,7 +56,7 @@ class any_runner {
   /// Returns the version of the interpreter, if the runner has one; otherwise an empty text.
   std::string version() const { return get().version(); }
   /// Returns the interpreter's description, for guards around the runner.
-  code_guest guest() { return get().guest(); }
+  interpreter_info guest() { return get().guest(); }
 
   /// Returns true if the code runs in an environment that the caller can use, for example to copy files.
   bool has_environment() const { return get().has_environment(); }
@@ -65,7 +65,8 @@ class any_runner {
   any_environment& environment() {
     any_environment* const found = get().environment();
     if (found == nullptr)
-      throw error(errc::unsupported, "environment: this runner's code runs in none that can be reached from outside");
+      throw error(exec_errc::unsupported,
+                  "environment: this runner's code runs in none that can be reached from outside");
     return *found;
   }
 
@@ -89,7 +90,7 @@ class any_runner {
     virtual awaitable<bool> end_context(std::string name) = 0;
     virtual awaitable<void> close() = 0;
     virtual std::string version() const = 0;
-    virtual code_guest guest() = 0;
+    virtual interpreter_info guest() = 0;
     virtual bool has_environment() const = 0;
     virtual any_environment* environment() = 0;
   };
@@ -117,14 +118,14 @@ class any_runner {
       if constexpr (context_runner<R>) {
         return runner_.contexts();
       } else {
-        throw error(errc::unsupported, "contexts: this runner has none; every run begins afresh");
+        throw error(exec_errc::unsupported, "contexts: this runner has none; every run begins afresh");
       }
     }
     awaitable<bool> end_context(std::string name) override {
       if constexpr (context_runner<R>) {
         return runner_.end_context(std::move(name));
       } else {
-        throw error(errc::unsupported, "end_context: this runner has no contexts; every run begins afresh");
+        throw error(exec_errc::unsupported, "end_context: this runner has no contexts; every run begins afresh");
       }
     }
     awaitable<void> close() override { return runner_.close(); }
@@ -137,7 +138,7 @@ class any_runner {
         return std::string();
       }
     }
-    code_guest guest() override { return detail::guest_of(runner_); }
+    interpreter_info guest() override { return detail::interpreter_of(runner_); }
     bool has_environment() const override {
       if constexpr (detail::asks_for_environment<R>) {
         return runner_.has_environment();
@@ -148,7 +149,7 @@ class any_runner {
     any_environment* environment() override {
       if constexpr (detail::has_an_environment<R>) {
         if (!has_environment()) return nullptr;
-        if (!environment_) environment_.emplace(borrowed_environment(runner_.environment()));
+        if (!environment_) environment_.emplace(referenced_environment(runner_.environment()));
         return &*environment_;
       } else {
         return nullptr;
@@ -164,7 +165,7 @@ class any_runner {
 
   interface& get() const {
     if (!inside_)
-      throw error(errc::environment_closed, "any_runner: there is none (default-constructed or moved from)");
+      throw error(exec_errc::environment_closed, "any_runner: there is none (default-constructed or moved from)");
     return *inside_;
   }
 

@@ -2,8 +2,8 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
+#include <cofferdam/code/code_analysis.hpp>
 #include <cofferdam/code/guard.hpp>
-#include <cofferdam/code/python_facts.hpp>
 
 #include <optional>
 #include <string_view>
@@ -15,9 +15,9 @@ class syntax_policy {
  public:
   static constexpr std::string_view name = "check_syntax";
 
-  std::optional<guard_refusal> judge(const python_facts& facts) const {
-    for (const code_fact& each : facts.all())
-      if (each.kind() == fact_kind::coding)
+  std::optional<guard_refusal> judge(const code_analysis& facts) const {
+    for (const code_feature& each : facts.all())
+      if (each.kind() == feature_kind::coding)
         return guard_refusal("check_syntax", each.line(),
                              "the code says that it is written in another encoding than UTF-8",
                              "Remove that comment; code is UTF-8.");

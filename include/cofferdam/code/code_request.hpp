@@ -5,10 +5,10 @@
 #include <cofferdam/code/code_result.hpp>
 #include <cofferdam/code/host_function.hpp>
 #include <cofferdam/core/bytes.hpp>
-#include <cofferdam/core/callable_argument.hpp>
 #include <cofferdam/core/command.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/process.hpp>
+#include <cofferdam/detail/core/callable_argument.hpp>
 
 #include <boost/json/object.hpp>
 #include <boost/json/value.hpp>
@@ -77,7 +77,8 @@ class code_request {
   /// \throws error{errc::invalid_argument} if `limit` is zero or less.
   code_request& timeout(std::chrono::milliseconds limit) & {
     if (limit <= std::chrono::milliseconds::zero())
-      throw error(errc::invalid_argument, "code_request: the timeout must be longer than zero (no_timeout says: none)");
+      throw error(exec_errc::invalid_argument,
+                  "code_request: the timeout must be longer than zero (no_timeout says: none)");
     timeout_ = limit;
     return *this;
   }
@@ -91,7 +92,7 @@ class code_request {
   /// \throws error{errc::invalid_argument}
   code_request& context(std::string name) & {
     if (name.empty() || name.size() > 200)
-      throw error(errc::invalid_argument, "code_request: a context's name has 1 to 200 bytes");
+      throw error(exec_errc::invalid_argument, "code_request: a context's name has 1 to 200 bytes");
     context_ = std::move(name);
     return *this;
   }
@@ -103,7 +104,7 @@ class code_request {
   code_request& function(host_function one) & {
     for (const host_function& each : functions_)
       if (each.name() == one.name())
-        throw error(errc::invalid_argument, "code_request: there are two functions '" + one.name() + "'");
+        throw error(exec_errc::invalid_argument, "code_request: there are two functions '" + one.name() + "'");
     functions_.push_back(std::move(one));
     return *this;
   }

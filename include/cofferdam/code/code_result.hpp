@@ -3,9 +3,9 @@
 #pragma once
 
 #include <cofferdam/core/bytes.hpp>
-#include <cofferdam/core/captured.hpp>
+#include <cofferdam/core/captured_output.hpp>
 #include <cofferdam/core/command_result.hpp>
-#include <cofferdam/core/protections.hpp>
+#include <cofferdam/core/isolation_report.hpp>
 
 #include <boost/json/object.hpp>
 #include <boost/json/value.hpp>
@@ -147,16 +147,16 @@ class code_result {
   }
 
   /// Returns standard output of the run and of all processes that it started.
-  const captured& out() const& noexcept { return out_; }
-  captured out() && { return std::move(out_); }
-  code_result& out(captured stream) {
+  const captured_output& out() const& noexcept { return out_; }
+  captured_output out() && { return std::move(out_); }
+  code_result& out(captured_output stream) {
     out_ = std::move(stream);
     return *this;
   }
   /// Returns standard error, tracebacks included.
-  const captured& err() const& noexcept { return err_; }
-  captured err() && { return std::move(err_); }
-  code_result& err(captured stream) {
+  const captured_output& err() const& noexcept { return err_; }
+  captured_output err() && { return std::move(err_); }
+  code_result& err(captured_output stream) {
     err_ = std::move(stream);
     return *this;
   }
@@ -234,12 +234,12 @@ class code_result {
   }
 
   /// Returns the isolation of the run, as far as the backend knows it; otherwise all "none".
-  const protections& walls() const& noexcept {
-    static const protections nothing;
+  const isolation_report& isolation() const& noexcept {
+    static const isolation_report nothing;
     return walls_ ? *walls_ : nothing;
   }
-  protections walls() && { return walls_ ? *walls_ : protections(); }
-  code_result& walls(std::shared_ptr<const protections> standing) {
+  isolation_report isolation() && { return walls_ ? *walls_ : isolation_report(); }
+  code_result& isolation(std::shared_ptr<const isolation_report> standing) {
     walls_ = std::move(standing);
     return *this;
   }
@@ -268,8 +268,8 @@ class code_result {
   bool context_lost_ = false;
   bool driver_restarted_ = false;
   std::string reason_;
-  captured out_;
-  captured err_;
+  captured_output out_;
+  captured_output err_;
   std::optional<code_error> failure_;
   std::optional<boost::json::value> value_;
   std::string value_text_;
@@ -277,7 +277,7 @@ class code_result {
   std::vector<display_output> displays_;
   std::vector<generated_file> files_;
   std::chrono::nanoseconds duration_{};
-  std::shared_ptr<const protections> walls_;
+  std::shared_ptr<const isolation_report> walls_;
 };
 
 }  // namespace cofferdam::inline COFFERDAM_ABI

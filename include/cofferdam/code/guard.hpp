@@ -2,16 +2,16 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
-#include <cofferdam/code/code_guest.hpp>
+#include <cofferdam/code/code_analysis.hpp>
 #include <cofferdam/code/code_layer.hpp>
 #include <cofferdam/code/code_request.hpp>
 #include <cofferdam/code/code_result.hpp>
 #include <cofferdam/code/code_runner.hpp>
-#include <cofferdam/code/python_facts.hpp>
+#include <cofferdam/code/interpreter_info.hpp>
 #include <cofferdam/code/python_reader.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/printable_text.hpp>
-#include <cofferdam/core/shielded.hpp>
+#include <cofferdam/detail/core/shielded.hpp>
 
 #include <concepts>
 #include <memory>
@@ -61,30 +61,30 @@ class guard_refusal {
 
 /// A policy for code: `judge(facts)` returns the reason for a refusal, or no value. Copies are cheap; immutable.
 template <class P>
-concept code_policy = std::copy_constructible<P> && requires(const P& policy, const python_facts& facts) {
+concept code_policy = std::copy_constructible<P> && requires(const P& policy, const code_analysis& facts) {
   { policy.judge(facts) } -> std::same_as<std::optional<guard_refusal>>;
 };
 
 namespace detail {
 
-class facts_worker;
+class analysis_worker;
 
 /// Makes the worker that reads code for the guards of one runner. It may be used and dropped on any thread.
-std::shared_ptr<facts_worker> make_facts_worker(python_reader settings);
+std::shared_ptr<analysis_worker> make_facts_worker(python_reader settings);
 
-/// Returns the facts about the code. See `facts_worker::read`.
-awaitable<std::shared_ptr<const python_facts>> read_facts(std::shared_ptr<facts_worker> worker,
-                                                          const std::string& source, const code_guest& guest);
+/// Returns the facts about the code. See `analysis_worker::read`.
+awaitable<std::shared_ptr<const code_analysis>> read_facts(std::shared_ptr<analysis_worker> worker,
+                                                           const std::string& source, const interpreter_info& guest);
 
 /// Ends the worker's processes. A second call does nothing.
-awaitable<void> close_facts(std::shared_ptr<facts_worker> worker);
+awaitable<void> close_facts(std::shared_ptr<analysis_worker> worker);
 
 /// Returns the refusal of code that cannot be read; no value if it could be read.
-std::optional<code_result> refuse_unreadable(const python_facts& facts, const std::string& rule);
+std::optional<code_result> refuse_unreadable(const code_analysis& facts, const std::string& rule);
 
 template <class R>
 concept shares_reader = requires(const R& runner) {
-  { runner.shared_reader() } -> std::same_as<std::shared_ptr<facts_worker>>;
+  { runner.shared_reader() } -> std::same_as<std::shared_ptr<analysis_worker>>;
 };
 
 }  // namespace detail
@@ -115,27 +115,27 @@ class guard_layer : public code_layer<guard_layer<Policy, Inner>, Inner> {
   }
 
   /// Returns the reader, for the guards around this one.
-  std::shared_ptr<detail::facts_worker> shared_reader() const { return worker_; }
+  std::shared_ptr<detail::analysis_worker> shared_reader() const { return worker_; }
 
  private:
-  std::shared_ptr<detail::facts_worker> share(python_reader reader) {
+  std::shared_ptr<detail::analysis_worker> share(python_reader reader) {
     if constexpr (detail::shares_reader<Inner>) {
-      if (std::shared_ptr<detail::facts_worker> there = this->inner().shared_reader()) return there;
+      if (std::shared_ptr<detail::analysis_worker> there = this->inner().shared_reader()) return there;
     }
     return detail::make_facts_worker(std::move(reader));
   }
 
-  const std::shared_ptr<detail::facts_worker>& require_worker() const {
+  const std::shared_ptr<detail::analysis_worker>& require_worker() const {
     if (!worker_)
-      throw error(errc::environment_closed,
+      throw error(exec_errc::environment_closed,
                   std::string(Policy::name) + ": there is no runner (default-constructed or moved from)");
     return worker_;
   }
 
   static awaitable<std::optional<code_result>> decide(guard_layer& self, const code_request& request) {
-    const code_guest guest = detail::guest_of(self.inner());
-    const std::shared_ptr<detail::facts_worker> worker = self.require_worker();
-    std::shared_ptr<const python_facts> facts = co_await detail::read_facts(worker, request.source(), guest);
+    const interpreter_info guest = detail::interpreter_of(self.inner());
+    const std::shared_ptr<detail::analysis_worker> worker = self.require_worker();
+    std::shared_ptr<const code_analysis> facts = co_await detail::read_facts(worker, request.source(), guest);
     std::optional<code_result> answer = detail::refuse_unreadable(*facts, std::string(Policy::name));
     if (answer) co_return answer;
     if (std::optional<guard_refusal> refusal = self.policy_.judge(*facts)) answer = refusal->result(facts->source());
@@ -143,13 +143,13 @@ class guard_layer : public code_layer<guard_layer<Policy, Inner>, Inner> {
   }
 
   static awaitable<void> close_both(guard_layer& self) {
-    const std::shared_ptr<detail::facts_worker> worker = self.require_worker();
+    const std::shared_ptr<detail::analysis_worker> worker = self.require_worker();
     co_await detail::close_facts(worker);
     co_await self.inner().close();
   }
 
   Policy policy_;
-  std::shared_ptr<detail::facts_worker> worker_;
+  std::shared_ptr<detail::analysis_worker> worker_;
 };
 
 /// The base of a guard's recipe.

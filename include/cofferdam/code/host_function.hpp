@@ -3,8 +3,8 @@
 #pragma once
 
 #include <cofferdam/core/asio.hpp>
-#include <cofferdam/core/callable_argument.hpp>
 #include <cofferdam/core/error.hpp>
+#include <cofferdam/detail/core/callable_argument.hpp>
 
 #include <boost/json/object.hpp>
 #include <boost/json/value.hpp>
@@ -70,7 +70,7 @@ class host_function {
     requires std::constructible_from<handler, Call>
   host_function(std::string name, Call&& call) : name_(require_name(std::move(name))), call_(std::forward<Call>(call)) {
     detail::require_safe_callable<Call>();
-    if (!call_) throw error(errc::invalid_argument, "host_function: '" + name_ + "' has no handler");
+    if (!call_) throw error(exec_errc::invalid_argument, "host_function: '" + name_ + "' has no handler");
   }
 
   /// Adds a parameter that every call must give.
@@ -107,7 +107,7 @@ class host_function {
       good = good && (c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'));
     if (!good)
       throw error(
-          errc::invalid_argument,
+          exec_errc::invalid_argument,
           "host_function: functions and parameters are called by letters, digits and '_', not by a digit first");
     for (const std::string_view word :
          {"False", "None",     "True",  "and",    "as",   "assert", "async",  "await",    "break",
@@ -115,20 +115,21 @@ class host_function {
           "from",  "global",   "if",    "import", "in",   "is",     "lambda", "nonlocal", "not",
           "or",    "pass",     "raise", "return", "try",  "while",  "with",   "yield",    "__debug__"})
       if (name == word)
-        throw error(errc::invalid_argument,
+        throw error(exec_errc::invalid_argument,
                     "host_function: '" + name + "' is a word of Python's own; choose another name");
     return name;
   }
   static std::string require_type(std::string type) {
     for (const char* const known : {"", "str", "int", "float", "bool", "list", "dict", "bytes"})
       if (type == known) return type;
-    throw error(errc::invalid_argument,
+    throw error(exec_errc::invalid_argument,
                 "host_function: a parameter's type is str, int, float, bool, list, dict, bytes, or empty for any");
   }
   host_function& add(host_parameter one) {
     for (const host_parameter& each : parameters_)
       if (each.name() == one.name())
-        throw error(errc::invalid_argument, "host_function: '" + name_ + "' has two parameters '" + one.name() + "'");
+        throw error(exec_errc::invalid_argument,
+                    "host_function: '" + name_ + "' has two parameters '" + one.name() + "'");
     parameters_.push_back(std::move(one));
     return *this;
   }

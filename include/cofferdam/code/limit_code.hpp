@@ -25,11 +25,11 @@ class limit_code_layer : public code_layer<limit_code_layer<Inner>, Inner> {
   limit_code_layer()
     requires std::default_initializable<Inner>
   = default;
-  limit_code_layer(Inner inner, std::size_t most_bytes, std::size_t most_lines)
-      : code_layer<limit_code_layer, Inner>(std::move(inner)), bytes_(most_bytes), lines_(most_lines) {}
+  limit_code_layer(Inner inner, std::size_t max_bytes, std::size_t max_lines)
+      : code_layer<limit_code_layer, Inner>(std::move(inner)), bytes_(max_bytes), lines_(max_lines) {}
 
   awaitable<std::optional<code_result>> admit(const code_request& request) {
-    if (bytes_ == 0) throw error(errc::environment_closed, "limit_code: there is no runner (default-constructed)");
+    if (bytes_ == 0) throw error(exec_errc::environment_closed, "limit_code: there is no runner (default-constructed)");
     return answer(refusal_of(request.source()));
   }
 
@@ -68,17 +68,17 @@ class limit_code_layer : public code_layer<limit_code_layer<Inner>, Inner> {
 /// Refuses long code: `runner | limit_code(18'000, 400)`. Counts only the source of the request, not the code that a
 /// runner adds (helpers, tools).
 ///
-/// \param  most_bytes  of UTF-8; more than zero. Default: 64 KiB.
-/// \param  most_lines  more than zero. Default: 2,000.
+/// \param  max_bytes  of UTF-8; more than zero. Default: 64 KiB.
+/// \param  max_lines  more than zero. Default: 2,000.
 /// \return        a refusal is a `code_result` of kind `error_kind::security_violation`.
 /// \throws        error{errc::invalid_argument} from the constructor.
 /// \par Source    the limits of DSPy's code executor.
 class limit_code : public pipeable {
  public:
-  explicit limit_code(std::size_t most_bytes = 64 * 1024, std::size_t most_lines = 2000)
-      : bytes_(most_bytes), lines_(most_lines) {
-    if (most_bytes == 0 || most_lines == 0)
-      throw error(errc::invalid_argument, "limit_code: the limits must be more than zero");
+  explicit limit_code(std::size_t max_bytes = 64 * 1024, std::size_t max_lines = 2000)
+      : bytes_(max_bytes), lines_(max_lines) {
+    if (max_bytes == 0 || max_lines == 0)
+      throw error(exec_errc::invalid_argument, "limit_code: the limits must be more than zero");
   }
 
   template <code_runner Inner>

@@ -93,8 +93,8 @@ any_runner_provider make_runner(const Name& name, runner_options options = runne
   if (wanted == "docker") return any_runner_provider(any_provider(options.docker()) | options.python());
   if (wanted == "e2b") return any_runner_provider(any_provider(options.e2b()) | options.python());
   if (wanted == "pyodide") return any_runner_provider(options.pyodide());
-  throw error(errc::invalid_argument, "make_runner: there is no runner \"" + one_line(wanted, 60) +
-                                          "\"; there are: host (or local), docker, e2b, pyodide");
+  throw error(exec_errc::invalid_argument, "make_runner: there is no runner \"" + one_line(wanted, 60) +
+                                               "\"; there are: host (or local), docker, e2b, pyodide");
 }
 
 }  // namespace cofferdam::inline COFFERDAM_ABI

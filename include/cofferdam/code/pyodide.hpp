@@ -3,17 +3,17 @@
 #pragma once
 
 #include <cofferdam/backends/local.hpp>
-#include <cofferdam/code/code_guest.hpp>
 #include <cofferdam/code/code_request.hpp>
 #include <cofferdam/code/code_result.hpp>
 #include <cofferdam/code/code_runner.hpp>
 #include <cofferdam/code/detail/driver_calls.hpp>
 #include <cofferdam/code/detail/pyodide_settings.hpp>
+#include <cofferdam/code/interpreter_info.hpp>
 #include <cofferdam/code/python_reader.hpp>
 #include <cofferdam/core/error.hpp>
-#include <cofferdam/core/home_strand.hpp>
-#include <cofferdam/core/shielded.hpp>
-#include <cofferdam/core/with_cleanup.hpp>
+#include <cofferdam/detail/core/home_strand.hpp>
+#include <cofferdam/detail/core/shielded.hpp>
+#include <cofferdam/detail/core/with_cleanup.hpp>
 
 #include <asio/any_io_executor.hpp>
 #include <asio/this_coro.hpp>
@@ -86,8 +86,8 @@ class pyodide_runner {
 
   /// Returns the interpreter's description, for guards around it. They read code by Pyodide's own Python, in a Deno
   /// process that runs no code.
-  code_guest guest() {
-    code_guest there;
+  interpreter_info guest() {
+    interpreter_info there;
     there.python = detail::pyodide_settings::python_of(version());
     there.start_timeout = detail::settings_of(*require_core()).start_timeout;
     there.start = [core = require_core(), place = environment_.get()](const python_reader& reader) {
@@ -108,7 +108,7 @@ class pyodide_runner {
 
   const std::shared_ptr<detail::pyodide_core>& require_core() const {
     if (!core_)
-      throw error(errc::environment_closed, "pyodide: there is no runner (default-constructed or moved from)");
+      throw error(exec_errc::environment_closed, "pyodide: there is no runner (default-constructed or moved from)");
     return core_;
   }
 
@@ -184,7 +184,7 @@ class pyodide {
       good = good && ((c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '.' ||
                       c == '-' || c == ':' || c == '[' || c == ']');
     if (!good || host.front() == '-')
-      throw error(errc::invalid_argument, "pyodide: allow_network takes one host, with a port or without");
+      throw error(exec_errc::invalid_argument, "pyodide: allow_network takes one host, with a port or without");
     return with([&](detail::pyodide_settings& all) { all.network.push_back(std::move(host)); });
   }
   /// Sets an environment variable of the code.
@@ -217,14 +217,14 @@ class pyodide {
   /// 2.
   /// \throws error{errc::invalid_argument} unless 1 to 64.
   pyodide& at_once(std::size_t runs) {
-    if (runs < 1 || runs > 64) throw error(errc::invalid_argument, "pyodide: at_once must be 1 to 64");
+    if (runs < 1 || runs > 64) throw error(exec_errc::invalid_argument, "pyodide: at_once must be 1 to 64");
     return with([&](detail::pyodide_settings& all) { all.at_once = runs; });
   }
   /// Sets the maximum number of contexts, each with its own interpreter. A run that would make another is refused.
   /// Default: 16.
   /// \throws error{errc::invalid_argument} unless 1 to 64.
   pyodide& contexts_at_once(std::size_t most) {
-    if (most < 1 || most > 64) throw error(errc::invalid_argument, "pyodide: contexts_at_once must be 1 to 64");
+    if (most < 1 || most > 64) throw error(exec_errc::invalid_argument, "pyodide: contexts_at_once must be 1 to 64");
     return with([&](detail::pyodide_settings& all) { all.contexts = most; });
   }
   /// Sets the maximum resident memory of each interpreter's process, in bytes: of WebAssembly, and of the JavaScript
@@ -236,16 +236,16 @@ class pyodide {
   /// Default: `memory_limit` and 320 MiB, or with `packages` 640 MiB.
   /// \throws error{errc::invalid_argument} below 384 MiB, with which nothing starts.
   pyodide& process_memory(std::uint64_t size) {
-    if (size < detail::pyodide_settings::least_process_memory)
-      throw error(errc::invalid_argument, "pyodide: process_memory must be 384 MiB or more");
+    if (size < detail::pyodide_settings::min_process_memory)
+      throw error(exec_errc::invalid_argument, "pyodide: process_memory must be 384 MiB or more");
     return with([&](detail::pyodide_settings& all) { all.process_memory = size; });
   }
   /// Sets the maximum memory of WebAssembly in each interpreter, in bytes: more is a MemoryError. JavaScript objects
   /// that Python makes are outside of it: see `process_memory`. Default: 512 MiB.
   /// \throws error{errc::invalid_argument} unless 64 MiB to 4 GiB.
   pyodide& memory_limit(std::uint64_t size) {
-    if (size < detail::pyodide_settings::least_memory || size > detail::pyodide_settings::most_memory)
-      throw error(errc::invalid_argument, "pyodide: memory_limit must be 64 MiB to 4 GiB");
+    if (size < detail::pyodide_settings::min_memory || size > detail::pyodide_settings::max_memory)
+      throw error(exec_errc::invalid_argument, "pyodide: memory_limit must be 64 MiB to 4 GiB");
     return with([&](detail::pyodide_settings& all) { all.memory = size; });
   }
   /// Sets the time limit of requests without one. Default: 30 seconds; more than zero, or `no_timeout`.
@@ -261,7 +261,7 @@ class pyodide {
   /// Sets the time that a context's code has to end after it is interrupted. Default: 1 second; zero: ended at once.
   pyodide& interrupt_grace(std::chrono::milliseconds time) {
     if (time < std::chrono::milliseconds::zero() || time > std::chrono::hours(1))
-      throw error(errc::invalid_argument, "pyodide: interrupt_grace must be between zero and an hour");
+      throw error(exec_errc::invalid_argument, "pyodide: interrupt_grace must be between zero and an hour");
     return with([&](detail::pyodide_settings& all) { all.interrupt_grace = time; });
   }
   /// Sets the number of bytes that a result keeps of each output stream, if the request does not set it. Default: 1
@@ -271,7 +271,7 @@ class pyodide {
   }
   /// Sets the maximum number of files to check for changes by a run. Default: 10,000; 0: checks none.
   pyodide& track_files(std::size_t most) {
-    return with([&](detail::pyodide_settings& all) { all.most_files = most; });
+    return with([&](detail::pyodide_settings& all) { all.max_files = most; });
   }
   /// Keeps the image of a started interpreter (30 MB) in this existing folder, so that `open` takes a second instead of
   /// several. **A process that can write there can control every guest**: use a private folder.
@@ -317,17 +317,17 @@ class pyodide {
 
   static void require_positive(std::chrono::milliseconds limit, const char* name) {
     if (limit <= std::chrono::milliseconds::zero())
-      throw error(errc::invalid_argument, std::string("pyodide: ") + name + " must be longer than zero");
+      throw error(exec_errc::invalid_argument, std::string("pyodide: ") + name + " must be longer than zero");
   }
 
   pyodide& mount(std::string host, std::string guest, bool writable) {
     if (guest.empty()) guest = "/mnt/" + std::filesystem::path(host).lexically_normal().filename().string();
     const bool odd = guest.find("/../") != std::string::npos || guest.back() == '/';
     if (host.empty() || guest.front() != '/' || odd || guest == "/mnt/." || guest == "/mnt/..")
-      throw error(errc::invalid_argument, "pyodide: a directory is shown at an absolute path with a name");
+      throw error(exec_errc::invalid_argument, "pyodide: a directory is shown at an absolute path with a name");
     for (const char* const own : {"/lib", "/tmp", "/dev", "/proc", "/code"})
       if (guest == own || guest.rfind(std::string(own) + "/lib", 0) == 0 || guest.rfind("/lib/", 0) == 0)
-        throw error(errc::invalid_argument, "pyodide: there is something else at '" + guest + "'");
+        throw error(exec_errc::invalid_argument, "pyodide: there is something else at '" + guest + "'");
     return with([&](detail::pyodide_settings& all) { all.mounts.push_back({host, guest, writable}); });
   }
 

@@ -2,21 +2,21 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
-#include <cofferdam/code/code_guest.hpp>
 #include <cofferdam/code/code_request.hpp>
 #include <cofferdam/code/code_result.hpp>
 #include <cofferdam/code/code_runner.hpp>
 #include <cofferdam/code/detail/driver_calls.hpp>
 #include <cofferdam/code/detail/python_core.hpp>
 #include <cofferdam/code/detail/python_settings.hpp>
+#include <cofferdam/code/interpreter_info.hpp>
 #include <cofferdam/code/python_reader.hpp>
 #include <cofferdam/core/code_exec_provider.hpp>
 #include <cofferdam/core/command.hpp>
 #include <cofferdam/core/error.hpp>
-#include <cofferdam/core/home_strand.hpp>
-#include <cofferdam/core/shielded.hpp>
 #include <cofferdam/core/streaming_environment.hpp>
-#include <cofferdam/core/with_cleanup.hpp>
+#include <cofferdam/detail/core/home_strand.hpp>
+#include <cofferdam/detail/core/shielded.hpp>
+#include <cofferdam/detail/core/with_cleanup.hpp>
 
 #include <asio/any_io_executor.hpp>
 #include <asio/this_coro.hpp>
@@ -97,8 +97,8 @@ class python_runner {
 
   /// Returns the interpreter's description, for guards around it. The interpreter can also read code in the
   /// environment.
-  code_guest guest() {
-    code_guest there;
+  interpreter_info guest() {
+    interpreter_info there;
     there.python = version();
     there.start = [core = require_core(), place = environment_.get()](const python_reader& reader) {
       return place->start(detail::settings_of(*core).reader_command(reader));
@@ -119,7 +119,8 @@ class python_runner {
   using placed = detail::placed_environment<E>;
 
   const std::shared_ptr<detail::python_core>& require_core() const {
-    if (!core_) throw error(errc::environment_closed, "python: there is no runner (default-constructed or moved from)");
+    if (!core_)
+      throw error(exec_errc::environment_closed, "python: there is no runner (default-constructed or moved from)");
     return core_;
   }
 
@@ -261,7 +262,7 @@ class python {
   /// Sets the time that a context's code has to end after it is interrupted. Default: 1 second; zero: killed at once.
   python& interrupt_grace(std::chrono::milliseconds time) {
     if (time < std::chrono::milliseconds::zero() || time > std::chrono::hours(1))
-      throw error(errc::invalid_argument, "python: interrupt_grace must be between zero and an hour");
+      throw error(exec_errc::invalid_argument, "python: interrupt_grace must be between zero and an hour");
     return with([&](detail::python_settings& all) { all.interrupt_grace = time; });
   }
   /// Sets the number of bytes that a result keeps of each output stream, if the request does not set it. Default: 1
@@ -273,7 +274,7 @@ class python {
   /// \par Cost  one lstat of every file beneath the work directory before and after each run, half a second each at
   ///            most. With few files, or with 0, short runs are faster.
   python& track_files(std::size_t most) {
-    return with([&](detail::python_settings& all) { all.most_files = most; });
+    return with([&](detail::python_settings& all) { all.max_files = most; });
   }
   /// Limits the address space of each process of a run, in bytes (RLIMIT_AS): more is a MemoryError.
   python& memory_limit(std::uint64_t size) { return limit("AS", size); }
@@ -298,11 +299,11 @@ class python {
  private:
   static void require_positive(std::chrono::milliseconds limit, const char* name) {
     if (limit <= std::chrono::milliseconds::zero())
-      throw error(errc::invalid_argument, std::string("python: ") + name + " must be longer than zero");
+      throw error(exec_errc::invalid_argument, std::string("python: ") + name + " must be longer than zero");
   }
   static std::string package(std::string name) {
     if (name.empty() || name.front() == '-')
-      throw error(errc::invalid_argument, "python: a package's name is not empty and does not begin with '-'");
+      throw error(exec_errc::invalid_argument, "python: a package's name is not empty and does not begin with '-'");
     return name;
   }
   python& limit(const char* name, std::uint64_t size) {

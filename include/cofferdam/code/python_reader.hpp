@@ -12,7 +12,7 @@
 namespace cofferdam::inline COFFERDAM_ABI {
 
 /// The place where the guards' Python reads code.
-enum class reader_place {
+enum class analysis_place {
   automatic,  ///< on the host; in the guest if the host has none, or one of another version that finds a mistake
   host,       ///< on the host
   guest,      ///< in the guest. In an environment, code that has run there before could tamper with the reader.
@@ -26,7 +26,7 @@ enum class reader_place {
 /// **Versions.** The valid syntax depends on the version that runs the code, which the runner provides. A newer reader
 /// finds syntax that the guest lacks, as far as CPython's parser can (`feature_version`: `match`, `except*`, `type X =
 /// …`, but not what 3.12 made of f-strings). If the host's reader finds a mistake and has another version, older or
-/// newer, the guest's own Python reads the code again, and its facts are used. With `reader_place::host`, for guests
+/// newer, the guest's own Python reads the code again, and its facts are used. With `analysis_place::host`, for guests
 /// that are not trusted, the refusal is final and has both versions.
 ///
 /// Around `pyodide()` the guest's reader is Pyodide's Python in a Deno of its own, which runs no code, so that no code
@@ -35,23 +35,24 @@ class python_reader {
  public:
   python_reader() = default;
   /// Sets the name or path of the interpreter on the host, 3.8 or newer. Default: "python3". In the guest the
-  /// interpreter that runs the code is used, unless `place(reader_place::guest)` is set too.
+  /// interpreter that runs the code is used, unless `place(analysis_place::guest)` is set too.
   python_reader& interpreter(std::string program) {
     interpreter_ = std::move(program);
     return *this;
   }
   const std::string& interpreter() const noexcept { return interpreter_; }
 
-  python_reader& place(reader_place where) {
+  python_reader& place(analysis_place where) {
     place_ = where;
     return *this;
   }
-  reader_place place() const noexcept { return place_; }
+  analysis_place place() const noexcept { return place_; }
 
   /// Sets the time limit for reading one piece of code; code that takes longer is refused. Default: 2 seconds.
   python_reader& time_limit(std::chrono::milliseconds limit) {
     if (limit <= std::chrono::milliseconds::zero() || limit > std::chrono::hours(1))
-      throw error(errc::invalid_argument, "python_reader: the time limit must be longer than zero and at most an hour");
+      throw error(exec_errc::invalid_argument,
+                  "python_reader: the time limit must be longer than zero and at most an hour");
     time_limit_ = limit;
     return *this;
   }
@@ -59,7 +60,8 @@ class python_reader {
 
   /// Sets the maximum size of code, in bytes; longer code is refused. Default: 1 MiB, at most 64 MiB.
   python_reader& longest(std::size_t size) {
-    if (size > 64U * 1024 * 1024) throw error(errc::invalid_argument, "python_reader: at most 64 MiB of code are read");
+    if (size > 64U * 1024 * 1024)
+      throw error(exec_errc::invalid_argument, "python_reader: at most 64 MiB of code are read");
     longest_ = size;
     return *this;
   }
@@ -75,7 +77,7 @@ class python_reader {
 
  private:
   std::string interpreter_ = "python3";
-  reader_place place_ = reader_place::automatic;
+  analysis_place place_ = analysis_place::automatic;
   std::chrono::milliseconds time_limit_{2000};
   std::size_t longest_ = 1024 * 1024;
   std::size_t memory_ = 1024UL * 1024 * 1024;

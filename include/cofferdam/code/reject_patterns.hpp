@@ -2,9 +2,9 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
+#include <cofferdam/code/code_analysis.hpp>
 #include <cofferdam/code/detail/risky_text.hpp>
 #include <cofferdam/code/guard.hpp>
-#include <cofferdam/code/python_facts.hpp>
 #include <cofferdam/core/printable_text.hpp>
 
 #include <algorithm>
@@ -264,7 +264,7 @@ class pattern_policy {
  public:
   static constexpr std::string_view name = "reject_patterns";
   /// The maximum total score; more is refused. One finding of 10 is refused too.
-  static constexpr int most_score = 15;
+  static constexpr int max_score = 15;
 
   pattern_policy() : permitted_(std::make_shared<const std::set<std::string, std::less<>>>()) {}
   explicit pattern_policy(std::set<std::string, std::less<>> permitted)
@@ -273,7 +273,7 @@ class pattern_policy {
   /// Returns true if findings of this name or path are not counted.
   bool permits(std::string_view what) const { return permitted_->contains(what); }
   /// Returns all suspect constructs; each counts once, even if it occurs several times.
-  std::vector<pattern_finding> findings(const python_facts& facts) const {
+  std::vector<pattern_finding> findings(const code_analysis& facts) const {
     std::vector<pattern_finding> all;
     const auto add = [&](int score, int line, std::string what) {
       const auto same =
@@ -284,12 +284,12 @@ class pattern_policy {
         *same = pattern_finding(score, line, std::move(what));
       }
     };
-    for (const code_fact& each : facts.all()) look_at(each, add);
+    for (const code_feature& each : facts.all()) look_at(each, add);
     look_together(facts, add);
     return all;
   }
 
-  std::optional<guard_refusal> judge(const python_facts& facts) const {
+  std::optional<guard_refusal> judge(const code_analysis& facts) const {
     const std::vector<pattern_finding> all = findings(facts);
     int sum = 0;
     const pattern_finding* worst = nullptr;
@@ -298,7 +298,7 @@ class pattern_policy {
       sum += each.score();
       if (worst == nullptr || each.score() > worst->score()) worst = &each;
     }
-    if (worst == nullptr || (worst->score() < 10 && sum <= most_score)) return std::nullopt;
+    if (worst == nullptr || (worst->score() < 10 && sum <= max_score)) return std::nullopt;
     for (const pattern_finding& each : all)
       if (&each != worst && others.size() < 300) others += "; line " + std::to_string(each.line()) + ": " + each.what();
     std::string what = worst->what();
@@ -310,26 +310,26 @@ class pattern_policy {
 
  private:
   template <class Add>
-  void look_at(const code_fact& fact, const Add& add) const {
+  void look_at(const code_feature& fact, const Add& add) const {
     switch (fact.kind()) {
-      case fact_kind::builtin_name: look_up(detail::risky_builtins, fact.name(), fact, add); break;
-      case fact_kind::use:
-      case fact_kind::call: look_at_use(fact, add); break;
-      case fact_kind::attribute: look_at_attribute(fact, add); break;
-      case fact_kind::import_module:
-      case fact_kind::import_from: look_up(detail::risky_imports, fact.name(), fact, add); break;
-      case fact_kind::module_value:
+      case feature_kind::builtin_name: look_up(detail::risky_builtins, fact.name(), fact, add); break;
+      case feature_kind::use:
+      case feature_kind::call: look_at_use(fact, add); break;
+      case feature_kind::attribute: look_at_attribute(fact, add); break;
+      case feature_kind::import_module:
+      case feature_kind::import_from: look_up(detail::risky_imports, fact.name(), fact, add); break;
+      case feature_kind::module_value:
         if (permits(fact.name())) break;
         if (contains(detail::risky_values, fact.name()))
           add(10, fact.line(), "The module " + fact.name() + " is passed on as a value");
         if (fact.detail() == "names")
           add(10, fact.line(), "All names of the module " + one_line(fact.name(), 60) + " are taken as a whole");
         break;
-      case fact_kind::dynamic_import:
+      case feature_kind::dynamic_import:
         if (fact.detail() == "sys.modules" || fact.detail() == "__import__" || fact.detail().starts_with("importlib"))
           look_up(detail::risky_uses, fact.detail() == "__import__" ? "builtins.__import__" : fact.detail(), fact, add);
         break;
-      case fact_kind::hidden_name:
+      case feature_kind::hidden_name:
         if (fact.detail() == "plain") break;  // see look_together
         if (fact.detail() == "value") {
           if (!permits(fact.name())) add(10, fact.line(), "The function " + fact.name() + " is passed on as a value");
@@ -339,51 +339,51 @@ class pattern_policy {
             "A name is computed, and what it is of is " +
                 (fact.name().empty() ? std::string("not known") : one_line(fact.name(), 60)));
         break;
-      case fact_kind::private_name:
+      case feature_kind::private_name:
         add(3, fact.line(), "Private name of a module: " + one_line(fact.name(), 60));
         break;
-      case fact_kind::text: look_at_text(fact, add); break;
-      case fact_kind::endless_loop:
+      case feature_kind::text: look_at_text(fact, add); break;
+      case feature_kind::endless_loop:
         add(fact.number() == 2 ? 10 : 5, fact.line(), "Potential infinite loop: nothing leaves it");
         break;
-      case fact_kind::long_range:
+      case feature_kind::long_range:
         add(fact.number() > 10'000'000'000 && fact.detail().empty() ? 10 : 3, fact.line(),
             "Large loop range: " + std::to_string(fact.number()));
         break;
-      case fact_kind::large_repeat:
+      case feature_kind::large_repeat:
         add(fact.number() > 4'000'000'000 ? 10 : 5, fact.line(),
             "Large memory allocation: " + std::to_string(fact.number()) + " bytes");
         break;
-      case fact_kind::large_power:
+      case feature_kind::large_power:
         add(10, fact.line(), "A number of " + std::to_string(fact.number()) + " bits");
         break;
-      case fact_kind::relative_import:
-      case fact_kind::reexport:
-      case fact_kind::coding: break;
+      case feature_kind::relative_import:
+      case feature_kind::reexport:
+      case feature_kind::coding: break;
     }
   }
 
   /// Looks for two constructs that are harmless alone: a module that is passed on, and code that takes a module's names
   /// from an unknown object. From outside, classes, lambdas and functions that receive the module look alike.
   template <class Add>
-  void look_together(const python_facts& facts, const Add& add) const {
+  void look_together(const code_analysis& facts, const Add& add) const {
     const auto& all = facts.all();
-    const auto passed = std::find_if(all.begin(), all.end(), [this](const code_fact& each) {
-      return each.kind() == fact_kind::module_value && !permits(each.name());
+    const auto passed = std::find_if(all.begin(), all.end(), [this](const code_feature& each) {
+      return each.kind() == feature_kind::module_value && !permits(each.name());
     });
     if (passed == all.end()) return;
     const std::string given = "The module " + one_line(passed->name(), 60) + " is passed on as a value, and ";
-    for (const code_fact& each : all) {
-      if (each.kind() == fact_kind::attribute && contains(detail::modules_in_modules, each.name()) &&
+    for (const code_feature& each : all) {
+      if (each.kind() == feature_kind::attribute && contains(detail::modules_in_modules, each.name()) &&
           !permits(each.name()))
         add(10, each.line(), given + "'" + each.name() + "' is taken from what is not known");
-      if (each.kind() == fact_kind::hidden_name && each.detail() == "plain")
+      if (each.kind() == feature_kind::hidden_name && each.detail() == "plain")
         add(10, each.line(), given + "a computed name is taken from what is not known");
     }
   }
 
   template <class Add>
-  void look_at_use(const code_fact& fact, const Add& add) const {
+  void look_at_use(const code_feature& fact, const Add& add) const {
     std::string used = fact.name();
     if (used.starts_with("posix.")) used = "os." + used.substr(6);
     if (used.starts_with("nt.")) used = "os." + used.substr(3);
@@ -392,7 +392,7 @@ class pattern_policy {
       used = "os.environ";
     }
     look_up(detail::risky_uses, used, fact, add);
-    if (fact.kind() == fact_kind::call) {
+    if (fact.kind() == feature_kind::call) {
       if (used == "types.FunctionType" && !permits(used)) add(10, fact.line(), "Code from data: types.FunctionType");
       const std::string codec = detail::lower_case(fact.detail());
       if (used.ends_with(".decode") && contains(detail::hiding_codecs, codec))
@@ -411,14 +411,14 @@ class pattern_policy {
   }
 
   template <class Add>
-  void look_at_attribute(const code_fact& fact, const Add& add) const {
+  void look_at_attribute(const code_feature& fact, const Add& add) const {
     if (fact.detail() == "own" && fact.name() == "__subclasses__")
       return add(3, fact.line(), "Introspection: " + fact.name());
     look_up(detail::risky_attributes, fact.name(), fact, add);
   }
 
   template <class Add>
-  void look_at_text(const code_fact& fact, const Add& add) const {
+  void look_at_text(const code_feature& fact, const Add& add) const {
     const std::string& text = fact.name();
     const std::string shown = "\"" + one_line(text, 60) + "\"";
     const std::string lower = detail::lower_case(text);
@@ -436,7 +436,7 @@ class pattern_policy {
   }
 
   template <class Add>
-  void look_up(std::span<const detail::risky_name> table, std::string_view wanted, const code_fact& fact,
+  void look_up(std::span<const detail::risky_name> table, std::string_view wanted, const code_feature& fact,
                const Add& add) const {
     const detail::risky_name* const found = detail::find_risk(table, wanted);
     if (found == nullptr || permits(found->name)) return;

@@ -4,7 +4,7 @@
 
 #include <cofferdam/core/base64.hpp>
 #include <cofferdam/core/bytes.hpp>
-#include <cofferdam/net/json_object_view.hpp>
+#include <cofferdam/detail/net/json_object_view.hpp>
 
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>

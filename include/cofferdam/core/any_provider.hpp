@@ -4,11 +4,11 @@
 
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/code_exec_provider.hpp>
-#include <cofferdam/core/command_files.hpp>
 #include <cofferdam/core/file_operations.hpp>
 #include <cofferdam/core/file_system.hpp>
 #include <cofferdam/core/streaming_environment.hpp>
 #include <cofferdam/core/suspendable_environment.hpp>
+#include <cofferdam/detail/core/command_files.hpp>
 
 #include <concepts>
 #include <cstddef>
@@ -82,7 +82,7 @@ class any_environment {
       if constexpr (streaming_environment<E>) {
         return environment_.start(std::move(c));
       } else {
-        throw error(errc::unsupported, "start: this backend can only run commands to their end; use run_command");
+        throw error(exec_errc::unsupported, "start: this backend can only run commands to their end; use run_command");
       }
     }
     awaitable<bytes> read_file(std::string path, std::size_t most) override {
@@ -102,21 +102,21 @@ class any_environment {
       if constexpr (suspendable_environment<E>) {
         return environment_.pause();
       } else {
-        throw error(errc::unsupported, "pause: this backend cannot stand still");
+        throw error(exec_errc::unsupported, "pause: this backend cannot stand still");
       }
     }
     awaitable<void> resume() override {
       if constexpr (suspendable_environment<E>) {
         return environment_.resume();
       } else {
-        throw error(errc::unsupported, "resume: this backend cannot stand still");
+        throw error(exec_errc::unsupported, "resume: this backend cannot stand still");
       }
     }
     awaitable<std::string> snapshot() override {
       if constexpr (suspendable_environment<E>) {
         return environment_.snapshot();
       } else {
-        throw error(errc::unsupported, "snapshot: this backend cannot stand still");
+        throw error(exec_errc::unsupported, "snapshot: this backend cannot stand still");
       }
     }
     awaitable<void> close() override { return environment_.close(); }
@@ -127,7 +127,7 @@ class any_environment {
 
   interface& get() const {
     if (!inside_)
-      throw error(errc::environment_closed, "any_environment: there is none (default-constructed or moved from)");
+      throw error(exec_errc::environment_closed, "any_environment: there is none (default-constructed or moved from)");
     return *inside_;
   }
 

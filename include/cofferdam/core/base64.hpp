@@ -2,8 +2,8 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
-#include <cofferdam/core/base64_blocks.hpp>
 #include <cofferdam/core/bytes.hpp>
+#include <cofferdam/detail/core/base64_blocks.hpp>
 
 #include <cstddef>
 #include <cstdint>

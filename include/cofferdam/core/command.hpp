@@ -114,7 +114,7 @@ class command {
   /// \throws error{errc::invalid_argument} if `limit` is zero or less.
   command& timeout(std::chrono::milliseconds limit) & {
     if (limit <= std::chrono::milliseconds::zero())
-      throw error(errc::invalid_argument, "command: the timeout must be longer than zero (no_timeout says: none)");
+      throw error(exec_errc::invalid_argument, "command: the timeout must be longer than zero (no_timeout says: none)");
     timeout_ = limit;
     return *this;
   }
@@ -139,13 +139,13 @@ class command {
   ///     NUL; error{errc::too_large} if the setting has 128 KiB or more, which Linux cannot pass to a program.
   command& variable(std::string name, std::string value) & {
     if (name.empty() || name.find_first_of(std::string_view("=\0\n\r", 4)) != std::string::npos)
-      throw error(errc::invalid_argument,
+      throw error(exec_errc::invalid_argument,
                   "command: a variable's name must not be empty and must not hold '=', NUL or a line break");
     if (value.find('\0') != std::string::npos)
-      throw error(errc::invalid_argument, "command: a variable's value holds a NUL byte");
-    if (name.size() + value.size() + 2 > longest_string)
-      throw error(errc::too_large, "command: a variable of " + std::to_string(name.size() + value.size() + 1) +
-                                       " bytes; Linux takes at most 131071 of name and value together");
+      throw error(exec_errc::invalid_argument, "command: a variable's value holds a NUL byte");
+    if (name.size() + value.size() + 2 > max_string)
+      throw error(exec_errc::too_large, "command: a variable of " + std::to_string(name.size() + value.size() + 1) +
+                                            " bytes; Linux takes at most 131071 of name and value together");
     for (variable_setting& setting : variables_) {
       if (setting.name() == name) {
         setting = variable_setting(std::move(name), std::move(value));
@@ -187,7 +187,7 @@ class command {
   /// \throws error{errc::invalid_argument} if the size is zero.
   command& terminal(std::uint16_t rows, std::uint16_t columns) & {
     if (rows == 0 || columns == 0)
-      throw error(errc::invalid_argument, "command: a terminal has at least one row and one column");
+      throw error(exec_errc::invalid_argument, "command: a terminal has at least one row and one column");
     terminal_ = terminal_size(rows, columns);
     return *this;
   }
@@ -224,7 +224,7 @@ class command {
   }
 
   /// The maximum size of a single argument or variable in Linux (MAX_ARG_STRLEN, execve(2)), including its NUL.
-  static constexpr std::size_t longest_string = 128 * 1024;
+  static constexpr std::size_t max_string = 128 * 1024;
   /// The default number of bytes that a result keeps of each stream.
   static constexpr std::size_t default_kept_output = 1024 * 1024;
 

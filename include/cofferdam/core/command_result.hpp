@@ -2,8 +2,8 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
-#include <cofferdam/core/captured.hpp>
-#include <cofferdam/core/protections.hpp>
+#include <cofferdam/core/captured_output.hpp>
+#include <cofferdam/core/isolation_report.hpp>
 
 #include <chrono>
 #include <cstdint>
@@ -48,7 +48,7 @@ inline std::string_view to_string(error_kind kind) noexcept {
 }
 
 /// The outcome of a command, or the reason why it was not run. A value type. The setters are for backends and layers.
-/// Accessors of a temporary result return values, not references: `captured out = make().out();`.
+/// Accessors of a temporary result return values, not references: `captured_output out = make().out();`.
 ///
 /// `exit 137`, death by signal 9, a memory limit and a time limit are four different results: the first has
 /// `exit_code() == 137`, the second `term_signal() == 9`, the other two differ in `kind()`.
@@ -124,9 +124,9 @@ class command_result {
   }
 
   /// Returns standard output.
-  const captured& out() const& noexcept { return out_; }
-  captured out() && { return std::move(out_); }
-  command_result& out(captured stream) {
+  const captured_output& out() const& noexcept { return out_; }
+  captured_output out() && { return std::move(out_); }
+  command_result& out(captured_output stream) {
     out_ = std::move(stream);
     return *this;
   }
@@ -135,9 +135,9 @@ class command_result {
   std::string out_text() const { return out_.text(); }
 
   /// Returns standard error.
-  const captured& err() const& noexcept { return err_; }
-  captured err() && { return std::move(err_); }
-  command_result& err(captured stream) {
+  const captured_output& err() const& noexcept { return err_; }
+  captured_output err() && { return std::move(err_); }
+  command_result& err(captured_output stream) {
     err_ = std::move(stream);
     return *this;
   }
@@ -174,12 +174,12 @@ class command_result {
   }
 
   /// Returns the isolation of the command; all "none" if the command did not run.
-  const protections& walls() const& noexcept {
-    static const protections nothing;
+  const isolation_report& isolation() const& noexcept {
+    static const isolation_report nothing;
     return walls_ ? *walls_ : nothing;
   }
-  protections walls() && { return walls_ ? *walls_ : protections(); }
-  command_result& walls(std::shared_ptr<const protections> standing) {
+  isolation_report isolation() && { return walls_ ? *walls_ : isolation_report(); }
+  command_result& isolation(std::shared_ptr<const isolation_report> standing) {
     walls_ = std::move(standing);
     return *this;
   }
@@ -192,12 +192,12 @@ class command_result {
   std::string reason_;
   std::string advice_;
   std::error_code cause_;
-  captured out_;
-  captured err_;
+  captured_output out_;
+  captured_output err_;
   std::chrono::nanoseconds duration_{};
   std::optional<std::chrono::microseconds> cpu_time_;
   std::optional<std::uint64_t> peak_memory_;
-  std::shared_ptr<const protections> walls_;
+  std::shared_ptr<const isolation_report> walls_;
 };
 
 }  // namespace cofferdam::inline COFFERDAM_ABI

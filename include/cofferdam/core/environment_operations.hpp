@@ -6,14 +6,14 @@
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/command.hpp>
 #include <cofferdam/core/command_result.hpp>
-#include <cofferdam/core/environment_handle.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/file_system.hpp>
-#include <cofferdam/core/home_strand.hpp>
-#include <cofferdam/core/homed_files.hpp>
-#include <cofferdam/core/homed_process.hpp>
 #include <cofferdam/core/process.hpp>
-#include <cofferdam/core/shielded.hpp>
+#include <cofferdam/detail/core/environment_handle.hpp>
+#include <cofferdam/detail/core/home_strand.hpp>
+#include <cofferdam/detail/core/homed_files.hpp>
+#include <cofferdam/detail/core/homed_process.hpp>
+#include <cofferdam/detail/core/shielded.hpp>
 #include <cofferdam/version.hpp>
 
 #include <cstddef>
@@ -46,7 +46,7 @@ void environment_handle<State>::abandon() noexcept {
 
 template <class State>
 const std::shared_ptr<State>& environment_handle<State>::get() const {
-  if (!state_) throw error(errc::environment_closed, State::nothing_open);
+  if (!state_) throw error(exec_errc::environment_closed, State::nothing_open);
   return state_;
 }
 

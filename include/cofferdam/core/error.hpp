@@ -2,7 +2,7 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
-#include <cofferdam/core/worded_category.hpp>
+#include <cofferdam/detail/core/worded_category.hpp>
 #include <cofferdam/version.hpp>
 
 #include <memory>
@@ -16,7 +16,7 @@ namespace cofferdam::inline COFFERDAM_ABI {
 class command_result;
 
 /// The reason of a failed operation. The outcome of a command is never an `errc`: it is a `command_result`.
-enum class errc {
+enum class exec_errc {
   invalid_argument = 1,  ///< the call is wrong; the sentence has the bad value and the valid ones
   cancelled,             ///< the awaiting coroutine was cancelled; the sentence has the state of its command
   environment_closed,    ///< the environment was closed before, or while, this ran
@@ -43,25 +43,25 @@ class errc_words {
  public:
   static constexpr const char* name = "cofferdam";
   static constexpr std::string_view message(int value) {
-    switch (static_cast<errc>(value)) {
-      case errc::invalid_argument: return "invalid argument";
-      case errc::cancelled: return "cancelled";
-      case errc::environment_closed: return "the environment is closed";
-      case errc::provider_lost: return "the provider was lost";
-      case errc::provider_failed: return "the environment could not be opened";
-      case errc::unsupported: return "not supported by this backend";
-      case errc::not_found: return "no such file or directory";
-      case errc::not_a_file: return "not a regular file";
-      case errc::not_a_directory: return "not a directory";
-      case errc::already_exists: return "already exists";
-      case errc::not_empty: return "directory not empty";
-      case errc::outside_workspace: return "the path leads out of the workspace";
-      case errc::permission_denied: return "permission denied";
-      case errc::too_large: return "too large";
-      case errc::collision: return "two files have one destination";
-      case errc::io_error: return "input or output failed";
-      case errc::deadlock: return "it would wait for itself";
-      case errc::unavailable: return "not available for now";
+    switch (static_cast<exec_errc>(value)) {
+      case exec_errc::invalid_argument: return "invalid argument";
+      case exec_errc::cancelled: return "cancelled";
+      case exec_errc::environment_closed: return "the environment is closed";
+      case exec_errc::provider_lost: return "the provider was lost";
+      case exec_errc::provider_failed: return "the environment could not be opened";
+      case exec_errc::unsupported: return "not supported by this backend";
+      case exec_errc::not_found: return "no such file or directory";
+      case exec_errc::not_a_file: return "not a regular file";
+      case exec_errc::not_a_directory: return "not a directory";
+      case exec_errc::already_exists: return "already exists";
+      case exec_errc::not_empty: return "directory not empty";
+      case exec_errc::outside_workspace: return "the path leads out of the workspace";
+      case exec_errc::permission_denied: return "permission denied";
+      case exec_errc::too_large: return "too large";
+      case exec_errc::collision: return "two files have one destination";
+      case exec_errc::io_error: return "input or output failed";
+      case exec_errc::deadlock: return "it would wait for itself";
+      case exec_errc::unavailable: return "not available for now";
     }
     return "unknown cofferdam error";
   }
@@ -73,12 +73,12 @@ class errc_words {
 inline const std::error_category& error_category() noexcept { return detail::category_of<detail::errc_words>(); }
 
 /// Makes `errc` usable wherever an error code is; found by argument-dependent lookup.
-inline std::error_code make_error_code(errc value) noexcept { return {static_cast<int>(value), error_category()}; }
+inline std::error_code make_error_code(exec_errc value) noexcept { return {static_cast<int>(value), error_category()}; }
 
 }  // namespace cofferdam::inline COFFERDAM_ABI
 
 template <>
-struct std::is_error_code_enum<cofferdam::errc> : std::true_type {};
+struct std::is_error_code_enum<cofferdam::exec_errc> : std::true_type {};
 
 namespace cofferdam::inline COFFERDAM_ABI {
 
@@ -88,7 +88,7 @@ namespace cofferdam::inline COFFERDAM_ABI {
 /// the peer, if there was one. Copying does not throw.
 class error : public std::system_error {
  public:
-  error(errc code, std::string sentence, std::error_code cause = {})
+  error(exec_errc code, std::string sentence, std::error_code cause = {})
       : std::system_error(make_error_code(code)),
         state_(std::make_shared<const state>(state{std::move(sentence), cause, nullptr})) {}
 

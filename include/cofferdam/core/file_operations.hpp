@@ -5,13 +5,13 @@
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/code_exec_provider.hpp>
-#include <cofferdam/core/command_files.hpp>
-#include <cofferdam/core/entry.hpp>
+#include <cofferdam/core/directory_entry.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/file_source.hpp>
 #include <cofferdam/core/file_system.hpp>
 #include <cofferdam/core/list_options.hpp>
-#include <cofferdam/core/transfer.hpp>
+#include <cofferdam/core/transfer_result.hpp>
+#include <cofferdam/detail/core/command_files.hpp>
 
 #include <cstddef>
 #include <memory>
@@ -47,7 +47,7 @@ auto with_files_of(E& environment, Operation operation) {
 /// \param path  relative to the workspace, without `..`. The caller keeps `environment` until the awaitable completes.
 /// \throws error{errc::not_found} if there is none; error{errc::outside_workspace}, error{errc::invalid_argument}.
 template <code_exec_environment E>
-awaitable<entry> stat(E& environment, std::string path) {
+awaitable<directory_entry> stat(E& environment, std::string path) {
   return detail::with_files_of(environment, [path = std::move(path)](auto& files) { return files.stat(path); });
 }
 
@@ -57,7 +57,7 @@ awaitable<bool> exists(E& environment, std::string path) {
   try {
     co_await stat(environment, std::move(path));
   } catch (const error& failure) {
-    if (failure.code() == errc::not_found || failure.code() == errc::not_a_directory) co_return false;
+    if (failure.code() == exec_errc::not_found || failure.code() == exec_errc::not_a_directory) co_return false;
     throw;
   }
   co_return true;
@@ -67,10 +67,10 @@ awaitable<bool> exists(E& environment, std::string path) {
 template <code_exec_environment E>
 awaitable<bool> is_directory(E& environment, std::string path) {
   try {
-    entry found = co_await stat(environment, std::move(path));
+    directory_entry found = co_await stat(environment, std::move(path));
     co_return found.is_directory();
   } catch (const error& failure) {
-    if (failure.code() != errc::not_found && failure.code() != errc::not_a_directory) throw;
+    if (failure.code() != exec_errc::not_found && failure.code() != exec_errc::not_a_directory) throw;
   }
   co_return false;
 }
@@ -80,7 +80,8 @@ awaitable<bool> is_directory(E& environment, std::string path) {
 /// \param path  "." lists the whole workspace.
 /// \throws error{errc::not_found}, error{errc::not_a_directory}; error{errc::too_large} instead of an incomplete list.
 template <code_exec_environment E>
-awaitable<std::vector<entry>> list(E& environment, std::string path, list_options options = list_options()) {
+awaitable<std::vector<directory_entry>> list_directory(E& environment, std::string path,
+                                                       list_options options = list_options()) {
   return detail::with_files_of(environment,
                                [path = std::move(path), options](auto& files) { return files.list(path, options); });
 }
@@ -111,7 +112,7 @@ awaitable<void> rename(E& environment, std::string from, std::string to) {
 /// \param environment, source  kept by the caller until the awaitable completes.
 /// \throws error{errc::cancelled}, error{errc::environment_closed}, error{errc::provider_lost}.
 template <code_exec_environment E>
-awaitable<transfer> put_files(E& environment, file_source& source) {
+awaitable<transfer_result> put_files(E& environment, file_source& source) {
   return detail::with_files_of(environment, [&source](auto& files) { return files.put_files(source); });
 }
 

@@ -4,11 +4,11 @@
 
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/code_exec_provider.hpp>
-#include <cofferdam/core/entry.hpp>
+#include <cofferdam/core/directory_entry.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/file_source.hpp>
 #include <cofferdam/core/list_options.hpp>
-#include <cofferdam/core/transfer.hpp>
+#include <cofferdam/core/transfer_result.hpp>
 
 #include <concepts>
 #include <memory>
@@ -38,12 +38,12 @@ class file_system {
     implementation(const implementation&) = delete;
     implementation& operator=(const implementation&) = delete;
     virtual ~implementation() = default;
-    virtual awaitable<entry> stat(std::string path) = 0;
-    virtual awaitable<std::vector<entry>> list(std::string path, list_options options) = 0;
+    virtual awaitable<directory_entry> stat(std::string path) = 0;
+    virtual awaitable<std::vector<directory_entry>> list(std::string path, list_options options) = 0;
     virtual awaitable<void> make_directory(std::string path) = 0;
     virtual awaitable<void> remove(std::string path) = 0;
     virtual awaitable<void> rename(std::string from, std::string to) = 0;
-    virtual awaitable<transfer> put_files(file_source& source) = 0;
+    virtual awaitable<transfer_result> put_files(file_source& source) = 0;
     virtual awaitable<std::unique_ptr<file_source>> get_files(std::vector<file_request> requests) = 0;
   };
 
@@ -53,14 +53,14 @@ class file_system {
 
   /// Returns the entry at `path`. Does not follow a symbolic link at the end.
   /// \throws error{errc::not_found}.
-  awaitable<entry> stat(std::string path) const { return get().stat(std::move(path)); }
+  awaitable<directory_entry> stat(std::string path) const { return get().stat(std::move(path)); }
 
   /// Returns everything beneath the directory `path`, to the depth in the options, as paths relative to it, in byte
   /// order. Lists symbolic links, and does not enter them.
   /// \param path  "." lists the whole workspace.
   /// \throws error{errc::not_found}, error{errc::not_a_directory}; error{errc::too_large} instead of an incomplete
   ///     list, as soon as the limit is reached.
-  awaitable<std::vector<entry>> list(std::string path, list_options options = list_options()) const {
+  awaitable<std::vector<directory_entry>> list(std::string path, list_options options = list_options()) const {
     return get().list(std::move(path), options);
   }
 
@@ -80,7 +80,7 @@ class file_system {
   /// folders that are made if they are missing. Reports each failure and goes on.
   /// \param source  kept by the caller until the awaitable completes.
   /// \throws error{errc::cancelled}, error{errc::environment_closed}, error{errc::provider_lost}.
-  awaitable<transfer> put_files(file_source& source) const { return get().put_files(source); }
+  awaitable<transfer_result> put_files(file_source& source) const { return get().put_files(source); }
 
   /// Returns a source of regular files, in the order of the requests: streamed if the environment can.
   /// \par Lifetime  the source must not outlive the environment.
@@ -91,7 +91,7 @@ class file_system {
  private:
   implementation& get() const {
     if (!files_)
-      throw error(errc::environment_closed, "files: there is no environment (default-constructed or moved from)");
+      throw error(exec_errc::environment_closed, "files: there is no environment (default-constructed or moved from)");
     return *files_;
   }
 
@@ -116,10 +116,10 @@ concept file_environment = code_exec_environment<E> && requires(E& e) {
 template <class Derived, class Base = file_system::implementation>
 class file_system_adaptor : public Base {
  public:
-  awaitable<entry> stat(std::string path) override {
+  awaitable<directory_entry> stat(std::string path) override {
     return derived().call([path = std::move(path)](auto& files) { return files.stat(path); });
   }
-  awaitable<std::vector<entry>> list(std::string path, list_options options) override {
+  awaitable<std::vector<directory_entry>> list(std::string path, list_options options) override {
     return derived().call([path = std::move(path), options](auto& files) { return files.list(path, options); });
   }
   awaitable<void> make_directory(std::string path) override {
@@ -131,7 +131,7 @@ class file_system_adaptor : public Base {
   awaitable<void> rename(std::string from, std::string to) override {
     return derived().call([from = std::move(from), to = std::move(to)](auto& files) { return files.rename(from, to); });
   }
-  awaitable<transfer> put_files(file_source& source) override {
+  awaitable<transfer_result> put_files(file_source& source) override {
     return derived().call([&source](auto& files) { return files.put_files(source); });
   }
   awaitable<std::unique_ptr<file_source>> get_files(std::vector<file_request> requests) override {

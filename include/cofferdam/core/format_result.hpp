@@ -2,7 +2,7 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
-#include <cofferdam/core/captured.hpp>
+#include <cofferdam/core/captured_output.hpp>
 #include <cofferdam/core/command_result.hpp>
 #include <cofferdam/core/printable_text.hpp>
 
@@ -112,7 +112,7 @@ class result_fields {
     add(name, format_options::default_limit, printable_text(text), {}, text.size(), false);
   }
 
-  void add(std::string_view name, const captured& stream) {
+  void add(std::string_view name, const captured_output& stream) {
     add(name, limit_, printable_text(stream.head_text()), printable_text(stream.tail_text()), stream.total(),
         stream.cut() != 0);
   }

@@ -3,12 +3,12 @@
 #pragma once
 
 #include <cofferdam/core/code_exec_provider.hpp>
-#include <cofferdam/core/command_files.hpp>
 #include <cofferdam/core/file_operations.hpp>
 #include <cofferdam/core/file_system.hpp>
 #include <cofferdam/core/streaming_environment.hpp>
 #include <cofferdam/core/suspendable_environment.hpp>
-#include <cofferdam/core/with_cleanup.hpp>
+#include <cofferdam/detail/core/command_files.hpp>
+#include <cofferdam/detail/core/with_cleanup.hpp>
 
 #include <concepts>
 #include <memory>

@@ -26,7 +26,8 @@ class list_options {
   /// \param levels  1: the entries of the directory itself; 2: also the entries of its directories; and so on. Deeper
   ///                entries are left out. 0 is error{errc::invalid_argument}. Default: no limit.
   list_options& depth(std::size_t levels) {
-    if (levels == 0) throw error(errc::invalid_argument, "list: a depth of 0 lists nothing; 1 is the directory itself");
+    if (levels == 0)
+      throw error(exec_errc::invalid_argument, "list: a depth of 0 lists nothing; 1 is the directory itself");
     depth_ = levels;
     return *this;
   }
@@ -84,8 +85,8 @@ class listing_room {
   }
 
   error too_many(const std::string& what) const {
-    return error(errc::too_large, "list " + shown_path(path_) + ": more than the " + what +
-                                      " that were allowed; name a smaller part of the tree, or list it less deep");
+    return error(exec_errc::too_large, "list " + shown_path(path_) + ": more than the " + what +
+                                           " that were allowed; name a smaller part of the tree, or list it less deep");
   }
 
  private:

@@ -3,9 +3,9 @@
 #pragma once
 
 #include <cofferdam/core/bytes.hpp>
-#include <cofferdam/core/captured.hpp>
+#include <cofferdam/core/captured_output.hpp>
 #include <cofferdam/core/command.hpp>
-#include <cofferdam/core/large_block.hpp>
+#include <cofferdam/detail/core/large_block.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -47,7 +47,7 @@ class output_collector {
   }
   ~output_collector() = default;
 
-  /// Adds the next bytes of the stream. If it throws `std::bad_alloc`, nothing of `chunk` was added.
+  /// Adds the next bytes of the stream. If it throws `std::bad_alloc`, nothing of `output_chunk` was added.
   void append(bytes_view chunk) {
     const std::size_t fits = std::min(chunk.size(), keep_ - kept_.size());
     make_room(fits);
@@ -60,25 +60,25 @@ class output_collector {
   std::uint64_t total() const noexcept { return total_; }
 
   /// Moves the kept bytes out. After that the collector is empty, holds no memory and may be used again.
-  captured take() {
+  captured_output take() {
     const std::uint64_t total = total_;
     if (total == kept_.size()) {
-      captured result(std::exchange(kept_, bytes()), bytes(), total);
+      captured_output result(std::exchange(kept_, bytes()), bytes(), total);
       reset();
       return result;
     }
     bytes tail = copy_of_tail();
     kept_.resize(head_size_);
     kept_.shrink_to_fit();
-    captured result(std::exchange(kept_, bytes()), std::move(tail), total);
+    captured_output result(std::exchange(kept_, bytes()), std::move(tail), total);
     reset();
     return result;
   }
 
   /// Returns a copy of what `take()` would return now.
-  captured snapshot() const {
-    if (total_ == kept_.size()) return captured(kept_, bytes(), total_);
-    return captured(bytes(kept_.begin(), ring_start()), copy_of_tail(), total_);
+  captured_output snapshot() const {
+    if (total_ == kept_.size()) return captured_output(kept_, bytes(), total_);
+    return captured_output(bytes(kept_.begin(), ring_start()), copy_of_tail(), total_);
   }
 
  private:

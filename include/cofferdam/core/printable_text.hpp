@@ -291,7 +291,8 @@ inline std::size_t apply_escape(std::string_view text, line_screen& screen) {
 /// * Escaped, as `\x1b`, `\u009b`, `\U000e0041`: all other sequences (titles, clipboard writes, DCS, ...), all other
 ///   control characters, DEL, 8-bit controls, bidirectional controls, U+2028, U+2029 and invisible tag characters.
 ///
-/// The result is a display, not an encoding: a guest can print a backslash too. `captured` has the bytes themselves.
+/// The result is a display, not an encoding: a guest can print a backslash too. `captured_output` has the bytes
+/// themselves.
 /// \param utf8  a text; broken sequences become U+FFFD.
 /// \return      valid UTF-8, at most four times as long as `utf8`.
 /// \par Cost    linear in time; besides the result at most one line, of four bytes a code point.

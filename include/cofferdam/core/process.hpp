@@ -6,7 +6,7 @@
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/command_result.hpp>
 #include <cofferdam/core/error.hpp>
-#include <cofferdam/core/protections.hpp>
+#include <cofferdam/core/isolation_report.hpp>
 
 #include <concepts>
 #include <cstdint>
@@ -19,11 +19,11 @@ namespace cofferdam::inline COFFERDAM_ABI {
 enum class output_stream { out, err };
 
 /// A piece of a command's output, as it arrived: it may end inside a character or a line.
-class chunk {
+class output_chunk {
  public:
   /// The end of the output.
-  chunk() = default;
-  chunk(output_stream stream, bytes data) : stream_(stream), data_(std::move(data)) {}
+  output_chunk() = default;
+  output_chunk(output_stream stream, bytes data) : stream_(stream), data_(std::move(data)) {}
 
   output_stream stream() const noexcept { return stream_; }
   const bytes& data() const& noexcept { return data_; }
@@ -56,7 +56,7 @@ class process {
     implementation(const implementation&) = delete;
     implementation& operator=(const implementation&) = delete;
     virtual ~implementation() = default;
-    virtual awaitable<chunk> read() = 0;
+    virtual awaitable<output_chunk> read() = 0;
     virtual awaitable<void> write_input(bytes_view data) = 0;
     virtual awaitable<void> close_input() = 0;
     virtual awaitable<void> signal(int number) = 0;
@@ -64,7 +64,7 @@ class process {
     virtual awaitable<command_result> wait() = 0;
     /// Returns the result, and may move it. Only `signal` is called after this.
     virtual awaitable<command_result> take_result() { return wait(); }
-    virtual std::shared_ptr<const protections> walls() const { return nullptr; }
+    virtual std::shared_ptr<const isolation_report> isolation() const { return nullptr; }
   };
 
   /// Holds no process: every operation throws `error{errc::invalid_argument}`.
@@ -77,7 +77,7 @@ class process {
 
   /// Returns the next piece of output of either stream, at most 64 KiB; an empty chunk at the end.
   /// \par Cancellation  terminal: ends the wait only, loses no byte; throws `error{errc::cancelled}`.
-  awaitable<chunk> read() { return get().read(); }
+  awaitable<output_chunk> read() { return get().read(); }
 
   /// Writes all of `data` to the command's standard input; needs `command::open_input()`.
   /// \param data  kept by the caller until the awaitable completes.
@@ -111,11 +111,12 @@ class process {
 
   /// Returns the isolation of the command, as `command_result` will have it; null if it is unknown while the command
   /// runs.
-  std::shared_ptr<const protections> walls() const { return get().walls(); }
+  std::shared_ptr<const isolation_report> isolation() const { return get().isolation(); }
 
  private:
   implementation& get() const {
-    if (!running_) throw error(errc::invalid_argument, "process: there is none (default-constructed or moved from)");
+    if (!running_)
+      throw error(exec_errc::invalid_argument, "process: there is none (default-constructed or moved from)");
     return *running_;
   }
 

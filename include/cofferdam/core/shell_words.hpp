@@ -80,9 +80,9 @@ class parsed_words {
 };
 
 /// The longest line `split_shell_words` reads, in bytes.
-inline constexpr std::size_t longest_shell_line = 64 * 1024;
+inline constexpr std::size_t max_shell_line = 64 * 1024;
 /// The largest number of words it yields.
-inline constexpr std::size_t most_shell_words = 4096;
+inline constexpr std::size_t max_shell_words = 4096;
 
 namespace detail {
 
@@ -138,8 +138,8 @@ class shell_word_splitter {
   explicit shell_word_splitter(std::string_view line) : line_(line) {}
 
   parsed_words split() {
-    if (line_.size() > longest_shell_line)
-      return parsed_words::refused(shell_refusal::too_long, longest_shell_line, "a line of more than 64 KiB");
+    if (line_.size() > max_shell_line)
+      return parsed_words::refused(shell_refusal::too_long, max_shell_line, "a line of more than 64 KiB");
     while (!failure_ && at_ < line_.size()) read_unquoted();
     if (!failure_) finish_word();
     if (failure_) return std::move(*failure_);
@@ -317,7 +317,7 @@ class shell_word_splitter {
     if (has_brace_ && has_brace_separator_)
       return refuse(shell_refusal::shell_syntax, brace_, "'{' (the shell would make several words of this one)");
     if (words_.empty()) check_program();
-    if (words_.size() == most_shell_words) refuse(shell_refusal::too_long, word_start_, "more than 4096 words");
+    if (words_.size() == max_shell_words) refuse(shell_refusal::too_long, word_start_, "more than 4096 words");
     if (failure_) return;
     words_.push_back(std::move(word_));
     word_.clear();

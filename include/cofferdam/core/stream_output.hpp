@@ -2,14 +2,14 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
-#include <cofferdam/core/callable_argument.hpp>
 #include <cofferdam/core/command.hpp>
 #include <cofferdam/core/command_result.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/process.hpp>
-#include <cofferdam/core/rethrow_cancellation.hpp>
 #include <cofferdam/core/streaming_environment.hpp>
-#include <cofferdam/core/with_cleanup.hpp>
+#include <cofferdam/detail/core/callable_argument.hpp>
+#include <cofferdam/detail/core/rethrow_cancellation.hpp>
+#include <cofferdam/detail/core/with_cleanup.hpp>
 
 #include <concepts>
 #include <csignal>
@@ -30,7 +30,7 @@ inline awaitable<void> kill_and_wait(process& running) {
   }
 }
 
-template <streaming_environment E, std::invocable<const chunk&> OnOutput>
+template <streaming_environment E, std::invocable<const output_chunk&> OnOutput>
 awaitable<command_result> stream_to(E& environment, command c, OnOutput on_output) {
   std::optional<process> running;
   bool is_of_listener = false;
@@ -39,7 +39,7 @@ awaitable<command_result> stream_to(E& environment, command c, OnOutput on_outpu
     process started = co_await environment.start(std::move(c));
     running.emplace(std::move(started));
     for (;;) {
-      chunk piece = co_await running->read();
+      output_chunk piece = co_await running->read();
       if (piece.end()) break;
       is_of_listener = true;
       on_output(std::as_const(piece));
@@ -56,8 +56,8 @@ awaitable<command_result> stream_to(E& environment, command c, OnOutput on_outpu
     co_await with_cleanup_after_failure(reads, kills);
   } catch (const error& reason) {
     // A cancelled read() leaves the command running. The command has been ended since then.
-    if (!running || is_of_listener || reason.code() != errc::cancelled) throw;
-    throw error(errc::cancelled, cancelled, reason.cause());
+    if (!running || is_of_listener || reason.code() != exec_errc::cancelled) throw;
+    throw error(exec_errc::cancelled, cancelled, reason.cause());
   } catch (const std::system_error& reason) {
     if (!running) throw;
     rethrow_cancellation(reason, cancelled);
@@ -77,7 +77,7 @@ awaitable<command_result> stream_to(E& environment, command c, OnOutput on_outpu
 /// \return             what `run_command` would return.
 /// \par Cancellation   terminal: the command is ended, then `error{errc::cancelled}`.
 template <streaming_environment E, class OnOutput>
-  requires std::invocable<std::decay_t<OnOutput>&, const chunk&>
+  requires std::invocable<std::decay_t<OnOutput>&, const output_chunk&>
 awaitable<command_result> stream_output(E& environment, command c, OnOutput&& on_output) {
   detail::require_safe_callable<OnOutput>();
   return detail::stream_to(environment, std::move(c), std::decay_t<OnOutput>(std::forward<OnOutput>(on_output)));

@@ -2,10 +2,10 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
-#include <cofferdam/core/callable_argument.hpp>
 #include <cofferdam/core/code_exec_provider.hpp>
-#include <cofferdam/core/command_files.hpp>
-#include <cofferdam/core/with_opened.hpp>
+#include <cofferdam/detail/core/callable_argument.hpp>
+#include <cofferdam/detail/core/command_files.hpp>
+#include <cofferdam/detail/core/with_opened.hpp>
 
 #include <concepts>
 #include <type_traits>

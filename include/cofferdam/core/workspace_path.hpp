@@ -16,9 +16,9 @@
 namespace cofferdam::inline COFFERDAM_ABI {
 
 /// The longest path Linux takes in one call, without its NUL (PATH_MAX, limits.h).
-inline constexpr std::size_t longest_path = 4095;
+inline constexpr std::size_t max_path = 4095;
 /// The longest single name in a path (NAME_MAX, limits.h).
-inline constexpr std::size_t longest_name = 255;
+inline constexpr std::size_t max_name = 255;
 
 namespace detail {
 
@@ -64,17 +64,17 @@ inline std::string joined_path(std::string_view above, std::string_view below) {
 /// \par Source   path_resolution(7).
 inline std::string workspace_path_or_root(std::string_view path, std::string_view root = {}) {
   if (path.empty())
-    throw error(errc::invalid_argument, "the path is empty: name a file, or '.' for the workspace itself");
+    throw error(exec_errc::invalid_argument, "the path is empty: name a file, or '.' for the workspace itself");
   if (path.find('\0') != std::string_view::npos)
-    throw error(errc::invalid_argument,
+    throw error(exec_errc::invalid_argument,
                 "path " + detail::shown_path(path) + " holds a NUL byte, which no file name can");
   std::vector<std::string_view> parts = detail::path_components(path);
   for (const std::string_view part : parts) {
     if (part == "..")
-      throw error(errc::outside_workspace,
+      throw error(exec_errc::outside_workspace,
                   "path " + detail::shown_path(path) + " has a '..' component: name the file without it");
-    if (part.size() > longest_name)
-      throw error(errc::invalid_argument,
+    if (part.size() > max_name)
+      throw error(exec_errc::invalid_argument,
                   "path " + detail::shown_path(path) + " has a name of more than 255 bytes, the longest Linux allows");
   }
   if (path.front() == '/') {
@@ -82,7 +82,7 @@ inline std::string workspace_path_or_root(std::string_view path, std::string_vie
     const bool beneath = !root.empty() && root.front() == '/' && parts.size() >= above.size() &&
                          std::equal(above.begin(), above.end(), parts.begin());
     if (!beneath)
-      throw error(errc::outside_workspace,
+      throw error(exec_errc::outside_workspace,
                   "path " + detail::shown_path(path) + " is absolute: paths are relative to the workspace");
     parts.erase(parts.begin(), parts.begin() + static_cast<std::ptrdiff_t>(above.size()));
   }
@@ -93,8 +93,8 @@ inline std::string workspace_path_or_root(std::string_view path, std::string_vie
     if (!clean.empty()) clean += '/';
     clean += part;
   }
-  if (clean.size() > longest_path)
-    throw error(errc::invalid_argument,
+  if (clean.size() > max_path)
+    throw error(exec_errc::invalid_argument,
                 "path " + detail::shown_path(path) + " is longer than 4095 bytes, the longest Linux allows");
   return clean;
 }
@@ -104,7 +104,7 @@ inline std::string workspace_path_or_root(std::string_view path, std::string_vie
 inline std::string workspace_path(std::string_view path, std::string_view root = {}) {
   std::string clean = workspace_path_or_root(path, root);
   if (clean == ".")
-    throw error(errc::invalid_argument,
+    throw error(exec_errc::invalid_argument,
                 "path " + detail::shown_path(path) + " is the workspace itself: name something in it");
   return clean;
 }

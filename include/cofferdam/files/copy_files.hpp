@@ -5,9 +5,9 @@
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/code_exec_provider.hpp>
 #include <cofferdam/core/error.hpp>
-#include <cofferdam/core/file_transfer.hpp>
-#include <cofferdam/core/rethrow_cancellation.hpp>
-#include <cofferdam/core/transfer.hpp>
+#include <cofferdam/core/transfer_result.hpp>
+#include <cofferdam/detail/core/file_transfer.hpp>
+#include <cofferdam/detail/core/rethrow_cancellation.hpp>
 #include <cofferdam/files/detail/file_sinks.hpp>
 #include <cofferdam/files/detail/guest_files.hpp>
 #include <cofferdam/files/file_set.hpp>
@@ -31,12 +31,12 @@ namespace cofferdam::inline COFFERDAM_ABI {
 /// \par Lifetime      the set is moved in.
 /// \par Source        Stirrup's `upload_files` with a `source_env`.
 template <code_exec_environment From, code_exec_environment To>
-awaitable<transfer> copy_files(From& from, To& to, file_set set) {
+awaitable<transfer_result> copy_files(From& from, To& to, file_set set) {
   try {
     detail::guest_planner<From> planner(from, set, detail::kept_path::name);
     co_await planner.plan();
     detail::guest_source<From> source(from, planner.result());
-    transfer report = co_await put_files(to, source);
+    transfer_result report = co_await put_files(to, source);
     co_return report;
   } catch (const error&) {
     throw;

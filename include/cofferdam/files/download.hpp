@@ -5,8 +5,8 @@
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/code_exec_provider.hpp>
 #include <cofferdam/core/error.hpp>
-#include <cofferdam/core/rethrow_cancellation.hpp>
-#include <cofferdam/core/transfer.hpp>
+#include <cofferdam/core/transfer_result.hpp>
+#include <cofferdam/detail/core/rethrow_cancellation.hpp>
 #include <cofferdam/files/detail/file_sinks.hpp>
 #include <cofferdam/files/detail/guest_files.hpp>
 #include <cofferdam/files/file_set.hpp>
@@ -24,8 +24,8 @@ namespace detail {
 
 /// Does the work of `download`. `ignores_case` returns true if a folder ignores case; tests replace it.
 template <code_exec_environment E>
-awaitable<transfer> download_files(E& environment, file_set set, std::filesystem::path destination,
-                                   bool (*folder_ignores_case)(const std::filesystem::path&)) {
+awaitable<transfer_result> download_files(E& environment, file_set set, std::filesystem::path destination,
+                                          bool (*folder_ignores_case)(const std::filesystem::path&)) {
   try {
     guest_planner<E> planner(environment, set, kept_path::whole);
     co_await planner.plan();
@@ -37,7 +37,7 @@ awaitable<transfer> download_files(E& environment, file_set set, std::filesystem
       throw name_error(failure.value(), "make directory", destination.native());
     directory there = directory::open(destination);
     guest_source<E> source(environment, planner.result());
-    transfer report = co_await put_on_host(there, destination, source);
+    transfer_result report = co_await put_on_host(there, destination, source);
     co_return report;
   } catch (const error&) {
     throw;
@@ -68,7 +68,7 @@ awaitable<transfer> download_files(E& environment, file_set set, std::filesystem
 /// \par Source          Stirrup's `save_output_files`, without its defects.
 /// \par Example         examples/quickstart.cpp
 template <code_exec_environment E>
-awaitable<transfer> download(E& environment, file_set set, std::filesystem::path destination) {
+awaitable<transfer_result> download(E& environment, file_set set, std::filesystem::path destination) {
   return detail::download_files(environment, std::move(set), std::move(destination), detail::ignores_case);
 }
 

@@ -99,29 +99,29 @@ class file_set {
   /// Limits the total size in bytes. A larger set throws `error{errc::too_large}` before anything is written. A file
   /// that grows past the limit during the transfer fails.
   file_set& at_most(std::uint64_t most) {
-    most_bytes_ = most;
+    max_bytes_ = most;
     return *this;
   }
 
   /// Limits the number of files and directories, failed ones included. A larger set throws `error{errc::too_large}`
   /// before anything is written.
   file_set& at_most_files(std::size_t count) {
-    most_files_ = count;
+    max_files_ = count;
     return *this;
   }
 
   const std::vector<file_item>& items() const noexcept { return items_; }
   const std::optional<std::string>& into() const noexcept { return into_; }
   bool follows_symlinks() const noexcept { return follows_symlinks_; }
-  std::uint64_t most_bytes() const noexcept { return most_bytes_; }
-  std::size_t most_files() const noexcept { return most_files_; }
+  std::uint64_t max_bytes() const noexcept { return max_bytes_; }
+  std::size_t max_files() const noexcept { return max_files_; }
 
  private:
   std::vector<file_item> items_;
   std::optional<std::string> into_;
   bool follows_symlinks_ = false;
-  std::uint64_t most_bytes_ = default_bytes;
-  std::size_t most_files_ = default_files;
+  std::uint64_t max_bytes_ = default_bytes;
+  std::size_t max_files_ = default_files;
 };
 
 /// Makes a set of files, directories and patterns: `files("report.md", "plots/*.png")`. `file_set` documents the names.

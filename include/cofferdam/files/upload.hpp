@@ -5,9 +5,9 @@
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/code_exec_provider.hpp>
 #include <cofferdam/core/error.hpp>
-#include <cofferdam/core/file_transfer.hpp>
-#include <cofferdam/core/rethrow_cancellation.hpp>
-#include <cofferdam/core/transfer.hpp>
+#include <cofferdam/core/transfer_result.hpp>
+#include <cofferdam/detail/core/file_transfer.hpp>
+#include <cofferdam/detail/core/rethrow_cancellation.hpp>
 #include <cofferdam/files/detail/file_sinks.hpp>
 #include <cofferdam/files/detail/host_files.hpp>
 #include <cofferdam/files/file_set.hpp>
@@ -36,12 +36,12 @@ namespace cofferdam::inline COFFERDAM_ABI {
 /// \par Source          Stirrup's `upload_files`, without its defects.
 /// \par Example         examples/quickstart.cpp
 template <code_exec_environment E>
-awaitable<transfer> upload(E& environment, file_set set) {
+awaitable<transfer_result> upload(E& environment, file_set set) {
   try {
     detail::host_planner planner(set);
     co_await planner.plan();
     detail::host_source source(planner.result());
-    transfer report = co_await put_files(environment, source);
+    transfer_result report = co_await put_files(environment, source);
     co_return report;
   } catch (const error&) {
     throw;

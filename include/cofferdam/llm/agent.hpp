@@ -3,8 +3,8 @@
 #pragma once
 
 #include <cofferdam/core/any_provider.hpp>
-#include <cofferdam/core/callable_argument.hpp>
 #include <cofferdam/core/error.hpp>
+#include <cofferdam/detail/core/callable_argument.hpp>
 #include <cofferdam/llm/chat_model.hpp>
 #include <cofferdam/tools/code_exec.hpp>
 #include <cofferdam/tools/finish.hpp>
@@ -68,7 +68,7 @@ class agent {
   }
   /// Sets the maximum number of turns in one run. Default 30; at least 1.
   agent& max_turns(std::size_t count) {
-    if (count == 0) throw error(errc::invalid_argument, "agent: max_turns has to be at least 1");
+    if (count == 0) throw error(exec_errc::invalid_argument, "agent: max_turns has to be at least 1");
     max_turns_ = count;
     return *this;
   }

@@ -2,7 +2,7 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
-#include <cofferdam/core/transfer.hpp>
+#include <cofferdam/core/transfer_result.hpp>
 #include <cofferdam/llm/chat_message.hpp>
 
 #include <boost/json/object.hpp>
@@ -43,7 +43,7 @@ class agent_result {
   /// The arguments of the call that ended the work; otherwise empty.
   boost::json::object arguments;
   /// The files in the output directory, and the failed ones; see `session::save_unfinished`.
-  transfer saved;
+  transfer_result saved;
   std::size_t turns = 0;
   chat_usage usage;
   /// The time spent waiting for the model.

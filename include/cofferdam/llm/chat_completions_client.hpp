@@ -3,23 +3,22 @@
 #pragma once
 
 #include <cofferdam/backends/e2b/endpoint.hpp>
-#include <cofferdam/backends/e2b/secret.hpp>
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/error.hpp>
-#include <cofferdam/core/rethrow_cancellation.hpp>
-#include <cofferdam/core/undumped_text.hpp>
+#include <cofferdam/core/secret_string.hpp>
+#include <cofferdam/detail/core/rethrow_cancellation.hpp>
+#include <cofferdam/detail/net/json_object_view.hpp>
+#include <cofferdam/detail/os/random_text.hpp>
 #include <cofferdam/llm/chat_completions_options.hpp>
 #include <cofferdam/llm/chat_model.hpp>
 #include <cofferdam/llm/detail/completion_error.hpp>
 #include <cofferdam/llm/detail/completion_reply.hpp>
 #include <cofferdam/llm/detail/completion_request.hpp>
 #include <cofferdam/net/http_client.hpp>
-#include <cofferdam/net/json_object_view.hpp>
 #include <cofferdam/net/net_error.hpp>
 #include <cofferdam/net/readable_json.hpp>
 #include <cofferdam/net/sse_reader.hpp>
-#include <cofferdam/os/random_text.hpp>
 
 #include <asio/any_io_executor.hpp>
 #include <asio/co_spawn.hpp>
@@ -57,14 +56,14 @@ class completions_core {
         endpoint_(parsed(options_.resolved_url())),
         client_(std::move(executor), endpoint_.reach(options_.tls())) {
     const std::string_view key = options_.resolved_key();
-    redactor_.hide(e2b::secret(std::string(key)));
+    redactor_.hide(secret_string(std::string(key)));
     for (const http_field& each : options_.headers())
-      if (each.value().size() >= 16) redactor_.hide(e2b::secret(each.value()));
+      if (each.value().size() >= 16) redactor_.hide(secret_string(each.value()));
     if (key.empty()) return;
     std::string text("Bearer ");
     text.reserve(text.size() + key.size());  // keeps the text in one place, which is wiped
     text += key;
-    authorization_ = undumped_text(std::move(text));
+    authorization_ = secret_string(std::move(text));
     // Detects a key with a line break now instead of at the first request; the sentence does not show the key.
     http_request probe;
     probe.secret_field("Authorization", authorization_);
@@ -139,7 +138,7 @@ class completions_core {
     try {
       return e2b::endpoint::parse(url, "base_url");
     } catch (const error&) {
-      throw error(errc::invalid_argument,
+      throw error(exec_errc::invalid_argument,
                   "chat: the base URL (base_url, or OPENAI_BASE_URL) cannot be used: write it as "
                   "https://HOST[:PORT][/PATH], without user, password, query and fragment");
     }
@@ -148,8 +147,8 @@ class completions_core {
   chat_completions_options options_;
   e2b::endpoint endpoint_;
   http_client client_;
-  e2b::redactor redactor_;
-  undumped_text authorization_;
+  redactor redactor_;
+  secret_string authorization_;
 };
 
 /// The result of one attempt.
@@ -177,8 +176,8 @@ awaitable<void> read_pieces(http_exchange& answer, Take& take) {
 inline awaitable<chat_reply> read_streamed(std::shared_ptr<completions_core> core, http_exchange& answer,
                                            const chat_request& what, bool& told) {
   const std::string peer = core->peer();
-  completion_assembly assembly(core->options().largest_answer());
-  sse_reader reader(core->options().largest_answer());
+  completion_assembly assembly(core->options().max_answer());
+  sse_reader reader(core->options().max_answer());
   bool done = false;
   const chat_request::delta_listener hears = [&](const chat_delta& piece) {
     told = true;
@@ -209,7 +208,7 @@ inline awaitable<chat_reply> read_streamed(std::shared_ptr<completions_core> cor
     co_await read_pieces(answer, take);
     reader.finish(each);
   } catch (const error& failure) {
-    if (failure.code() != errc::io_error || failure.cause().category() != net_error_category()) throw;
+    if (failure.code() != exec_errc::io_error || failure.cause().category() != net_error_category()) throw;
     broke = failure;
   }
   if (!done && !assembly.ended()) {
@@ -224,7 +223,7 @@ inline awaitable<chat_reply> read_streamed(std::shared_ptr<completions_core> cor
 inline awaitable<chat_reply> read_whole(std::shared_ptr<completions_core> core, http_exchange& answer,
                                         const chat_request& what) {
   const std::string peer = core->peer();
-  const bytes body = co_await answer.read_all(core->options().largest_answer());
+  const bytes body = co_await answer.read_all(core->options().max_answer());
   const std::optional<boost::json::value> value = read_json(as_text(body));
   const boost::json::object* const object = value ? value->if_object() : nullptr;
   if (object == nullptr)
@@ -237,7 +236,7 @@ inline awaitable<chat_reply> read_whole(std::shared_ptr<completions_core> core, 
     const chat_errc why = complains_of_length(complaint) ? chat_errc::context_overflow : chat_errc::service_failed;
     throw chat_failure(why, complaint_sentence(peer, 0, why, complaint));
   }
-  completion_assembly assembly(core->options().largest_answer());
+  completion_assembly assembly(core->options().max_answer());
   assembly.add(*object, what.on_delta());
   co_return assembly.finish(peer);
 }
@@ -262,8 +261,8 @@ inline awaitable<completion_attempt> attempt_completion(std::shared_ptr<completi
       }
       co_return result;
     }
-    constexpr std::size_t most_complaint = 256 * 1024;
-    const bytes text = co_await answer.read_all(most_complaint);
+    constexpr std::size_t max_complaint = 256 * 1024;
+    const bytes text = co_await answer.read_all(max_complaint);
     service_complaint complaint = service_complaint::read(core->clean(as_text(text)));
     complaint.message = core->clean(complaint.message);  // again, after JSON's escapes were decoded
     const int status = answer.status();
@@ -272,12 +271,12 @@ inline awaitable<completion_attempt> attempt_completion(std::shared_ptr<completi
     result.may_repeat = worth_a_retry(status, why, answer.head().fields);
     result.wait = asked_wait(answer.head().fields, std::time(nullptr));
   } catch (const error& failure) {
-    if (failure.code() == errc::cancelled || failure.code() == errc::environment_closed) throw;
+    if (failure.code() == exec_errc::cancelled || failure.code() == exec_errc::environment_closed) throw;
     result.failure = failure;
     const std::error_code cause = failure.cause();
     if (cause.category() == chat_error_category()) {
       result.may_repeat = !told && (cause == chat_errc::cut_off || cause == chat_errc::service_failed);
-    } else if (failure.code() == errc::io_error) {
+    } else if (failure.code() == exec_errc::io_error) {
       const chat_errc why = cause == net_errc::timed_out ? chat_errc::timed_out : chat_errc::cut_off;
       result.failure = chat_failure(why, core->clean(failure.what()));
       result.may_repeat = !told && cause != net_errc::timed_out;
@@ -298,8 +297,8 @@ inline awaitable<chat_reply> ask_completion(std::shared_ptr<completions_core> co
         std::min(options.retry_pause() * (1U << std::min(number, 10U)), std::chrono::milliseconds(8000));
     pause -= pause * static_cast<long>(random_number() % 25U) / 100;
     if (result.wait) pause = *result.wait;
-    if (pause > options.longest_wait())
-      throw error(static_cast<errc>(result.failure->code().value()),
+    if (pause > options.max_wait())
+      throw error(static_cast<exec_errc>(result.failure->code().value()),
                   std::string(result.failure->what()) + "; the service wants to be asked again in " +
                       std::to_string(pause.count() / 1000) + " s, which is longer than longest_wait",
                   result.failure->cause());

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <cofferdam/core/error.hpp>
-#include <cofferdam/core/undumped_text.hpp>
+#include <cofferdam/core/secret_string.hpp>
 #include <cofferdam/net/http_message.hpp>
 #include <cofferdam/net/tls.hpp>
 
@@ -35,7 +35,7 @@ class chat_completions_options {
  public:
   /// \param model  its name at the service; not empty.
   explicit chat_completions_options(std::string model) : model_(std::move(model)) {
-    if (model_.empty()) throw error(errc::invalid_argument, "chat_completions_options: the model has no name");
+    if (model_.empty()) throw error(exec_errc::invalid_argument, "chat_completions_options: the model has no name");
   }
 
   /// Sets the base URL, usually up to and including `/v1`; `/chat/completions` is appended.
@@ -45,7 +45,7 @@ class chat_completions_options {
   }
   /// Sets the key, which is sent as a bearer token, and never shown. Empty: none is sent.
   chat_completions_options& api_key(std::string key) {
-    api_key_ = undumped_text(std::move(key));
+    api_key_ = secret_string(std::move(key));
     return *this;
   }
   /// Sends the environment's key to the URL of `base_url`.
@@ -66,7 +66,7 @@ class chat_completions_options {
   }
   /// Sets the maximum number of tokens of an answer, for requests without a limit.
   chat_completions_options& max_output_tokens(std::uint64_t most) {
-    most_output_ = most;
+    max_output_ = most;
     return *this;
   }
   /// Sets the name of the token limit in requests. Default: "max_completion_tokens"; older servers use "max_tokens".
@@ -100,8 +100,8 @@ class chat_completions_options {
     return *this;
   }
   /// Sets the maximum wait that a service may request before a retry; a longer one fails at once. Default 120 s.
-  chat_completions_options& longest_wait(std::chrono::milliseconds most) {
-    longest_wait_ = most;
+  chat_completions_options& max_wait(std::chrono::milliseconds most) {
+    max_wait_ = most;
     return *this;
   }
   /// Limits the time for an answer, including retries. Default 10 minutes; more than zero.
@@ -120,26 +120,26 @@ class chat_completions_options {
     return *this;
   }
   /// Limits the size of an answer in bytes. Default 16 MiB.
-  chat_completions_options& largest_answer(std::size_t most) {
-    largest_answer_ = most;
+  chat_completions_options& max_answer(std::size_t most) {
+    max_answer_ = most;
     return *this;
   }
 
   const std::string& model() const noexcept { return model_; }
   const http_fields& headers() const noexcept { return headers_; }
   const boost::json::object& extra_body() const noexcept { return extra_body_; }
-  std::optional<std::uint64_t> max_output_tokens() const noexcept { return most_output_; }
+  std::optional<std::uint64_t> max_output_tokens() const noexcept { return max_output_; }
   const std::string& token_limit_field() const noexcept { return token_limit_field_; }
   const std::string& system_role() const noexcept { return system_role_; }
   bool sends_reasoning() const noexcept { return send_reasoning_; }
   bool sends_parallel_field() const noexcept { return parallel_field_; }
   unsigned max_retries() const noexcept { return max_retries_; }
   std::chrono::milliseconds retry_pause() const noexcept { return retry_pause_; }
-  std::chrono::milliseconds longest_wait() const noexcept { return longest_wait_; }
+  std::chrono::milliseconds max_wait() const noexcept { return max_wait_; }
   std::chrono::milliseconds timeout() const noexcept { return timeout_; }
   std::chrono::milliseconds idle_timeout() const noexcept { return idle_timeout_; }
   const tls_settings& tls() const noexcept { return tls_; }
-  std::size_t largest_answer() const noexcept { return largest_answer_; }
+  std::size_t max_answer() const noexcept { return max_answer_; }
 
   /// Returns the URL, the key and the fields, also from the environment. Called once, by the client.
   /// \param variable  returns an environment variable, empty if it is not set.
@@ -149,11 +149,11 @@ class chat_completions_options {
     std::string url = own_url ? *base_url_ : variable("OPENAI_BASE_URL");
     const bool url_of_environment = !own_url && !url.empty();
     const bool may_take_key = !api_key_ && (!own_url || key_from_environment_);
-    undumped_text key = api_key_.value_or(undumped_text());
+    secret_string key = api_key_.value_or(secret_string());
     if (may_take_key) {
-      key = undumped_text(variable("OPENAI_API_KEY"));
+      key = secret_string(variable("OPENAI_API_KEY"));
       if (key.empty() && !own_url && !url_of_environment) {
-        key = undumped_text(variable("OPENROUTER_API_KEY"));
+        key = secret_string(variable("OPENROUTER_API_KEY"));
         if (!key.empty()) url = "https://openrouter.ai/api/v1";
       }
       add_header("OpenAI-Organization", variable("OPENAI_ORG_ID"));
@@ -166,12 +166,12 @@ class chat_completions_options {
   }
   /// Available after `resolve`.
   const std::string& resolved_url() const { return base_url_.value(); }
-  std::string_view resolved_key() const { return api_key_.value().view(); }
+  std::string_view resolved_key() const { return api_key_.value().reveal(); }
 
  private:
   static std::chrono::milliseconds positive(std::chrono::milliseconds limit) {
     if (limit <= std::chrono::milliseconds::zero())
-      throw error(errc::invalid_argument, "chat_completions_options: a time limit must be longer than zero");
+      throw error(exec_errc::invalid_argument, "chat_completions_options: a time limit must be longer than zero");
     return limit;
   }
   void add_header(const char* name, std::string value) {
@@ -186,17 +186,17 @@ class chat_completions_options {
       const std::size_t colon = line.find(':');
       if (line.empty()) continue;
       if (colon == std::string_view::npos)
-        throw error(errc::invalid_argument, "OPENAI_CUSTOM_HEADERS has a line that is not 'Name: value'");
+        throw error(exec_errc::invalid_argument, "OPENAI_CUSTOM_HEADERS has a line that is not 'Name: value'");
       headers_.set(std::string(line.substr(0, colon)), std::string(line.substr(colon + 1)));
     }
   }
 
   std::string model_;
   std::optional<std::string> base_url_;
-  std::optional<undumped_text> api_key_;
+  std::optional<secret_string> api_key_;
   http_fields headers_;
   boost::json::object extra_body_;
-  std::optional<std::uint64_t> most_output_;
+  std::optional<std::uint64_t> max_output_;
   std::string token_limit_field_ = "max_completion_tokens";
   std::string system_role_ = "system";
   bool key_from_environment_ = false;
@@ -204,11 +204,11 @@ class chat_completions_options {
   bool parallel_field_ = true;
   unsigned max_retries_ = 2;
   std::chrono::milliseconds retry_pause_{500};
-  std::chrono::milliseconds longest_wait_{120'000};
+  std::chrono::milliseconds max_wait_{120'000};
   std::chrono::milliseconds timeout_{600'000};
   std::chrono::milliseconds idle_timeout_{120'000};
   tls_settings tls_;
-  std::size_t largest_answer_ = std::size_t{16} * 1024 * 1024;
+  std::size_t max_answer_ = std::size_t{16} * 1024 * 1024;
 };
 
 }  // namespace cofferdam::inline COFFERDAM_ABI

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <cofferdam/core/error.hpp>
-#include <cofferdam/core/worded_category.hpp>
+#include <cofferdam/detail/core/worded_category.hpp>
 
 #include <string>
 #include <string_view>
@@ -75,19 +75,19 @@ namespace cofferdam::inline COFFERDAM_ABI {
 
 /// Makes an error with this cause and the `errc` that belongs to it above.
 inline error chat_failure(chat_errc why, std::string sentence) {
-  errc code = errc::io_error;
+  exec_errc code = exec_errc::io_error;
   switch (why) {
     case chat_errc::context_overflow:
     case chat_errc::output_limit:
-    case chat_errc::request_too_large: code = errc::too_large; break;
+    case chat_errc::request_too_large: code = exec_errc::too_large; break;
     case chat_errc::not_authenticated:
     case chat_errc::not_permitted:
-    case chat_errc::no_quota: code = errc::permission_denied; break;
-    case chat_errc::no_such_model: code = errc::not_found; break;
-    case chat_errc::rejected: code = errc::invalid_argument; break;
+    case chat_errc::no_quota: code = exec_errc::permission_denied; break;
+    case chat_errc::no_such_model: code = exec_errc::not_found; break;
+    case chat_errc::rejected: code = exec_errc::invalid_argument; break;
     case chat_errc::rate_limited:
     case chat_errc::service_failed:
-    case chat_errc::filtered: code = errc::provider_failed; break;
+    case chat_errc::filtered: code = exec_errc::provider_failed; break;
     case chat_errc::bad_answer:
     case chat_errc::cut_off:
     case chat_errc::timed_out: break;

@@ -5,9 +5,9 @@
 #include <cofferdam/core/base64.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/utf8.hpp>
+#include <cofferdam/detail/net/json_object_view.hpp>
 #include <cofferdam/llm/chat_message.hpp>
 #include <cofferdam/llm/detail/read_json.hpp>
-#include <cofferdam/net/json_object_view.hpp>
 
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
@@ -41,7 +41,7 @@ inline std::string_view role_name(chat_role role) {
 }
 
 inline error broken_history(const std::string& why) {
-  return error(errc::invalid_argument, "this is no saved conversation: " + why);
+  return error(exec_errc::invalid_argument, "this is no saved conversation: " + why);
 }
 
 }  // namespace detail

@@ -3,9 +3,9 @@
 #pragma once
 
 #include <cofferdam/core/asio.hpp>
-#include <cofferdam/core/callable_argument.hpp>
 #include <cofferdam/core/code_exec_provider.hpp>
 #include <cofferdam/core/error.hpp>
+#include <cofferdam/detail/core/callable_argument.hpp>
 #include <cofferdam/llm/chat_error.hpp>
 #include <cofferdam/llm/chat_message.hpp>
 
@@ -107,11 +107,11 @@ class chat_request {
 
   /// Limits the tokens of the answer. Default: the limit of the client or of the service.
   chat_request& max_output_tokens(std::uint64_t most) & {
-    most_output_ = most;
+    max_output_ = most;
     return *this;
   }
   [[nodiscard]] chat_request max_output_tokens(std::uint64_t most) && { return std::move(max_output_tokens(most)); }
-  std::optional<std::uint64_t> max_output_tokens() const noexcept { return most_output_; }
+  std::optional<std::uint64_t> max_output_tokens() const noexcept { return max_output_; }
 
   chat_request& temperature(double value) & {
     temperature_ = value;
@@ -148,7 +148,7 @@ class chat_request {
   std::vector<chat_message> messages_;
   std::shared_ptr<const std::vector<chat_tool>> tools_;
   chat_tool_choice choice_ = chat_tool_choice::automatic;
-  std::optional<std::uint64_t> most_output_;
+  std::optional<std::uint64_t> max_output_;
   std::optional<double> temperature_;
   std::string schema_name_;
   std::optional<boost::json::object> schema_;
@@ -233,7 +233,7 @@ class any_chat_model {
 
   static awaitable<chat_reply> keep(std::shared_ptr<interface> inside, chat_request request) {
     if (!inside)
-      throw error(errc::invalid_argument, "any_chat_model: there is none (default-constructed or moved from)");
+      throw error(exec_errc::invalid_argument, "any_chat_model: there is none (default-constructed or moved from)");
     chat_reply reply = co_await inside->chat(std::move(request));
     co_return reply;
   }

@@ -7,21 +7,21 @@
 #include <cofferdam/code/code_result.hpp>
 #include <cofferdam/code/code_runner.hpp>
 #include <cofferdam/core/asio.hpp>
-#include <cofferdam/core/async_event.hpp>
 #include <cofferdam/core/base64.hpp>
 #include <cofferdam/core/bytes.hpp>
-#include <cofferdam/core/callable_argument.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/layer.hpp>
 #include <cofferdam/core/utf8.hpp>
-#include <cofferdam/core/with_cleanup.hpp>
+#include <cofferdam/detail/core/async_event.hpp>
+#include <cofferdam/detail/core/callable_argument.hpp>
+#include <cofferdam/detail/core/with_cleanup.hpp>
+#include <cofferdam/detail/net/sha256.hpp>
+#include <cofferdam/detail/os/random_text.hpp>
 #include <cofferdam/llm/chat_message.hpp>
 #include <cofferdam/llm/chat_model.hpp>
 #include <cofferdam/llm/detail/blanked_source.hpp>
 #include <cofferdam/llm/review_verdict.hpp>
 #include <cofferdam/net/readable_json.hpp>
-#include <cofferdam/net/sha256.hpp>
-#include <cofferdam/os/random_text.hpp>
 
 #include <asio/any_io_executor.hpp>
 #include <asio/bind_cancellation_slot.hpp>
@@ -153,7 +153,7 @@ class review_settings {
   boost::json::object context;
   std::chrono::milliseconds time_limit{30'000};
   std::size_t longest = 64 * 1024;
-  std::size_t most_risk = 1;
+  std::size_t max_risk = 1;
   bool second_look = true;
   std::function<void(const review_verdict&)> on_verdict;
 };
@@ -199,9 +199,9 @@ class reviewer {
 
  private:
   std::string key_of(const std::string& sha256) const {
-    return cofferdam::detail::sha256_digits(
-        "1\n" + settings.language + "\n" + boost::json::serialize(settings.context) + "\n" + sha256 +
-        (settings.second_look ? "\n2" : "\n1") + std::to_string(settings.most_risk));
+    return cofferdam::detail::sha256_digits("1\n" + settings.language + "\n" +
+                                            boost::json::serialize(settings.context) + "\n" + sha256 +
+                                            (settings.second_look ? "\n2" : "\n1") + std::to_string(settings.max_risk));
   }
 
   static review_verdict known(const std::string& sha256) { return review_verdict::known(sha256); }
@@ -213,7 +213,7 @@ class reviewer {
       chat_request question = self->question_of(code, sha256, nonce);
       std::optional<chat_reply> reply = co_await answer(self, std::move(question));
       if (!reply) break;
-      std::optional<review_verdict> verdict = review_verdict::read(*reply, nonce, sha256, self->settings.most_risk);
+      std::optional<review_verdict> verdict = review_verdict::read(*reply, nonce, sha256, self->settings.max_risk);
       if (verdict) co_return std::move(*verdict);
     }
     co_return review_verdict::refused("unavailable", sha256, "the security review was not available");
@@ -271,7 +271,7 @@ class reviewer {
     };
     co_await with_cleanup(asks, ends);
     if (woken == wait_result::cancelled)
-      throw error(errc::cancelled, "run_code: cancelled while the code was reviewed; nothing has run");
+      throw error(exec_errc::cancelled, "run_code: cancelled while the code was reviewed; nothing has run");
     if (!in_time || one->failure) co_return std::nullopt;
     co_return std::move(one->reply);
   }
@@ -302,7 +302,7 @@ class llm_review_layer : public code_layer<llm_review_layer<Inner>, Inner> {
 
   awaitable<std::optional<code_result>> admit(const code_request& request) {
     if (!reviewer_)
-      throw error(errc::environment_closed, "llm_review: there is no runner (default-constructed or moved from)");
+      throw error(exec_errc::environment_closed, "llm_review: there is no runner (default-constructed or moved from)");
     return decide(reviewer_, request);
   }
 
@@ -371,12 +371,12 @@ class llm_review : public pipeable {
   /// Sets the time limit for one answer of the model. Default: 30 seconds.
   llm_review& time_limit(std::chrono::milliseconds limit) {
     if (limit <= std::chrono::milliseconds::zero())
-      throw error(errc::invalid_argument, "llm_review: the time limit must be longer than zero");
+      throw error(exec_errc::invalid_argument, "llm_review: the time limit must be longer than zero");
     return with([&](detail::review_settings& all) { all.time_limit = limit; });
   }
   /// Also allows code with the risk "medium".
   llm_review& allow_medium_risk() {
-    return with([](detail::review_settings& all) { all.most_risk = 2; });
+    return with([](detail::review_settings& all) { all.max_risk = 2; });
   }
   /// Sends only one request, with comments and texts.
   llm_review& without_second_look() {

@@ -2,10 +2,10 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
+#include <cofferdam/detail/net/json_object_view.hpp>
+#include <cofferdam/detail/net/untrusted_json.hpp>
 #include <cofferdam/llm/chat_message.hpp>
 #include <cofferdam/llm/chat_model.hpp>
-#include <cofferdam/net/json_object_view.hpp>
-#include <cofferdam/net/untrusted_json.hpp>
 
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
@@ -54,9 +54,9 @@ class review_verdict {
 
   /// Parses an answer. Returns no value unless it is exactly an answer to this request.
   /// \param nonce, sha256  the values in the request.
-  /// \param most_risk      0 none, 1 low, 2 medium.
+  /// \param max_risk      0 none, 1 low, 2 medium.
   static std::optional<review_verdict> read(const chat_reply& reply, std::string_view nonce, std::string_view sha256,
-                                            std::size_t most_risk);
+                                            std::size_t max_risk);
 
   /// A verdict for code that was allowed before, byte for byte.
   static review_verdict known(std::string sha256) {
@@ -128,7 +128,7 @@ inline std::optional<boost::json::object> review_object(std::string_view text) {
 }  // namespace detail
 
 inline std::optional<review_verdict> review_verdict::read(const chat_reply& reply, std::string_view nonce,
-                                                          std::string_view sha256, std::size_t most_risk) {
+                                                          std::string_view sha256, std::size_t max_risk) {
   const chat_message& message = reply.message();
   const std::string text = reply.text();
   // Some services leave the reason empty. A truncated answer is not a whole object, and is refused below.
@@ -176,7 +176,7 @@ inline std::optional<review_verdict> review_verdict::read(const chat_reply& repl
     if (!finding.at("line").is_int64() || !finding.at("why").is_string() || !add(finding.at("category")))
       return std::nullopt;
   }
-  made.allowed_ = made.word_ == "allow" && risk <= most_risk && !grave;
+  made.allowed_ = made.word_ == "allow" && risk <= max_risk && !grave;
   return made;
 }
 

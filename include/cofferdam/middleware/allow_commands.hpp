@@ -93,11 +93,11 @@ class command_policy {
 
   // The limit for one decision; it took 12 ms in the worst measured case. Matching `.*` against the longest line takes
   // two thirds of it.
-  static constexpr std::size_t most_steps = 1'000'000;
+  static constexpr std::size_t max_steps = 1'000'000;
 
  private:
   match_state match_any(std::string_view canonical) const {
-    std::size_t steps = most_steps;
+    std::size_t steps = max_steps;
     for (const command_pattern& pattern : patterns_) {
       const match_state state = pattern.match(canonical, as_prefix_, steps);
       if (state != match_state::none) return state;
@@ -146,13 +146,13 @@ class command_policy {
     std::string advice =
         "The command matches no pattern of the allowlist. Patterns see the parsed command, so other quoting makes no "
         "difference.";
-    constexpr std::size_t most_shown = 600;
+    constexpr std::size_t max_shown = 600;
     std::string shown;
     for (const command_pattern& each : patterns_) {
       // As the author wrote it, without characters that would break the line.
       std::string one = shown.empty() ? "" : " , ";
       for (const char c : each.source()) one += static_cast<unsigned char>(c) < ' ' ? ' ' : c;
-      if (shown.size() + one.size() > most_shown) {
+      if (shown.size() + one.size() > max_shown) {
         shown += " , and more";
         break;
       }
@@ -162,7 +162,7 @@ class command_policy {
     if (canonical.find('\n') == std::string_view::npos) return advice;
     advice += " An argument holds a line break, which most patterns do not admit: put such text into a file.";
     for (const command_pattern& each : patterns_) {
-      std::size_t steps = most_steps;
+      std::size_t steps = max_steps;
       if (each.match_across_lines(canonical, as_prefix_, steps) != match_state::complete) continue;
       advice += " (Whoever writes the allowlist: \".\" matches no line break; \"(?s)" + one_line(each.source()) +
                 "\" would admit this command.)";
@@ -269,7 +269,7 @@ class allow_commands_layer : public layer<allow_commands_layer<Inner>, Inner> {
 
   std::optional<command_result> admit(command& c) {
     if (!policy_)
-      throw error(errc::environment_closed,
+      throw error(exec_errc::environment_closed,
                   "allow_commands: there is no environment (default-constructed or moved from)");
     return policy_->admit(c);
   }

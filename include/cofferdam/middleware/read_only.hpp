@@ -22,7 +22,7 @@ namespace cofferdam::inline COFFERDAM_ABI {
 namespace detail {
 
 inline error read_only_error(std::string_view doing, std::string_view path) {
-  return error(errc::permission_denied,
+  return error(exec_errc::permission_denied,
                std::string(doing) + " " + shown_path(path) + ": the files of this environment are read-only");
 }
 
@@ -39,7 +39,7 @@ class read_only_files final : public file_system_adaptor<read_only_files> {
   awaitable<void> make_directory(std::string path) override { throw read_only_error("make directory", path); }
   awaitable<void> remove(std::string path) override { throw read_only_error("remove", path); }
   awaitable<void> rename(std::string from, std::string) override { throw read_only_error("rename", from); }
-  awaitable<transfer> put_files(file_source&) override { throw read_only_error("put files into", "."); }
+  awaitable<transfer_result> put_files(file_source&) override { throw read_only_error("put files into", "."); }
 
  private:
   file_system files_;

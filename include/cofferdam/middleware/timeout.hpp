@@ -46,7 +46,7 @@ class timeout : public pipeable {
  public:
   explicit timeout(std::chrono::milliseconds limit) : limit_(limit) {
     if (limit <= std::chrono::milliseconds::zero())
-      throw error(errc::invalid_argument, "timeout: the limit must be longer than zero");
+      throw error(exec_errc::invalid_argument, "timeout: the limit must be longer than zero");
   }
 
   template <code_exec_environment Inner>

@@ -109,7 +109,7 @@ class trace_layer : public layer<trace_layer<Inner>, Inner> {
  private:
   operation_counts& counts() const {
     if (!counts_)
-      throw error(errc::environment_closed, "trace: there is no environment (default-constructed or moved from)");
+      throw error(exec_errc::environment_closed, "trace: there is no environment (default-constructed or moved from)");
     return *counts_;
   }
 
@@ -123,7 +123,7 @@ class trace : public pipeable {
  public:
   /// \param counts  not null; shared by all environments.
   explicit trace(std::shared_ptr<operation_counts> counts) : counts_(std::move(counts)) {
-    if (!counts_) throw error(errc::invalid_argument, "trace: there is nothing to count in (a null pointer)");
+    if (!counts_) throw error(exec_errc::invalid_argument, "trace: there is nothing to count in (a null pointer)");
   }
 
   template <code_exec_environment Inner>

@@ -27,10 +27,10 @@ class upload_files_layer : public layer<upload_files_layer<Inner>, Inner> {
   /// Copies the files. The provider's `open()` awaits this.
   awaitable<void> prepare() {
     if (!set_)
-      throw error(errc::environment_closed,
+      throw error(exec_errc::environment_closed,
                   "upload_files: there is no environment (default-constructed or moved from)");
     file_set wanted = *set_;
-    transfer report = co_await upload(this->inner(), std::move(wanted));
+    transfer_result report = co_await upload(this->inner(), std::move(wanted));
     report.throw_if_failed("upload_files");
   }
 

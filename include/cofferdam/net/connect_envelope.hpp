@@ -60,7 +60,7 @@ class connect_envelope_reader {
     begin_again();
     while (!input.empty()) {
       if (ended_)
-        throw error(errc::io_error, "Connect: the stream goes on behind its end envelope; the peer is broken",
+        throw error(exec_errc::io_error, "Connect: the stream goes on behind its end envelope; the peer is broken",
                     net_errc::malformed);
       if (have_ < head_.size()) {
         const std::size_t taken = std::min(input.size(), head_.size() - have_);
@@ -109,7 +109,7 @@ class connect_envelope_reader {
   /// \throws error{errc::io_error} with net_errc::truncated if the input ended inside an envelope.
   void finish() const {
     if (!may_end())
-      throw error(errc::io_error, "Connect: the stream ends in the middle of an envelope: the connection was cut",
+      throw error(exec_errc::io_error, "Connect: the stream ends in the middle of an envelope: the connection was cut",
                   net_errc::truncated);
   }
 
@@ -137,16 +137,17 @@ class connect_envelope_reader {
     };
     const std::uint32_t flags = byte(0);
     if ((flags & ~std::uint32_t{3}) != 0)
-      throw error(errc::io_error,
+      throw error(exec_errc::io_error,
                   "Connect: an envelope has the flags " + std::to_string(flags) +
                       ", some of which are reserved; is the peer's answer no Connect stream?",
                   net_errc::malformed);
     if ((flags & 1U) != 0)
-      throw error(errc::io_error, "Connect: an envelope is compressed, which nobody had offered", net_errc::malformed);
+      throw error(exec_errc::io_error, "Connect: an envelope is compressed, which nobody had offered",
+                  net_errc::malformed);
     length_ = byte(1) << 24U | byte(2) << 16U | byte(3) << 8U | byte(4);
     if (length_ > most_)
-      throw error(errc::too_large, "Connect: a message of " + std::to_string(length_) + " bytes; the limit is " +
-                                       std::to_string(most_) + " bytes");
+      throw error(exec_errc::too_large, "Connect: a message of " + std::to_string(length_) + " bytes; the limit is " +
+                                            std::to_string(most_) + " bytes");
     is_end_ = (flags & 2U) != 0;
   }
 
@@ -175,8 +176,8 @@ class connect_envelope_reader {
 /// \throws error{errc::too_large} for a longer payload; `to` is then unchanged.
 inline void append_connect_envelope(std::string& to, std::string_view payload, bool is_end) {
   if (payload.size() > std::numeric_limits<std::uint32_t>::max())
-    throw error(errc::too_large, "Connect: a message of " + std::to_string(payload.size()) +
-                                     " bytes; an envelope holds at most 4294967295");
+    throw error(exec_errc::too_large, "Connect: a message of " + std::to_string(payload.size()) +
+                                          " bytes; an envelope holds at most 4294967295");
   const auto length = static_cast<std::uint32_t>(payload.size());
   to.reserve(to.size() + 5 + payload.size());
   to += is_end ? '\x02' : '\0';

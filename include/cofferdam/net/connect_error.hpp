@@ -4,9 +4,9 @@
 
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/utf8.hpp>
-#include <cofferdam/net/json_object_view.hpp>
+#include <cofferdam/detail/net/json_object_view.hpp>
+#include <cofferdam/detail/net/untrusted_json.hpp>
 #include <cofferdam/net/net_error.hpp>
-#include <cofferdam/net/untrusted_json.hpp>
 
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
@@ -156,12 +156,13 @@ inline std::optional<connect_failure> read_connect_end(std::string_view payload)
   const boost::json::value value = detail::parse_untrusted_json(payload, broken);
   const boost::json::object* const object = broken ? nullptr : value.if_object();
   if (object == nullptr)
-    throw error(errc::io_error, "Connect: the end envelope of the stream holds no JSON object", net_errc::malformed);
+    throw error(exec_errc::io_error, "Connect: the end envelope of the stream holds no JSON object",
+                net_errc::malformed);
   const boost::json::value* const failure = object->if_contains("error");
   if (failure == nullptr || failure->is_null()) return std::nullopt;
   const boost::json::object* const said = failure->if_object();
   if (said == nullptr)
-    throw error(errc::io_error, "Connect: the error in the end envelope of the stream is no JSON object",
+    throw error(exec_errc::io_error, "Connect: the error in the end envelope of the stream is no JSON object",
                 net_errc::malformed);
   const connect_code code = connect_code_named(detail::text_at(*said, "code")).value_or(connect_code::unknown);
   return connect_failure(code, std::string(detail::text_at(*said, "message")));

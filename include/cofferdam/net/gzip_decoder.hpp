@@ -76,7 +76,7 @@ class huffman_code {
   /// \param size  number of available bits.
   /// \param taken  receives the length of the code.
   int decode(std::uint64_t bits, unsigned size, unsigned& taken) const noexcept {
-    const entry quick = table_[bits & (table_size - 1)];
+    const directory_entry quick = table_[bits & (table_size - 1)];
     if (quick.length != 0 && quick.length <= size) {
       taken = quick.length;
       return quick.symbol;
@@ -103,13 +103,13 @@ class huffman_code {
  private:
   static constexpr unsigned table_bits = 9;
   static constexpr std::size_t table_size = std::size_t{1} << table_bits;
-  struct entry {
+  struct directory_entry {
     std::uint16_t symbol = 0;
     std::uint8_t length = 0;  // 0: longer than the codes in the table
   };
 
   void fill_table() noexcept {
-    table_.fill(entry());
+    table_.fill(directory_entry());
     unsigned code = 0;
     std::size_t index = 0;
     for (unsigned length = 1; length <= table_bits; ++length, code <<= 1U) {
@@ -117,14 +117,14 @@ class huffman_code {
         std::size_t reversed = 0;  // codes arrive with their first bit lowest
         for (unsigned bit = 0; bit < length; ++bit) reversed |= std::size_t{(code >> bit) & 1U} << (length - 1 - bit);
         for (std::size_t at = reversed; at < table_size; at += std::size_t{1} << length)
-          table_[at] = entry{symbols_[index], static_cast<std::uint8_t>(length)};
+          table_[at] = directory_entry{symbols_[index], static_cast<std::uint8_t>(length)};
       }
     }
   }
 
   std::array<std::uint16_t, longest + 1> counts_{};
   std::array<std::uint16_t, 288> symbols_{};
-  std::array<entry, table_size> table_{};
+  std::array<directory_entry, table_size> table_{};
 };
 
 }  // namespace detail
@@ -203,7 +203,7 @@ class gzip_decoder {
   static constexpr unsigned flag_comment = 16;
 
   [[noreturn]] static void refuse(const char* why) {
-    throw error(errc::io_error, std::string("gzip: ") + why, net_errc::malformed);
+    throw error(exec_errc::io_error, std::string("gzip: ") + why, net_errc::malformed);
   }
 
   // ---- bits, lowest first ----
@@ -227,7 +227,7 @@ class gzip_decoder {
   bool is_piece_full() const noexcept { return written_ - flushed_ >= history_size || written_ % window_size == 0; }
   void write(std::byte one) {
     if (total_ == most_)
-      throw error(errc::too_large, "gzip: the content is longer than " + std::to_string(most_) + " bytes");
+      throw error(exec_errc::too_large, "gzip: the content is longer than " + std::to_string(most_) + " bytes");
     ++total_;
     window_[written_++ % window_size] = one;
   }

@@ -51,7 +51,7 @@ class http_limits {
   template <class Limit>
   http_limits& set(Limit& which, std::optional<std::chrono::milliseconds> limit) {
     if (limit && *limit <= std::chrono::milliseconds::zero())
-      throw error(errc::invalid_argument, "http_limits: a time limit must be longer than zero");
+      throw error(exec_errc::invalid_argument, "http_limits: a time limit must be longer than zero");
     if constexpr (std::same_as<Limit, std::chrono::milliseconds>) {
       which = *limit;
     } else {
@@ -80,7 +80,7 @@ class http_client_settings {
   /// Sets the maximum number of connections, including idle ones; further requests wait. Streams that `upgrade` has
   /// returned do not count. Default 64; at least 1.
   http_client_settings& connections(std::size_t most) {
-    if (most == 0) throw error(errc::invalid_argument, "http_client: it needs at least one connection");
+    if (most == 0) throw error(exec_errc::invalid_argument, "http_client: it needs at least one connection");
     connections_ = most;
     return *this;
   }
@@ -90,21 +90,21 @@ class http_client_settings {
     return *this;
   }
   /// Sets the maximum idle time of a connection that is used again. Default 240 s: the Docker daemon closes at 300 s.
-  http_client_settings& idle_time(std::chrono::milliseconds most) {
-    idle_time_ = std::min<std::chrono::milliseconds>(most, std::chrono::hours(24 * 365));
+  http_client_settings& idle_timeout(std::chrono::milliseconds most) {
+    idle_timeout_ = std::min<std::chrono::milliseconds>(most, std::chrono::hours(24 * 365));
     return *this;
   }
 
   const http_limits& limits() const noexcept { return limits_; }
   std::size_t connections() const noexcept { return connections_; }
   std::size_t idle_connections() const noexcept { return idle_connections_; }
-  std::chrono::milliseconds idle_time() const noexcept { return idle_time_; }
+  std::chrono::milliseconds idle_timeout() const noexcept { return idle_timeout_; }
 
  private:
   http_limits limits_;
   std::size_t connections_ = 64;
   std::size_t idle_connections_ = 8;
-  std::chrono::milliseconds idle_time_{240'000};
+  std::chrono::milliseconds idle_timeout_{240'000};
 };
 
 }  // namespace cofferdam::inline COFFERDAM_ABI

@@ -7,7 +7,7 @@
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/file_source.hpp>
 #include <cofferdam/core/printable_text.hpp>
-#include <cofferdam/core/undumped_text.hpp>
+#include <cofferdam/core/secret_string.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -65,9 +65,9 @@ class http_field {
   ///     sentence does not show the value, which may be secret.
   http_field(std::string name, std::string value) : name_(std::move(name)) {
     if (!detail::is_token(name_))
-      throw error(errc::invalid_argument, "\"" + one_line(name_) + "\" is no name for an HTTP field");
+      throw error(exec_errc::invalid_argument, "\"" + one_line(name_) + "\" is no name for an HTTP field");
     if (!detail::is_field_text(value))
-      throw error(errc::invalid_argument,
+      throw error(exec_errc::invalid_argument,
                   "the value for the HTTP field " + name_ + " has a line break, a NUL or another control character");
     value_ = detail::without_blanks(value);
   }
@@ -212,7 +212,7 @@ class http_body {
   class made_pieces {
    public:
     made_pieces(source pieces, std::optional<std::uint64_t> sum) : next(std::move(pieces)), size(sum) {
-      if (!next) throw error(errc::invalid_argument, "http_body: the source of pieces is empty");
+      if (!next) throw error(exec_errc::invalid_argument, "http_body: the source of pieces is empty");
     }
     source next;
     std::optional<std::uint64_t> size;
@@ -232,11 +232,12 @@ class http_request {
   /// \throws error{errc::invalid_argument} for anything else, so that a caller's text cannot add lines to the head.
   http_request(std::string method, std::string target) : method_(std::move(method)), target_(std::move(target)) {
     if (!detail::is_token(method_))
-      throw error(errc::invalid_argument, "\"" + one_line(method_) + "\" is no HTTP method");
+      throw error(exec_errc::invalid_argument, "\"" + one_line(method_) + "\" is no HTTP method");
     if (!detail::is_target(target_))
-      throw error(errc::invalid_argument, "\"" + one_line(target_) +
-                                              "\" is no target for an HTTP request; percent-encode blanks, control "
-                                              "characters and what is not ASCII");
+      throw error(exec_errc::invalid_argument,
+                  "\"" + one_line(target_) +
+                      "\" is no target for an HTTP request; percent-encode blanks, control "
+                      "characters and what is not ASCII");
   }
 
   /// Adds a field; `Host` replaces the connection's.
@@ -250,14 +251,15 @@ class http_request {
   }
   /// Adds a field that core dumps leave out; `fields()` leaves it out too.
   /// \throws as `http_field`, without the value.
-  http_request& secret_field(std::string name, undumped_text value) & {
-    if (!detail::is_token(name) || !detail::is_field_text(value.view()))
-      throw error(errc::invalid_argument, "the value of the HTTP field \"" + one_line(name) +
-                                              "\", which is a secret, has a control character, or the name is none");
+  http_request& secret_field(std::string name, secret_string value) & {
+    if (!detail::is_token(name) || !detail::is_field_text(value.reveal()))
+      throw error(exec_errc::invalid_argument,
+                  "the value of the HTTP field \"" + one_line(name) +
+                      "\", which is a secret, has a control character, or the name is none");
     secret_fields_.emplace_back(std::move(name), std::move(value));
     return *this;
   }
-  [[nodiscard]] http_request secret_field(std::string name, undumped_text value) && {
+  [[nodiscard]] http_request secret_field(std::string name, secret_string value) && {
     return std::move(secret_field(std::move(name), std::move(value)));
   }
   http_request& body(http_body content) & {
@@ -287,7 +289,7 @@ class http_request {
   const std::string& target() const noexcept { return target_; }
   const http_fields& fields() const noexcept { return fields_; }
   http_fields& fields() noexcept { return fields_; }
-  const std::vector<std::pair<std::string, undumped_text>>& secret_fields() const noexcept { return secret_fields_; }
+  const std::vector<std::pair<std::string, secret_string>>& secret_fields() const noexcept { return secret_fields_; }
   const http_body& body() const noexcept { return body_; }
   /// Returns true if the request may be sent twice: by its method (RFC 9110, 9.2.2), or after `idempotent()`.
   bool is_idempotent() const noexcept {
@@ -301,7 +303,7 @@ class http_request {
   std::string method_ = "GET";
   std::string target_ = "/";
   http_fields fields_;
-  std::vector<std::pair<std::string, undumped_text>> secret_fields_;
+  std::vector<std::pair<std::string, secret_string>> secret_fields_;
   http_body body_;
   bool idempotent_ = false;
 };

@@ -145,8 +145,8 @@ class http_response_parser {
       }
     }
     if (!core_.began_)
-      throw error(errc::io_error, "the peer closed the connection without an answer", net_errc::connection_lost);
-    throw error(errc::io_error, "the peer closed the connection inside its answer", net_errc::truncated);
+      throw error(exec_errc::io_error, "the peer closed the connection without an answer", net_errc::connection_lost);
+    throw error(exec_errc::io_error, "the peer closed the connection inside its answer", net_errc::truncated);
   }
 
   /// Returns the response's head; complete from `head` on.
@@ -270,8 +270,8 @@ class http_request_parser {
       core_.state_ = state::end;
       return http_event::end;
     }
-    if (!core_.began_) throw error(errc::io_error, "the peer has no more requests", net_errc::connection_lost);
-    throw error(errc::io_error, "the peer closed the connection inside its request", net_errc::truncated);
+    if (!core_.began_) throw error(exec_errc::io_error, "the peer has no more requests", net_errc::connection_lost);
+    throw error(exec_errc::io_error, "the peer closed the connection inside its request", net_errc::truncated);
   }
 
   const http_request_head& head() const noexcept { return head_; }

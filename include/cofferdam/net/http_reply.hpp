@@ -68,7 +68,8 @@ class http_reply {
   /// \throws error{errc::invalid_argument} for another status.
   explicit http_reply(int status) : status_(status) {
     if (status < 200 || status > 599)
-      throw error(errc::invalid_argument, "http_reply: " + std::to_string(status) + " is not a status from 200 to 599");
+      throw error(exec_errc::invalid_argument,
+                  "http_reply: " + std::to_string(status) + " is not a status from 200 to 599");
   }
 
   /// Adds a field.
@@ -106,9 +107,9 @@ class http_reply {
   static void check(const std::string& name, std::string_view value) {
     for (const std::string_view one : {"Content-Length", "Transfer-Encoding", "Trailer"})
       if (detail::same_ignoring_case(name, one))
-        throw error(errc::invalid_argument, "a reply's " + std::string(one) + " is the server's business");
+        throw error(exec_errc::invalid_argument, "a reply's " + std::string(one) + " is the server's business");
     if (detail::same_ignoring_case(name, "Connection") && !detail::same_ignoring_case(value, "close"))
-      throw error(errc::invalid_argument, "a reply's Connection can only be close");
+      throw error(exec_errc::invalid_argument, "a reply's Connection can only be close");
   }
 
   int status_ = 200;

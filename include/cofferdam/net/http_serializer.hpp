@@ -32,7 +32,8 @@ inline void append_fields(std::string& text, const http_fields& fields) {
 /// \par Source  RFC 9112, 3.
 inline std::string http_head_text(const http_request_head& head) {
   if (!detail::is_token(head.method) || !detail::is_target(head.target))
-    throw error(errc::invalid_argument, "an HTTP request needs a method that is a token and a target of visible ASCII");
+    throw error(exec_errc::invalid_argument,
+                "an HTTP request needs a method that is a token and a target of visible ASCII");
   std::string text = head.method + " " + head.target + " HTTP/1." + (head.minor_version == 0 ? "0" : "1") + "\r\n";
   detail::append_fields(text, head.fields);
   return text;
@@ -43,7 +44,7 @@ inline std::string http_head_text(const http_request_head& head) {
 /// \par Source  RFC 9112, 4.
 inline std::string http_head_text(const http_response_head& head) {
   if (head.status < 100 || head.status > 599 || !detail::is_field_text(head.reason))
-    throw error(errc::invalid_argument,
+    throw error(exec_errc::invalid_argument,
                 "an HTTP response needs a status from 100 to 599 and a reason without controls");
   std::string text = "HTTP/1." + std::string(head.minor_version == 0 ? "0 " : "1 ");
   text += std::to_string(head.status) + " " + head.reason + "\r\n";
@@ -55,7 +56,7 @@ inline std::string http_head_text(const http_response_head& head) {
 /// \param size  more than 0: an empty chunk would end the body.
 /// \par Source  RFC 9112, 7.1.
 inline std::string http_chunk_head(std::uint64_t size) {
-  if (size == 0) throw error(errc::invalid_argument, "an empty chunk would end the body");
+  if (size == 0) throw error(exec_errc::invalid_argument, "an empty chunk would end the body");
   std::array<char, 16> digits{};
   const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), size, 16).ptr;
   std::string text(digits.data(), end);

@@ -28,8 +28,8 @@ class http_server_core;
 /// server itself sends these replies, each with one line of text: 400 not HTTP, ambiguous lengths, an invalid `Host` ·
 /// 403 `Origin` · 408 · 411 a body of HTTP/1.0 without a length · 413 · 414, 431 · 417 another `Expect` · 421 `Host` (a
 /// 421 and a 403 are the answers to DNS rebinding) · 500 the handler failed or sent nothing · 501 `CONNECT`, a transfer
-/// coding other than chunked · 503 `request_time` · 505. All of them close the connection, except a 500 for a request
-/// whose rest can be drained.
+/// coding other than chunked · 503 `request_timeout` · 505. All of them close the connection, except a 500 for a
+/// request whose rest can be drained.
 ///
 ///     http_server server(executor, [](http_call& call) -> awaitable<void> {
 ///       co_await call.reply(http_reply(200).content("text/plain", "hello"));
@@ -65,7 +65,7 @@ class http_server {
   ///                    error{errc::cancelled}.
   awaitable<void> run();
 
-  /// Stops the server: accepts no more connections, closes idle connections, gives running handlers `stop_time` to
+  /// Stops the server: accepts no more connections, closes idle connections, gives running handlers `stop_timeout` to
   /// finish, and then cancels them. Completes when everything has ended. May be called again, but not from a handler,
   /// because it would wait for that handler.
   /// \par Cancellation  terminal: cancels the handlers at once, waits for their ends; throws error{errc::cancelled}.

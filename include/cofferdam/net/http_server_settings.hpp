@@ -48,31 +48,31 @@ class http_server_settings {
   /// closes the connection that has waited longest for a request (a new connection gets at least a second). If none
   /// waits, new connections wait.
   http_server_settings& connections(std::size_t most) {
-    if (most == 0) throw error(errc::invalid_argument, "http_server: it needs at least one connection");
+    if (most == 0) throw error(exec_errc::invalid_argument, "http_server: it needs at least one connection");
     connections_ = most;
     return *this;
   }
 
   /// Limits the time from the first byte of a request (on a new connection: from its beginning) to the end of the head:
   /// 408. Default 30 s. Applies also to the time for discarding an unread body.
-  http_server_settings& head_time(std::chrono::milliseconds most) { return set(head_time_, most); }
+  http_server_settings& head_timeout(std::chrono::milliseconds most) { return set(head_timeout_, most); }
   /// Limits the time between two pieces of a body while a handler waits for one: 408. Default 60 s.
   http_server_settings& body_time(std::chrono::milliseconds most) { return set(body_time_, most); }
   /// Limits the time in which the client must accept each 64 KiB of a reply; a slower connection is closed. Default 60
   /// s.
-  http_server_settings& write_time(std::chrono::milliseconds most) { return set(write_time_, most); }
+  http_server_settings& write_timeout(std::chrono::milliseconds most) { return set(write_timeout_, most); }
   /// Limits the time between two requests; then the connection is closed. Default 75 s.
-  http_server_settings& idle_time(std::chrono::milliseconds most) { return set(idle_time_, most); }
+  http_server_settings& idle_timeout(std::chrono::milliseconds most) { return set(idle_timeout_, most); }
   /// Limits the time of a handler; then it is cancelled, the client gets 503 if nothing was sent, and the connection is
   /// closed. Default: no limit.
-  http_server_settings& request_time(std::optional<std::chrono::milliseconds> most) {
+  http_server_settings& request_timeout(std::optional<std::chrono::milliseconds> most) {
     std::chrono::milliseconds checked{1};
     set(checked, most.value_or(checked));
-    request_time_ = most;
+    request_timeout_ = most;
     return *this;
   }
   /// Limits the time of handlers after a call of `stop`; then they are cancelled. Default 10 s.
-  http_server_settings& stop_time(std::chrono::milliseconds most) { return set(stop_time_, most); }
+  http_server_settings& stop_timeout(std::chrono::milliseconds most) { return set(stop_timeout_, most); }
 
   /// Sets the hosts that requests may name; others, and a missing host, get 421. Default: `localhost`, `127.0.0.1` and
   /// `[::1]` for a TCP listener that only this machine can reach; any host for other listeners, so set the hosts there.
@@ -81,7 +81,8 @@ class http_server_settings {
   /// \param hosts  names or addresses (IPv6 in brackets) without a port, which allows every port, or with a port. `*`
   ///               alone allows every host.
   http_server_settings& allowed_hosts(std::vector<std::string> hosts) {
-    if (hosts.empty()) throw error(errc::invalid_argument, "http_server: without an allowed host nobody is served");
+    if (hosts.empty())
+      throw error(exec_errc::invalid_argument, "http_server: without an allowed host nobody is served");
     hosts_ = std::move(hosts);
     return *this;
   }
@@ -104,12 +105,12 @@ class http_server_settings {
   std::uint64_t body() const noexcept { return body_; }
   std::uint64_t drained() const noexcept { return drained_; }
   std::size_t connections() const noexcept { return connections_; }
-  std::chrono::milliseconds head_time() const noexcept { return head_time_; }
+  std::chrono::milliseconds head_timeout() const noexcept { return head_timeout_; }
   std::chrono::milliseconds body_time() const noexcept { return body_time_; }
-  std::chrono::milliseconds write_time() const noexcept { return write_time_; }
-  std::chrono::milliseconds idle_time() const noexcept { return idle_time_; }
-  std::optional<std::chrono::milliseconds> request_time() const noexcept { return request_time_; }
-  std::chrono::milliseconds stop_time() const noexcept { return stop_time_; }
+  std::chrono::milliseconds write_timeout() const noexcept { return write_timeout_; }
+  std::chrono::milliseconds idle_timeout() const noexcept { return idle_timeout_; }
+  std::optional<std::chrono::milliseconds> request_timeout() const noexcept { return request_timeout_; }
+  std::chrono::milliseconds stop_timeout() const noexcept { return stop_timeout_; }
   const std::optional<std::vector<std::string>>& allowed_hosts() const noexcept { return hosts_; }
   const std::optional<std::vector<std::string>>& allowed_origins() const noexcept { return origins_; }
   const error_handler& on_error() const noexcept { return on_error_; }
@@ -117,7 +118,8 @@ class http_server_settings {
  private:
   http_server_settings& set(std::chrono::milliseconds& which, std::chrono::milliseconds most) {
     if (most <= std::chrono::milliseconds::zero() || most > std::chrono::hours(24 * 365))
-      throw error(errc::invalid_argument, "http_server_settings: a time limit is more than zero and at most a year");
+      throw error(exec_errc::invalid_argument,
+                  "http_server_settings: a time limit is more than zero and at most a year");
     which = most;
     return *this;
   }
@@ -126,12 +128,12 @@ class http_server_settings {
   std::uint64_t body_ = std::uint64_t{16} * 1024 * 1024;
   std::uint64_t drained_ = std::uint64_t{256} * 1024;
   std::size_t connections_ = 256;
-  std::chrono::milliseconds head_time_{30'000};
+  std::chrono::milliseconds head_timeout_{30'000};
   std::chrono::milliseconds body_time_{60'000};
-  std::chrono::milliseconds write_time_{60'000};
-  std::chrono::milliseconds idle_time_{75'000};
-  std::optional<std::chrono::milliseconds> request_time_;
-  std::chrono::milliseconds stop_time_{10'000};
+  std::chrono::milliseconds write_timeout_{60'000};
+  std::chrono::milliseconds idle_timeout_{75'000};
+  std::optional<std::chrono::milliseconds> request_timeout_;
+  std::chrono::milliseconds stop_timeout_{10'000};
   std::optional<std::vector<std::string>> hosts_;
   std::optional<std::vector<std::string>> origins_;
   error_handler on_error_;

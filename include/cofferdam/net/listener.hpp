@@ -47,7 +47,7 @@ class listener {
 
  private:
   implementation& get() const {
-    if (!open_) throw error(errc::invalid_argument, "listener: there is none (default-constructed or moved from)");
+    if (!open_) throw error(exec_errc::invalid_argument, "listener: there is none (default-constructed or moved from)");
     return *open_;
   }
 

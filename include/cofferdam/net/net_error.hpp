@@ -3,7 +3,7 @@
 #pragma once
 
 #include <cofferdam/core/error.hpp>
-#include <cofferdam/core/worded_category.hpp>
+#include <cofferdam/detail/core/worded_category.hpp>
 
 #include <string_view>
 #include <system_error>

@@ -68,7 +68,7 @@ class sse_reader {
  private:
   void keep(std::string_view part) {
     if (part.size() > most_ - line_.size() || line_.size() + part.size() > most_ - data_.size())
-      throw error(errc::too_large,
+      throw error(exec_errc::too_large,
                   "an event of the stream is longer than the limit of " + std::to_string(most_) + " bytes");
     line_ += part;
   }

@@ -29,8 +29,8 @@ namespace cofferdam::inline COFFERDAM_ABI {
 /// \par Threads  one at a time.
 class tar_names {
  public:
-  /// \param most_memory  maximum memory for all names, in bytes. Default 256 MiB.
-  explicit tar_names(std::size_t most_memory = std::size_t{256} * 1024 * 1024) : left_(most_memory) {}
+  /// \param max_memory  maximum memory for all names, in bytes. Default 256 MiB.
+  explicit tar_names(std::size_t max_memory = std::size_t{256} * 1024 * 1024) : left_(max_memory) {}
 
   /// Returns the entry's name, normalized as by `workspace_path_or_root`.
   /// \throws error{errc::outside_workspace}: an absolute name, a `..`, a name beneath a link; a symbolic link that is
@@ -44,14 +44,14 @@ class tar_names {
     const std::vector<std::string_view> parts = detail::path_components(clean);
     if (parts.empty()) {
       if (entry.type() == tar_type::directory) return clean;
-      throw error(errc::collision, "the archive names its own root as something else than a directory");
+      throw error(exec_errc::collision, "the archive names its own root as something else than a directory");
     }
     const kind wanted = kind_of(entry.type());
     // Not a file until its target is known to be one.
     const bool is_hard_link = entry.type() == tar_type::hard_link;
     node& own = take_name(entry.name(), parts, is_hard_link ? kind::refused : wanted);
     if (wanted == kind::refused)
-      throw error(errc::not_a_file, shown(entry) + " is a device, a FIFO or of an unknown type");
+      throw error(exec_errc::not_a_file, shown(entry) + " is a device, a FIFO or of an unknown type");
     if (wanted == kind::link) check_symlink(entry, parts.size() - 1);
     if (is_hard_link) {
       check_hard_link(entry);
@@ -110,12 +110,12 @@ class tar_names {
       at = &found->second;
       if (is_last) {
         if (at->what != kind::directory || wanted != kind::directory)
-          throw error(errc::collision, "the archive names " + detail::shown_path(name) + " twice");
+          throw error(exec_errc::collision, "the archive names " + detail::shown_path(name) + " twice");
       } else if (at->what == kind::link) {
-        throw error(errc::outside_workspace,
+        throw error(exec_errc::outside_workspace,
                     "the archive's entry " + detail::shown_path(name) + " lies beneath a link");
       } else if (at->what != kind::directory) {
-        throw error(errc::not_a_directory,
+        throw error(exec_errc::not_a_directory,
                     "the archive's entry " + detail::shown_path(name) + " lies beneath what is no directory");
       }
     }
@@ -126,7 +126,7 @@ class tar_names {
     // The approximate memory of a map node besides its name.
     constexpr std::size_t overhead = 128;
     if (left_ < overhead + name.size())
-      throw error(errc::too_large, "the archive has more names than may be kept: raise the limit of tar_names");
+      throw error(exec_errc::too_large, "the archive has more names than may be kept: raise the limit of tar_names");
     left_ -= overhead + name.size();
     return nodes_.emplace(place{folder, std::string(name)}, node{what, ++last_}).first->second;
   }
@@ -149,9 +149,9 @@ class tar_names {
   static void check_symlink(const tar_entry& entry, std::size_t depth) {
     const std::string& target = entry.link();
     if (target.empty() || target.find('\0') != std::string::npos)
-      throw error(errc::invalid_argument, shown(entry) + " is a link to a name that none can have");
+      throw error(exec_errc::invalid_argument, shown(entry) + " is a link to a name that none can have");
     if (leads_out(target, depth))
-      throw error(errc::outside_workspace,
+      throw error(exec_errc::outside_workspace,
                   shown(entry) + " is a symbolic link that may lead out: to " + detail::shown_path(target));
   }
 
@@ -166,8 +166,8 @@ class tar_names {
       folder = what == kind::directory ? found->second.number : no_folder;
     }
     if (what != kind::file)
-      throw error(errc::not_found, shown(entry) + " is a hard link to " + detail::shown_path(entry.link()) +
-                                       ", which is no file that came before it");
+      throw error(exec_errc::not_found, shown(entry) + " is a hard link to " + detail::shown_path(entry.link()) +
+                                            ", which is no file that came before it");
   }
 
   static constexpr std::uint64_t no_folder = ~std::uint64_t{0};

@@ -53,7 +53,7 @@ class tar_limits {
   std::uint64_t bytes() const noexcept { return bytes_; }
 
  private:
-  std::size_t name_ = longest_path;
+  std::size_t name_ = max_path;
   std::size_t pax_header_ = std::size_t{1024} * 1024;
   std::size_t entries_ = 200'000;
   std::uint64_t bytes_ = std::uint64_t{8} * 1024 * 1024 * 1024;
@@ -62,7 +62,7 @@ class tar_limits {
 /// The next event of a `tar_reader`.
 enum class tar_event {
   more,            ///< all input has been read
-  head,            ///< an entry begins: `entry()`
+  head,            ///< an entry begins: `directory_entry()`
   data,            ///< a piece of its data: `data()`
   end_of_entry,    ///< its data is complete; also for an entry without data
   end_of_archive,  ///< the archive is complete; nothing but zeros may follow
@@ -97,7 +97,7 @@ class tar_reader {
   /// \throws        error{errc::invalid_argument} if `next()` has not returned `more` since the last piece.
   void feed(bytes_view piece) {
     if (!input_.empty())
-      throw error(errc::invalid_argument, "tar_reader: call next() until it says 'more', then feed() again");
+      throw error(exec_errc::invalid_argument, "tar_reader: call next() until it says 'more', then feed() again");
     input_ = as_text(piece);
   }
 
@@ -118,7 +118,7 @@ class tar_reader {
     if (state_ == state::failed) throw failure();
     if (state_ == state::ended) return;
     state_ = state::failed;
-    throw error(errc::io_error,
+    throw error(exec_errc::io_error,
                 "the tar archive was cut off after " + std::to_string(position_) + " bytes: its end is missing");
   }
 
@@ -184,7 +184,7 @@ class tar_reader {
         case state::ended: {
           const std::string_view rest = take(input_.size());
           if (!is_zero(rest)) throw damaged("something after its end");
-          if (rest.size() > most_trailing - trailing_) throw damaged("zeros without end after its end");
+          if (rest.size() > max_trailing - trailing_) throw damaged("zeros without end after its end");
           trailing_ += rest.size();
           return tar_event::more;
         }
@@ -453,21 +453,23 @@ class tar_reader {
   }
 
   std::string place() const { return "the tar archive has, before byte " + std::to_string(position_) + ", "; }
-  error damaged(const std::string& what) const { return error(errc::io_error, place() + what + ": it is damaged"); }
-  error unsupported(const std::string& what) const { return error(errc::unsupported, place() + what); }
+  error damaged(const std::string& what) const {
+    return error(exec_errc::io_error, place() + what + ": it is damaged");
+  }
+  error unsupported(const std::string& what) const { return error(exec_errc::unsupported, place() + what); }
   error too_large(const std::string& what) const {
-    return error(errc::too_large, place() + what + ": raise the limit");
+    return error(exec_errc::too_large, place() + what + ": raise the limit");
   }
   error long_name(std::string_view name) const {
     return too_large("the name " + detail::shown_path(name) + ", longer than " + std::to_string(limits_.name()) +
                      " bytes");
   }
   static error failure() {
-    return error(errc::io_error, "the tar archive has been refused: nothing more is read of it");
+    return error(exec_errc::io_error, "the tar archive has been refused: nothing more is read of it");
   }
 
   static constexpr std::size_t kept_capacity = std::size_t{16} * 1024;
-  static constexpr std::size_t most_trailing = std::size_t{1024} * 1024;  // writers fill up records, usually of 10 KiB
+  static constexpr std::size_t max_trailing = std::size_t{1024} * 1024;  // writers fill up records, usually of 10 KiB
 
   tar_limits limits_;
   state state_ = state::head;

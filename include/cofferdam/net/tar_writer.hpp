@@ -156,7 +156,7 @@ class tar_writer {
   /// The name in the header if the pax header before it has the real name.
   static constexpr std::string_view stand_in = "pax-header";
 
-  static error misuse(const std::string& what) { return error(errc::invalid_argument, "tar_writer: " + what); }
+  static error misuse(const std::string& what) { return error(exec_errc::invalid_argument, "tar_writer: " + what); }
 
   static void check(const tar_entry& entry) {
     const bool is_link = entry.type() == tar_type::symlink || entry.type() == tar_type::hard_link;
@@ -164,8 +164,8 @@ class tar_writer {
       return misuse("entry " + detail::shown_path(entry.name()) + " " + what);
     };
     if (!is_link && entry.type() != tar_type::regular && entry.type() != tar_type::directory)
-      throw error(errc::unsupported, "tar_writer: entry " + detail::shown_path(entry.name()) +
-                                         " is neither a file, nor a directory, nor a link");
+      throw error(exec_errc::unsupported, "tar_writer: entry " + detail::shown_path(entry.name()) +
+                                              " is neither a file, nor a directory, nor a link");
     if (entry.name().empty()) throw refuse("has no name");
     if (entry.name().find('\0') != std::string::npos || entry.link().find('\0') != std::string::npos)
       throw refuse("has a NUL in its name or target");

@@ -38,7 +38,7 @@ class connector {
   /// \param connect  copied into every copy of this object; runs in the coroutine of the caller.
   connector(std::string name, std::string host, function connect)
       : name_(std::move(name)), host_(std::move(host)), connect_(std::move(connect)) {
-    if (!connect_) throw error(errc::invalid_argument, "connector: the function that connects is empty");
+    if (!connect_) throw error(exec_errc::invalid_argument, "connector: the function that connects is empty");
   }
 
   const std::string& name() const noexcept { return name_; }
@@ -47,9 +47,9 @@ class connector {
   /// Connects.
   /// \param limit  the time limit for a usable stream; more than zero.
   awaitable<byte_stream> connect(asio::any_io_executor executor, std::chrono::milliseconds limit) const {
-    if (!connect_) throw error(errc::invalid_argument, "connector: there is none (default-constructed)");
+    if (!connect_) throw error(exec_errc::invalid_argument, "connector: there is none (default-constructed)");
     if (limit <= std::chrono::milliseconds::zero())
-      throw error(errc::invalid_argument, "connect: the limit must be longer than zero");
+      throw error(exec_errc::invalid_argument, "connect: the limit must be longer than zero");
     // the maximum that can be added to a clock's time
     constexpr std::chrono::milliseconds longest = std::chrono::hours(24 * 365);
     return connect_(std::move(executor), std::min(limit, longest));

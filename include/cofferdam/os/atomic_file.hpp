@@ -4,8 +4,8 @@
 
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/error.hpp>
+#include <cofferdam/detail/os/random_text.hpp>
 #include <cofferdam/os/detail/beneath.hpp>
-#include <cofferdam/os/random_text.hpp>
 #include <cofferdam/os/unique_fd.hpp>
 
 #include <array>
@@ -65,7 +65,7 @@ class atomic_file {
     if (data_ && !is_linkable()) data_.reset();
     if (data_) return;
     if (errno == EACCES || errno == ENOSPC || errno == EROFS || errno == EDQUOT) throw failure(errno);
-    for (int i = 0; i < most_tries && !data_; ++i) {
+    for (int i = 0; i < max_tries && !data_; ++i) {
       std::string temporary = ".cofferdam-" + detail::random_digits(24);
       data_.reset(detail::open_retried(workplace(), temporary.c_str(), O_CREAT | O_EXCL | O_RDWR | O_NOFOLLOW, 0600));
       if (data_)
@@ -120,7 +120,7 @@ class atomic_file {
   }
 
  private:
-  static constexpr int most_tries = 16;
+  static constexpr int max_tries = 16;
   static constexpr unsigned default_mode = 0644;
 
   int workplace() const noexcept { return staging_ ? staging_.get() : parent_.get(); }
@@ -140,9 +140,9 @@ class atomic_file {
       return;
     }
     if (!S_ISREG(status.st_mode) && !S_ISLNK(status.st_mode))
-      throw error(errc::not_a_file, "write " + detail::shown_path(path_) + ": a " +
-                                        (S_ISDIR(status.st_mode) ? "directory" : "FIFO, socket or device") +
-                                        " has that name, and only a file is replaced");
+      throw error(exec_errc::not_a_file, "write " + detail::shown_path(path_) + ": a " +
+                                             (S_ISDIR(status.st_mode) ? "directory" : "FIFO, socket or device") +
+                                             " has that name, and only a file is replaced");
     replaces_ = true;
     if (S_ISREG(status.st_mode)) mode_ = status.st_mode & 0777U;
   }
@@ -162,7 +162,7 @@ class atomic_file {
   }
 
   void give_temporary_name() {
-    for (int i = 0; i < most_tries; ++i) {
+    for (int i = 0; i < max_tries; ++i) {
       std::string temporary = ".cofferdam-" + detail::random_digits(24);
       if (link_to(workplace(), temporary)) {
         temporary_ = std::move(temporary);

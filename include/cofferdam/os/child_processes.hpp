@@ -5,13 +5,13 @@
 #include <cofferdam/core/command.hpp>
 #include <cofferdam/core/command_result.hpp>
 #include <cofferdam/core/error.hpp>
-#include <cofferdam/os/child_process.hpp>
+#include <cofferdam/detail/os/child_process.hpp>
+#include <cofferdam/detail/os/command_pipes.hpp>
+#include <cofferdam/detail/os/reaper.hpp>
 #include <cofferdam/os/command_keeper.hpp>
-#include <cofferdam/os/command_pipes.hpp>
 #include <cofferdam/os/command_request.hpp>
 #include <cofferdam/os/command_session.hpp>
 #include <cofferdam/os/pipe.hpp>
-#include <cofferdam/os/reaper.hpp>
 #include <cofferdam/os/spawn.hpp>
 #include <cofferdam/os/unique_fd.hpp>
 
@@ -50,14 +50,14 @@ class basic_child_keeper final : public command_keeper {
     if (::sigaction(SIGCHLD, nullptr, &action) != 0) return;
     const bool ignored = (action.sa_flags & SA_SIGINFO) == 0 && action.sa_handler == SIG_IGN;
     if (ignored || (action.sa_flags & SA_NOCLDWAIT) != 0)
-      throw error(errc::provider_failed,
+      throw error(exec_errc::provider_failed,
                   "this program ignores SIGCHLD, so the kernel throws exit codes away; set it to SIG_DFL");
   }
 
  private:
   launched launch(command& c, spawn_request& request) override {
     if (c.background() == background_policy::keep)
-      throw error(errc::unsupported, "command: what it leaves running can be kept only where a warden watches it");
+      throw error(exec_errc::unsupported, "command: what it leaves running can be kept only where a warden watches it");
     launched outcome;
     command_pipes pipes(c, request, nothing_.get());
     const auto before = std::chrono::steady_clock::now();

@@ -7,10 +7,10 @@
 #include <cofferdam/core/command.hpp>
 #include <cofferdam/core/command_result.hpp>
 #include <cofferdam/core/error.hpp>
+#include <cofferdam/core/isolation_report.hpp>
 #include <cofferdam/core/process.hpp>
-#include <cofferdam/core/protections.hpp>
-#include <cofferdam/os/reaper.hpp>
-#include <cofferdam/os/running_command.hpp>
+#include <cofferdam/detail/os/reaper.hpp>
+#include <cofferdam/detail/os/running_command.hpp>
 #include <cofferdam/os/spawn.hpp>
 
 #include <asio/any_io_executor.hpp>
@@ -43,7 +43,7 @@ class command_settings {
   /// The time for which remaining processes may continue after their command has ended.
   std::chrono::milliseconds output_grace{100};
   /// The isolation for every result; may be null.
-  std::shared_ptr<const protections> walls;
+  std::shared_ptr<const isolation_report> isolation;
 };
 
 namespace detail {
@@ -67,14 +67,15 @@ class basic_command_keeper : public std::enable_shared_from_this<command_keeper>
 
   static awaitable<command_result> run(std::shared_ptr<basic_command_keeper> self, command c, spawn_request request) {
     if (c.has_open_input())
-      throw error(errc::invalid_argument, "run_command: open_input() needs start(); give the whole input with input()");
+      throw error(exec_errc::invalid_argument,
+                  "run_command: open_input() needs start(); give the whole input with input()");
     if (!self->take_turn()) co_await next_turn(self, "run_command");
     launched started = self->launch_checked(c, request);
     if (!started.running) co_return std::move(started.refusal);
     const abandon_at_end guard(started.running);
     co_await running_command::complete(started.running, "run_command");
     command_result result = started.running->take_result();
-    result.walls(self->settings_.walls);
+    result.isolation(self->settings_.isolation);
     co_return result;
   }
 
@@ -161,17 +162,19 @@ class basic_command_keeper : public std::enable_shared_from_this<command_keeper>
   }
 
   static error nothing_left_of(std::uint32_t number) {
-    return error(errc::not_found, "end_background: nothing is left of a command " + std::to_string(number));
+    return error(exec_errc::not_found, "end_background: nothing is left of a command " + std::to_string(number));
   }
 
   void require_open() const {
-    if (closing_) throw error(errc::environment_closed, "the environment is closed; open another one");
+    if (closing_) throw error(exec_errc::environment_closed, "the environment is closed; open another one");
   }
 
   const asio::any_io_executor& executor() const noexcept { return executor_; }
   const std::shared_ptr<command_registry>& registry() const noexcept { return registry_; }
   const command_settings& settings() const noexcept { return settings_; }
-  void set_walls(std::shared_ptr<const protections> walls) noexcept { settings_.walls = std::move(walls); }
+  void set_walls(std::shared_ptr<const isolation_report> isolation) noexcept {
+    settings_.isolation = std::move(isolation);
+  }
 
   command_limits limits_of(const command& c) const {
     command_limits limits;
@@ -221,7 +224,7 @@ class basic_command_keeper : public std::enable_shared_from_this<command_keeper>
         : keeper_(std::move(keeper)), running_(std::move(running)) {}
     ~handle() override { running_->let_go(); }
 
-    awaitable<chunk> read() override { return running_->read(); }
+    awaitable<output_chunk> read() override { return running_->read(); }
     awaitable<void> write_input(bytes_view data) override { return running_->write_input(data); }
     awaitable<void> close_input() override {
       running_->close_input();
@@ -229,7 +232,8 @@ class basic_command_keeper : public std::enable_shared_from_this<command_keeper>
     }
     awaitable<void> signal(int number) override {
       if (number < 1 || number > 64)
-        throw error(errc::invalid_argument, "signal: " + std::to_string(number) + " is no signal; they are 1 to 64");
+        throw error(exec_errc::invalid_argument,
+                    "signal: " + std::to_string(number) + " is no signal; they are 1 to 64");
       running_->send(number);
       co_return;
     }
@@ -240,16 +244,16 @@ class basic_command_keeper : public std::enable_shared_from_this<command_keeper>
     awaitable<command_result> wait() override {
       co_await running_command::complete(running_, "wait");
       command_result result = running_->result();
-      result.walls(keeper_->settings_.walls);
+      result.isolation(keeper_->settings_.isolation);
       co_return result;
     }
     awaitable<command_result> take_result() override {
       co_await running_command::complete(running_, "wait");
       command_result result = running_->take_result();
-      result.walls(keeper_->settings_.walls);
+      result.isolation(keeper_->settings_.isolation);
       co_return result;
     }
-    std::shared_ptr<const protections> walls() const override { return keeper_->settings_.walls; }
+    std::shared_ptr<const isolation_report> isolation() const override { return keeper_->settings_.isolation; }
 
    private:
     std::shared_ptr<basic_command_keeper> keeper_;
@@ -263,26 +267,26 @@ class basic_command_keeper : public std::enable_shared_from_this<command_keeper>
     } catch (const error&) {
       throw;
     } catch (const std::system_error& failure) {  // from Asio
-      throw error(errc::io_error, std::string("the command was ended: it cannot be watched: ") + failure.what(),
+      throw error(exec_errc::io_error, std::string("the command was ended: it cannot be watched: ") + failure.what(),
                   failure.code());
     }
   }
 
   // A start takes a tenth of a millisecond. If hundreds arrive at once, the loop's timers and sockets get a turn after
   // every few.
-  static constexpr int most_starts = 32;
+  static constexpr int max_starts = 32;
 
   /// The first timer of a loop may need descriptors.
   static asio::steady_timer timer_of(const asio::any_io_executor& executor) {
     try {
       return asio::steady_timer(executor);
     } catch (const std::system_error& failure) {
-      throw error(errc::io_error, std::string("commands cannot be watched: ") + failure.what(), failure.code());
+      throw error(exec_errc::io_error, std::string("commands cannot be watched: ") + failure.what(), failure.code());
     }
   }
 
   bool take_turn() {
-    if (starts_ == most_starts) return false;
+    if (starts_ == max_starts) return false;
     ++starts_;
     if (!turn_ends_) begin_turn();
     return true;
@@ -306,7 +310,7 @@ class basic_command_keeper : public std::enable_shared_from_this<command_keeper>
       co_await self->turn_.async_wait(asio::redirect_error(asio::use_awaitable, woken));
       const asio::cancellation_state state = co_await asio::this_coro::cancellation_state;
       if (state.cancelled() != asio::cancellation_type::none)
-        throw error(errc::cancelled, std::string(doing) + ": cancelled before the command was started");
+        throw error(exec_errc::cancelled, std::string(doing) + ": cancelled before the command was started");
     } while (!self->take_turn());
   }
 

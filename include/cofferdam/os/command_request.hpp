@@ -29,20 +29,20 @@ inline std::optional<command_result> refuse_invalid(const command& c) {
   };
   const auto too_long = [&](const std::string& what, std::size_t size) {
     return invalid(what + " has " + std::to_string(size) + " bytes; Linux takes at most " +
-                       std::to_string(command::longest_string - 1),
+                       std::to_string(command::max_string - 1),
                    "Write the text to a file first, and run a short command that uses the file.");
   };
   constexpr const char* no_nul = "Remove the NUL byte; write binary data to a file instead.";
   if (c.is_shell()) {
     if (c.line().find('\0') != std::string::npos) return invalid("The command holds a NUL byte", no_nul);
     if (c.line().find_first_not_of(" \t\n") == std::string::npos) return invalid("The command is empty", "");
-    if (c.line().size() >= command::longest_string) return too_long("The command", c.line().size());
+    if (c.line().size() >= command::max_string) return too_long("The command", c.line().size());
     return std::nullopt;
   }
   if (c.words().empty() || c.words().front().empty()) return invalid("The command is empty", "");
   for (const std::string& word : c.words()) {
     if (word.find('\0') != std::string::npos) return invalid("A word of the command holds a NUL byte", no_nul);
-    if (word.size() >= command::longest_string) return too_long("A word of the command", word.size());
+    if (word.size() >= command::max_string) return too_long("A word of the command", word.size());
   }
   return std::nullopt;
 }

@@ -8,7 +8,7 @@
 #include <cofferdam/core/command_result.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/process.hpp>
-#include <cofferdam/core/shielded.hpp>
+#include <cofferdam/detail/core/shielded.hpp>
 #include <cofferdam/os/command_keeper.hpp>
 #include <cofferdam/os/spawn.hpp>
 

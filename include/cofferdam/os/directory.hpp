@@ -3,7 +3,7 @@
 #pragma once
 
 #include <cofferdam/core/bytes.hpp>
-#include <cofferdam/core/entry.hpp>
+#include <cofferdam/core/directory_entry.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/workspace_path.hpp>
 #include <cofferdam/os/atomic_file.hpp>
@@ -90,7 +90,7 @@ class directory {
   }
 
   /// Returns the entry at `path`; does not follow a symbolic link at its end.
-  entry stat(std::string_view path) const {
+  directory_entry stat(std::string_view path) const {
     const std::string clean = workspace_path_or_root(path);
     const unique_fd found = detail::open_beneath(fd_.get(), clean, O_PATH | O_NOFOLLOW, resolution_);
     struct stat status {};
@@ -106,7 +106,7 @@ class directory {
     if (!found) throw detail::path_error(errno, "read link", clean);
     std::string target = detail::read_link(found.get());
     if (target.empty())
-      throw error(errc::invalid_argument, "read link " + detail::shown_path(clean) + ": it is no symbolic link",
+      throw error(exec_errc::invalid_argument, "read link " + detail::shown_path(clean) + ": it is no symbolic link",
                   std::error_code(errno, std::system_category()));
     return target;
   }
@@ -114,17 +114,18 @@ class directory {
   /// Lists everything beneath the directory at `path`, at every depth, as paths relative to it, in byte order. Symbolic
   /// links are listed, not entered. Runs in one piece: for large trees use `walk`.
   /// \throws also error{errc::too_large} at the limit, instead of a list cut short.
-  std::vector<entry> list(std::string_view path, const list_options& options = list_options()) const {
+  std::vector<directory_entry> list(std::string_view path, const list_options& options = list_options()) const {
     tree_walk walker = walk(path, options);
-    std::vector<entry> entries;
-    while (std::optional<entry> found = walker.next()) entries.push_back(std::move(*found));
+    std::vector<directory_entry> entries;
+    while (std::optional<directory_entry> found = walker.next()) entries.push_back(std::move(*found));
     sort_entries(entries);
     return entries;
   }
 
   /// Sorts entries of `walk` into the order of `list`.
-  static void sort_entries(std::vector<entry>& entries) {
-    std::sort(entries.begin(), entries.end(), [](const entry& a, const entry& b) { return a.path() < b.path(); });
+  static void sort_entries(std::vector<directory_entry>& entries) {
+    std::sort(entries.begin(), entries.end(),
+              [](const directory_entry& a, const directory_entry& b) { return a.path() < b.path(); });
   }
 
   /// Lists one entry at a time, in no order.
@@ -170,7 +171,7 @@ class directory {
     const unique_fd parent_to = parent_fd(above_to, "rename to", clean_to);
     if (::renameat(parent_from.get(), name_from.c_str(), parent_to.get(), name_to.c_str()) == 0) return;
     if (errno == EINVAL)
-      throw error(errc::invalid_argument,
+      throw error(exec_errc::invalid_argument,
                   "rename " + detail::shown_path(clean_from) + ": a directory cannot go into itself, " +
                       detail::shown_path(clean_to),
                   std::error_code(errno, std::system_category()));
@@ -223,8 +224,8 @@ class directory {
   static error host_error(int code, const std::filesystem::path& path) {
     const error plain = detail::name_error(code, "open directory", path.native());
     if (code == ELOOP)
-      return error(errc::io_error, "open directory " + detail::shown_path(path.native()) + ": too many symbolic links",
-                   plain.cause());
+      return error(exec_errc::io_error,
+                   "open directory " + detail::shown_path(path.native()) + ": too many symbolic links", plain.cause());
     return plain;
   }
 

@@ -40,7 +40,7 @@ class file_reader {
     {
       const unique_fd probe = detail::open_beneath(root, path, O_PATH, how, links);
       if (!probe && errno == ELOOP && links == link_policy::refuse)
-        throw error(errc::not_a_file,
+        throw error(exec_errc::not_a_file,
                     "read " + detail::shown_path(path) + ": a symbolic link, and links are not followed",
                     std::error_code(ELOOP, std::system_category()));
       if (!probe || ::fstat(probe.get(), &status) != 0) throw detail::path_error(errno, "read", path);
@@ -121,8 +121,8 @@ class file_reader {
 
   /// Returns the error for a file that is longer than the caller allows.
   error larger_than(std::uint64_t most) const {
-    return error(errc::too_large, "read " + detail::shown_path(path_) + ": longer than the " + std::to_string(most) +
-                                      " bytes that were allowed");
+    return error(exec_errc::too_large, "read " + detail::shown_path(path_) + ": longer than the " +
+                                           std::to_string(most) + " bytes that were allowed");
   }
 
  private:
@@ -131,7 +131,7 @@ class file_reader {
     const char* what = "a FIFO, socket or device";
     if (S_ISDIR(status.st_mode)) what = "a directory";
     if (S_ISLNK(status.st_mode)) what = "a symbolic link";
-    throw error(errc::not_a_file, "read " + detail::shown_path(path) + ": it is " + what + ", not a regular file");
+    throw error(exec_errc::not_a_file, "read " + detail::shown_path(path) + ": it is " + what + ", not a regular file");
   }
 
   // Returns the size of the buffer: the rest of the file as far as known, and one byte more to detect the end. Grows

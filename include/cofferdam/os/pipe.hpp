@@ -4,7 +4,7 @@
 
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/error.hpp>
-#include <cofferdam/core/without_sigpipe.hpp>
+#include <cofferdam/detail/core/without_sigpipe.hpp>
 #include <cofferdam/os/unique_fd.hpp>
 
 #include <cerrno>
@@ -32,7 +32,7 @@ inline unique_fd usable(unique_fd fd, const char* what) {
   if (!fd) {
     const std::error_code cause(errno, std::system_category());
     throw error(
-        errc::io_error,
+        exec_errc::io_error,
         std::string(what) + ": " + cause.message() + "; raise the limit on open files, or run fewer commands at once",
         cause);
   }
@@ -42,7 +42,8 @@ inline unique_fd usable(unique_fd fd, const char* what) {
 inline void set_nonblocking(const unique_fd& fd) {
   const int flags = ::fcntl(fd.get(), F_GETFL);
   if (flags < 0 || ::fcntl(fd.get(), F_SETFL, flags | O_NONBLOCK) < 0)
-    throw error(errc::io_error, "a pipe cannot be made non-blocking", std::error_code(errno, std::system_category()));
+    throw error(exec_errc::io_error, "a pipe cannot be made non-blocking",
+                std::error_code(errno, std::system_category()));
 }
 
 /// Calls write(2) without SIGPIPE: a closed pipe gives EPIPE. Does not change the host program's setting for that
@@ -59,7 +60,7 @@ inline pipe_ends make_pipe() {
   int fds[2] = {-1, -1};
   if (::pipe2(fds, O_CLOEXEC) < 0) {
     const std::error_code cause(errno, std::system_category());
-    throw error(errc::io_error,
+    throw error(exec_errc::io_error,
                 "pipe: " + cause.message() + "; raise the limit on open files, or run fewer commands at once", cause);
   }
   pipe_ends ends;

@@ -2,7 +2,7 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
-#include <cofferdam/core/entry.hpp>
+#include <cofferdam/core/directory_entry.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/list_options.hpp>
 #include <cofferdam/os/detail/beneath.hpp>
@@ -76,7 +76,7 @@ class directory_stack {
   bool push(unique_fd fd) {
     struct stat status {};
     if (!fd || ::fstat(fd.get(), &status) != 0) return false;
-    if (levels_.size() >= most_held) levels_[levels_.size() - most_held].fd.reset();
+    if (levels_.size() >= max_held) levels_[levels_.size() - max_held].fd.reset();
     levels_.push_back(level{std::move(fd), status});
     return true;
   }
@@ -95,7 +95,7 @@ class directory_stack {
   }
 
  private:
-  static constexpr std::size_t most_held = 32;
+  static constexpr std::size_t max_held = 32;
   struct level {
     unique_fd fd;
     struct stat status;
@@ -121,7 +121,7 @@ class tree_walk {
   /// left out.
   /// \throws error{errc::too_large} at the limit; permission_denied for a directory that cannot be read, which is the
   ///     last returned entry: the next call continues after it; io_error.
-  std::optional<entry> next() {
+  std::optional<directory_entry> next() {
     for (;;) {
       if (enter_) enter();
       std::vector<std::string>& names = pending_.back();
@@ -129,7 +129,7 @@ class tree_walk {
         if (pending_.size() == 1) return std::nullopt;
         pending_.pop_back();
         if (!stack_.pop())
-          throw error(errc::io_error, "list " + detail::shown_path(room_.path()) + ": the tree was moved");
+          throw error(exec_errc::io_error, "list " + detail::shown_path(room_.path()) + ": the tree was moved");
         const std::size_t slash = prefix_.rfind('/', prefix_.size() - 2);
         prefix_.resize(slash == std::string::npos ? 0 : slash + 1);
         continue;
@@ -197,14 +197,14 @@ class tree_removal {
   /// Removes the contents of a directory, but not the directory.
   /// \param root  its descriptor, O_PATH is enough.
   /// \param path  its path for error messages.
-  tree_removal(unique_fd root, std::string path) : stack_(std::move(root)), path_(std::move(path)), least_ours_(1) {
+  tree_removal(unique_fd root, std::string path) : stack_(std::move(root)), path_(std::move(path)), min_ours_(1) {
     fill();
   }
 
   /// Removes one name in a directory, with its contents.
   /// \throws error{errc::not_found} if there is no such name.
   tree_removal(unique_fd parent, std::string name, std::string path)
-      : stack_(std::move(parent)), path_(std::move(path)), least_ours_(2) {
+      : stack_(std::move(parent)), path_(std::move(path)), min_ours_(2) {
     struct stat status {};
     if (::fstatat(stack_.fd(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0)
       throw detail::path_error(errno, "remove", path_);
@@ -234,13 +234,13 @@ class tree_removal {
 
  private:
   // names of one directory in memory; the rest is read in another round
-  static constexpr std::size_t most_names = 1'000'000;
+  static constexpr std::size_t max_names = 1'000'000;
   // for the case that a process fills the tree while it is emptied
-  static constexpr int most_rounds = 10'000;
+  static constexpr int max_rounds = 10'000;
 
   // Adds the permission to empty the current directory. Returns false, with `errno` EACCES, if that is not allowed.
   bool take_over() noexcept {
-    const bool taken = stack_.depth() >= least_ours_ && detail::change_mode(stack_.fd(), 0700);
+    const bool taken = stack_.depth() >= min_ours_ && detail::change_mode(stack_.fd(), 0700);
     if (!taken) errno = EACCES;
     return taken;
   }
@@ -279,7 +279,7 @@ class tree_removal {
     if (!is_mount)
       is_mount = ::unlinkat(stack_.fd(), pending_.back().back().c_str(), AT_REMOVEDIR) != 0 && errno == EBUSY;
     if (*is_mount)
-      throw error(errc::io_error,
+      throw error(exec_errc::io_error,
                   "remove " + detail::shown_path(path_) + ": something is mounted on " +
                       detail::shown_path(pending_.back().back()) + " in it, and is not emptied; unmount it",
                   std::make_error_code(std::errc::device_or_resource_busy));
@@ -288,11 +288,11 @@ class tree_removal {
   void fill() {
     unique_fd readable = open_here(".", O_RDONLY);
     if (!readable) throw detail::name_error(errno, "remove", path_);
-    pending_.push_back(detail::names_in(std::move(readable), most_names, "remove", path_));
+    pending_.push_back(detail::names_in(std::move(readable), max_names, "remove", path_));
   }
 
   void leave() {
-    if (!stack_.pop()) throw error(errc::io_error, "remove " + detail::shown_path(path_) + ": the tree was moved");
+    if (!stack_.pop()) throw error(exec_errc::io_error, "remove " + detail::shown_path(path_) + ": the tree was moved");
     pending_.pop_back();
     if (unlink(pending_.back().back(), AT_REMOVEDIR)) {
       pending_.back().pop_back();
@@ -303,13 +303,13 @@ class tree_removal {
   }
 
   void count_round() {
-    if (++rounds_ > most_rounds)
-      throw error(errc::not_empty, "remove " + detail::shown_path(path_) + ": something keeps filling it");
+    if (++rounds_ > max_rounds)
+      throw error(exec_errc::not_empty, "remove " + detail::shown_path(path_) + ": something keeps filling it");
   }
 
   detail::directory_stack stack_;
   std::string path_;
-  std::size_t least_ours_;  // the depth from which on the directories are ours to change
+  std::size_t min_ours_;  // the depth from which on the directories are ours to change
   std::vector<std::vector<std::string>> pending_;
   int rounds_ = 0;
 };

@@ -4,12 +4,12 @@
 
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/bytes.hpp>
-#include <cofferdam/core/entry.hpp>
+#include <cofferdam/core/directory_entry.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/file_source.hpp>
-#include <cofferdam/core/file_transfer.hpp>
-#include <cofferdam/core/transfer.hpp>
+#include <cofferdam/core/transfer_result.hpp>
 #include <cofferdam/core/workspace_path.hpp>
+#include <cofferdam/detail/core/file_transfer.hpp>
 #include <cofferdam/os/atomic_file.hpp>
 #include <cofferdam/os/directory.hpp>
 #include <cofferdam/os/file_reader.hpp>
@@ -46,7 +46,7 @@ template <class = void>
 awaitable<void> yield_turn(std::string doing) {
   co_await asio::post(asio::use_awaitable);
   const asio::cancellation_state state = co_await asio::this_coro::cancellation_state;
-  if (state.cancelled() != asio::cancellation_type::none) throw error(errc::cancelled, doing + ": cancelled");
+  if (state.cancelled() != asio::cancellation_type::none) throw error(exec_errc::cancelled, doing + ": cancelled");
 }
 
 /// Completes a removal, and lets other work run in between.
@@ -80,7 +80,7 @@ class basic_directory_source final : public file_source {
     const file_request& wanted = requests_[at_++];
     std::optional<file_header> header;
     try {
-      const entry found = root_->stat(wanted.path());
+      const directory_entry found = root_->stat(wanted.path());
       if (found.is_directory()) {
         header.emplace(wanted.path(), wanted.destination(), file_type::directory, 0, found.mode());
       } else {
@@ -160,11 +160,11 @@ class basic_workspace_files {
     file.commit();
   }
 
-  awaitable<entry> stat(std::string path) { co_return root_->stat(beneath(path)); }
-  awaitable<std::vector<entry>> list(std::string path, list_options options = list_options()) {
+  awaitable<directory_entry> stat(std::string path) { co_return root_->stat(beneath(path)); }
+  awaitable<std::vector<directory_entry>> list(std::string path, list_options options = list_options()) {
     tree_walk walk = root_->walk(beneath(path), options);
-    std::vector<entry> entries;
-    while (std::optional<entry> found = walk.next()) {
+    std::vector<directory_entry> entries;
+    while (std::optional<directory_entry> found = walk.next()) {
       entries.push_back(std::move(*found));
       if (entries.size() % detail::names_a_turn != 0) continue;
       co_await detail::yield_turn("list '" + path + "'");
@@ -185,7 +185,7 @@ class basic_workspace_files {
     co_return;
   }
 
-  awaitable<transfer> put_files(file_source& source) {
+  awaitable<transfer_result> put_files(file_source& source) {
     return detail::put_each(source, [this, &source](const file_header& header) { return put_one(source, header); });
   }
 

@@ -5,7 +5,7 @@
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/code_exec_provider.hpp>
 #include <cofferdam/core/error.hpp>
-#include <cofferdam/core/with_cleanup.hpp>
+#include <cofferdam/detail/core/with_cleanup.hpp>
 #include <cofferdam/net/http_server.hpp>
 #include <cofferdam/net/http_server_settings.hpp>
 #include <cofferdam/net/listener.hpp>
@@ -75,11 +75,11 @@ class server {
   ///                    error{errc::cancelled}.
   awaitable<void> serve(listener where) {
     if (core_->options().api_keys().empty() && !where.is_loopback())
-      throw error(errc::invalid_argument,
+      throw error(exec_errc::invalid_argument,
                   "e2b_gateway: " + where.name() +
                       " can be reached from elsewhere, and there is no API key: say e2b_gateway::options::api_key, or "
                       "listen on 127.0.0.1");
-    if (server_) throw error(errc::invalid_argument, "e2b_gateway: it serves already, or has served");
+    if (server_) throw error(exec_errc::invalid_argument, "e2b_gateway: it serves already, or has served");
     http_server_settings settings = core_->options().server();
     settings.allowed_hosts({"*"});  // the router checks host names
     server_ = std::make_shared<http_server>(
@@ -89,10 +89,10 @@ class server {
     return serve_on(server_, core_);
   }
 
-  /// Ends `serve`: accepts no more requests, lets running ones finish within the server's `stop_time`, then cancels
+  /// Ends `serve`: accepts no more requests, lets running ones finish within the server's `stop_timeout`, then cancels
   /// them.
   awaitable<void> stop() {
-    if (!server_) throw error(errc::invalid_argument, "e2b_gateway: it does not serve yet");
+    if (!server_) throw error(exec_errc::invalid_argument, "e2b_gateway: it does not serve yet");
     return server_->stop();
   }
 

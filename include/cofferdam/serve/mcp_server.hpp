@@ -40,7 +40,8 @@ class server_core;
 ///     co_await server.serve_stdio();
 ///
 /// Do not use a `timeout` layer in the provider: the Python interpreter is one long command, which the layer would end,
-/// with all its contexts. Limit the time of calls by `server_options::command_time`, `python_time` and `longest_time`.
+/// with all its contexts. Limit the time of calls by `server_options::command_timeout`, `python_timeout` and
+/// `max_timeout`.
 ///
 /// Each client has its own environment, opened when a tool first needs it, and closed when the client disconnects;
 /// other clients cannot see it. (Over HTTP a client is a session, or, in the modern era, a token and a place name: see

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <cofferdam/core/bytes.hpp>
-#include <cofferdam/core/entry.hpp>
+#include <cofferdam/core/directory_entry.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/list_options.hpp>
 #include <cofferdam/core/workspace_path.hpp>
@@ -26,7 +26,7 @@ class fake_files {
   /// \param mode  permission bits, 0 to 0777.
   fake_files& write(std::string_view path, bytes content, unsigned mode = 0644) {
     const std::string name = workspace_path(path);
-    if (is_directory(name)) throw failure(errc::not_a_file, "write", name, "is a directory");
+    if (is_directory(name)) throw failure(exec_errc::not_a_file, "write", name, "is a directory");
     make_parents(name);
     nodes_.insert_or_assign(name, node{std::move(content), mode, false});
     return *this;
@@ -39,9 +39,9 @@ class fake_files {
   /// \throws error{errc::not_found}, error{errc::not_a_file}; error{errc::too_large} for more than `most` bytes.
   const bytes& read(std::string_view path, std::size_t most = SIZE_MAX) const {
     const auto& [name, file] = *find("read", workspace_path(path));
-    if (file.is_directory) throw failure(errc::not_a_file, "read", name, "is a directory");
+    if (file.is_directory) throw failure(exec_errc::not_a_file, "read", name, "is a directory");
     if (file.content.size() > most)
-      throw failure(errc::too_large, "read", name,
+      throw failure(exec_errc::too_large, "read", name,
                     "has " + std::to_string(file.content.size()) + " bytes; the limit is " + std::to_string(most));
     return file.content;
   }
@@ -56,20 +56,20 @@ class fake_files {
   }
 
   /// \throws error{errc::not_found}.
-  entry stat(std::string_view path) const {
+  directory_entry stat(std::string_view path) const {
     const std::string name = workspace_path_or_root(path);
-    if (name == ".") return entry(name, file_type::directory, 0, folder_mode);
+    if (name == ".") return directory_entry(name, file_type::directory, 0, folder_mode);
     return entry_of(name, find("stat", name)->second);
   }
 
   /// Returns everything beneath a directory, as `file_system::list` does.
-  std::vector<entry> list(std::string_view path, const list_options& options = list_options()) const {
+  std::vector<directory_entry> list(std::string_view path, const list_options& options = list_options()) const {
     const std::string folder = workspace_path_or_root(path);
     if (folder != "." && !find("list", folder)->second.is_directory)
-      throw failure(errc::not_a_directory, "list", folder, "is not a directory");
+      throw failure(exec_errc::not_a_directory, "list", folder, "is not a directory");
     const std::string prefix = folder == "." ? std::string() : folder + "/";
     cofferdam::detail::listing_room room(options, folder);
-    std::vector<entry> found;
+    std::vector<directory_entry> found;
     for (auto at = nodes_.lower_bound(prefix); at != nodes_.end() && at->first.starts_with(prefix); ++at) {
       const std::string below = at->first.substr(prefix.size());
       if (!room.reaches(below)) continue;
@@ -84,7 +84,7 @@ class fake_files {
   void make_directory(std::string_view path) {
     const std::string name = workspace_path_or_root(path);
     if (name == "." || is_directory(name)) return;
-    if (nodes_.contains(name)) throw failure(errc::already_exists, "make directory", name, "is a file");
+    if (nodes_.contains(name)) throw failure(exec_errc::already_exists, "make directory", name, "is a file");
     make_parents(name);
     nodes_.emplace(name, node{bytes(), folder_mode, true});
   }
@@ -107,9 +107,9 @@ class fake_files {
     const bool moves_directory = find("rename", old_name)->second.is_directory;
     if (old_name == new_name) return;
     if (is_directory(new_name) || (moves_directory && nodes_.contains(new_name)))
-      throw failure(errc::already_exists, "rename to", new_name, "exists");
+      throw failure(exec_errc::already_exists, "rename to", new_name, "exists");
     if (new_name.starts_with(old_name + "/"))
-      throw failure(errc::invalid_argument, "rename", old_name, "cannot move into itself");
+      throw failure(exec_errc::invalid_argument, "rename", old_name, "cannot move into itself");
     make_parents(new_name);
     std::map<std::string, node> moved;
     std::erase_if(nodes_, [&](auto& each) {
@@ -131,12 +131,13 @@ class fake_files {
   };
   using node_map = std::map<std::string, node>;
 
-  static error failure(errc code, const std::string& doing, std::string_view path, const std::string& why) {
+  static error failure(exec_errc code, const std::string& doing, std::string_view path, const std::string& why) {
     return error(code, doing + " " + cofferdam::detail::shown_path(path) + ": " + why);
   }
 
-  static entry entry_of(const std::string& path, const node& file) {
-    return entry(path, file.is_directory ? file_type::directory : file_type::regular, file.content.size(), file.mode);
+  static directory_entry entry_of(const std::string& path, const node& file) {
+    return directory_entry(path, file.is_directory ? file_type::directory : file_type::regular, file.content.size(),
+                           file.mode);
   }
 
   bool is_directory(const std::string& name) const {
@@ -146,7 +147,7 @@ class fake_files {
 
   node_map::const_iterator find(const std::string& doing, const std::string& name) const {
     const auto found = nodes_.find(name);
-    if (found == nodes_.end()) throw failure(errc::not_found, doing, name, "no such file or directory");
+    if (found == nodes_.end()) throw failure(exec_errc::not_found, doing, name, "no such file or directory");
     return found;
   }
 
@@ -155,7 +156,7 @@ class fake_files {
     if (slash == std::string::npos) return;
     const std::string above = name.substr(0, slash);
     if (is_directory(above)) return;
-    if (nodes_.contains(above)) throw failure(errc::not_a_directory, "make directory", above, "is a file");
+    if (nodes_.contains(above)) throw failure(exec_errc::not_a_directory, "make directory", above, "is a file");
     make_parents(above);
     nodes_.emplace(above, node{bytes(), folder_mode, true});
   }

@@ -22,10 +22,10 @@
 #include <cofferdam/core/code_exec_provider.hpp>
 #include <cofferdam/core/command.hpp>
 #include <cofferdam/core/command_result.hpp>
-#include <cofferdam/core/environment_handle.hpp>
 #include <cofferdam/core/file_operations.hpp>
 #include <cofferdam/core/file_system.hpp>
 #include <cofferdam/core/process.hpp>
+#include <cofferdam/detail/core/environment_handle.hpp>
 #include <cofferdam/testing/detail/fake_state.hpp>
 #include <cofferdam/testing/fake_files.hpp>
 #include <cofferdam/testing/fake_reply.hpp>

@@ -34,7 +34,7 @@ class reply {
   reply(const char* out) : reply(std::string_view(out)) {}
   /// Takes a whole result, such as `command_result::refused(error_kind::out_of_memory, "...")`.
   reply(command_result result) : result_(std::move(result)) {
-    for (const captured* stream : {&result_.out(), &result_.err()}) {
+    for (const captured_output* stream : {&result_.out(), &result_.err()}) {
       const output_stream which = stream == &result_.out() ? output_stream::out : output_stream::err;
       pieces_.push_back(piece{{}, which, stream->head()});
       pieces_.push_back(piece{{}, which, stream->tail()});

@@ -3,11 +3,11 @@
 #pragma once
 
 #include <cofferdam/core/code_exec_provider.hpp>
-#include <cofferdam/core/ends_everything.hpp>
 #include <cofferdam/core/format_result.hpp>
 #include <cofferdam/core/printable_text.hpp>
 #include <cofferdam/core/stream_output.hpp>
 #include <cofferdam/core/streaming_environment.hpp>
+#include <cofferdam/detail/core/ends_everything.hpp>
 #include <cofferdam/tools/tool.hpp>
 
 #include <boost/json/array.hpp>
@@ -98,7 +98,7 @@ class code_exec {
     try {
       if constexpr (streaming_environment<E>) {
         if (listener && can_start(*environment)) {
-          const auto tell = [&listener](const chunk& piece) { listener(piece.stream(), piece.data()); };
+          const auto tell = [&listener](const output_chunk& piece) { listener(piece.stream(), piece.data()); };
           command_result watched = co_await stream_output(*environment, std::move(*wanted), tell);
           co_return tool_result(format_result(watched), watched.ok());
         }

@@ -2,8 +2,8 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
-#include <cofferdam/core/ends_everything.hpp>
 #include <cofferdam/core/error.hpp>
+#include <cofferdam/detail/core/ends_everything.hpp>
 #include <cofferdam/tools/arguments.hpp>
 #include <cofferdam/tools/tool.hpp>
 

@@ -4,12 +4,12 @@
 
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/code_exec_provider.hpp>
-#include <cofferdam/core/ends_everything.hpp>
-#include <cofferdam/core/entry.hpp>
+#include <cofferdam/core/directory_entry.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/file_operations.hpp>
-#include <cofferdam/core/file_transfer.hpp>
 #include <cofferdam/core/printable_text.hpp>
+#include <cofferdam/detail/core/ends_everything.hpp>
+#include <cofferdam/detail/core/file_transfer.hpp>
 #include <cofferdam/tools/arguments.hpp>
 #include <cofferdam/tools/described_tool.hpp>
 #include <cofferdam/tools/tool.hpp>
@@ -57,13 +57,13 @@ class finish : public described_tool<finish<E>> {
       const std::string name = "\"" + one_line(path) + "\" ";
       std::string complaint;
       try {
-        const entry found = co_await stat(*environment, path);
+        const directory_entry found = co_await stat(*environment, path);
         if (found.is_directory()) complaint = name + "is a directory: list the files in it";
         if (found.type() == file_type::symlink) complaint = name + "is a symbolic link: name the file itself";
         if (found.type() == file_type::other) complaint = name + "is no regular file";
       } catch (const error& failure) {
         if (cofferdam::detail::ends_everything(failure)) throw;
-        complaint = failure.code() == errc::not_found ? name + "does not exist" : std::string(failure.what());
+        complaint = failure.code() == exec_errc::not_found ? name + "does not exist" : std::string(failure.what());
       }
       if (!complaint.empty()) complaints += "\n- " + complaint;
     }

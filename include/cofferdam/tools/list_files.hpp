@@ -6,7 +6,7 @@
 #include <cofferdam/core/base64.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/code_exec_provider.hpp>
-#include <cofferdam/core/entry.hpp>
+#include <cofferdam/core/directory_entry.hpp>
 #include <cofferdam/core/file_operations.hpp>
 #include <cofferdam/core/printable_text.hpp>
 #include <cofferdam/files/glob.hpp>
@@ -58,22 +58,22 @@ class list_files : public described_tool<list_files<E>> {
  private:
   static awaitable<tool_result> look(E* environment, checked_arguments arguments) {
     const std::string path = arguments.text("path");
-    list_options options = list_options().entries(most_walked);
+    list_options options = list_options().entries(max_walked);
     if (!is_deep(arguments)) options.depth(1);
-    const std::vector<entry> all = co_await list(*environment, path, options);
+    const std::vector<directory_entry> all = co_await list_directory(*environment, path, options);
     co_return show(path, all, arguments);
   }
 
   /// The maximum number of entries that a page may walk over. Each page walks the tree again, so a larger tree should
   /// be listed in parts.
-  static constexpr std::size_t most_walked = 200'000;
+  static constexpr std::size_t max_walked = 200'000;
 
   static bool is_deep(const checked_arguments& arguments) {
     return arguments.boolean("recursive") ||
            (arguments.has("pattern") && arguments.text("pattern").find('/') != std::string::npos);
   }
 
-  static std::string_view kind(const entry& one) {
+  static std::string_view kind(const directory_entry& one) {
     switch (one.type()) {
       case file_type::regular: return "file";
       case file_type::directory: return "dir";
@@ -96,7 +96,8 @@ class list_files : public described_tool<list_files<E>> {
   }
   static constexpr std::string_view not_plain = "=";
 
-  static tool_result show(const std::string& path, const std::vector<entry>& all, const checked_arguments& arguments) {
+  static tool_result show(const std::string& path, const std::vector<directory_entry>& all,
+                          const checked_arguments& arguments) {
     std::optional<glob> pattern;
     if (arguments.has("pattern")) pattern.emplace(arguments.text("pattern"));
     const std::string prefix = pattern && !pattern->prefix().empty() ? pattern->prefix() + "/" : std::string();
@@ -107,7 +108,7 @@ class list_files : public described_tool<list_files<E>> {
     std::string next;
     std::string more;
     std::size_t count = 0;
-    for (const entry& each : all) {
+    for (const directory_entry& each : all) {
       const std::string& name = each.path();
       if (!cursor.empty() && name <= cursor) continue;
       if (pattern && !(name.starts_with(prefix) && pattern->matches(std::string_view(name).substr(prefix.size()))))

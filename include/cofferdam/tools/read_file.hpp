@@ -58,8 +58,8 @@ class read_file : public described_tool<read_file<E>> {
   }
 
  private:
-  static constexpr std::size_t most_text = 64 * 1024;
-  static constexpr std::size_t longest_line = 4 * 1024;
+  static constexpr std::size_t max_text = 64 * 1024;
+  static constexpr std::size_t max_line = 4 * 1024;
 
   static awaitable<tool_result> look(E* environment, std::size_t largest, checked_arguments arguments) {
     const std::string path = arguments.text("path");
@@ -67,7 +67,7 @@ class read_file : public described_tool<read_file<E>> {
     try {
       content = co_await environment->read_file(path, largest);
     } catch (const error& failure) {
-      if (failure.code() != errc::too_large) throw;
+      if (failure.code() != exec_errc::too_large) throw;
       co_return tool_result("Error: \"" + one_line(path) + "\" has more than the " + std::to_string(largest) +
                                 " bytes that are read; take the part you need out of it with a command (head, tail, "
                                 "grep, sed -n) first.",
@@ -99,11 +99,11 @@ class read_file : public described_tool<read_file<E>> {
     std::string text;
     std::size_t shown = 0;
     bool cut = false;
-    for (std::size_t at = first; at < lines.size() && shown < count && text.size() < most_text; ++at, ++shown) {
+    for (std::size_t at = first; at < lines.size() && shown < count && text.size() < max_text; ++at, ++shown) {
       const std::string_view line = lines[at];
-      append_repaired_utf8(text, line.size() > longest_line ? without_cut_end(line.substr(0, longest_line)) : line);
-      if (line.size() > longest_line) {
-        text += " [... " + std::to_string(line.size() - longest_line) + " more bytes in this line]";
+      append_repaired_utf8(text, line.size() > max_line ? without_cut_end(line.substr(0, max_line)) : line);
+      if (line.size() > max_line) {
+        text += " [... " + std::to_string(line.size() - max_line) + " more bytes in this line]";
         cut = true;
       }
       text += '\n';

@@ -10,10 +10,10 @@
 #include <cofferdam/core/base64.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/command_result.hpp>
-#include <cofferdam/core/ends_everything.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/format_result.hpp>
 #include <cofferdam/core/printable_text.hpp>
+#include <cofferdam/detail/core/ends_everything.hpp>
 #include <cofferdam/tools/arguments.hpp>
 #include <cofferdam/tools/described_tool.hpp>
 #include <cofferdam/tools/image_header.hpp>
@@ -133,10 +133,10 @@ class run_python {
       cofferdam::detail::append_escaped(text, value);
       text.append("</").append(name).append(">\n");
     };
-    constexpr std::size_t most_value = 10'000;
+    constexpr std::size_t max_value = 10'000;
     if (!result.value_text().empty()) {
-      std::string value = printable_text(std::string_view(result.value_text()).substr(0, most_value));
-      if (result.value_text().size() > most_value) value += " ...";
+      std::string value = printable_text(std::string_view(result.value_text()).substr(0, max_value));
+      if (result.value_text().size() > max_value) value += " ...";
       add("value", value);
     }
     // Omits the exception if standard error already has the traceback.
@@ -166,13 +166,13 @@ class run_python {
   }
 
   static void add_images(const code_result& result, tool_result& made) {
-    constexpr std::size_t most_images = 8;
-    constexpr std::size_t most_bytes = std::size_t{5} * 1024 * 1024;
+    constexpr std::size_t max_images = 8;
+    constexpr std::size_t max_bytes = std::size_t{5} * 1024 * 1024;
     for (const display_output& each : result.displays()) {
       for (const char* const kind : {"image/png", "image/jpeg"}) {
         const auto found = each.forms().find(kind);
-        if (found == each.forms().end() || made.images().size() == most_images) continue;
-        if (found->second.size() > most_bytes / 3 * 4) continue;
+        if (found == each.forms().end() || made.images().size() == max_images) continue;
+        if (found->second.size() > max_bytes / 3 * 4) continue;
         std::string plain = found->second;
         std::erase(plain, '\n');
         std::optional<bytes> content = base64_decode(plain);

@@ -4,10 +4,10 @@
 
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/bytes.hpp>
-#include <cofferdam/core/callable_argument.hpp>
 #include <cofferdam/core/code_exec_provider.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/process.hpp>
+#include <cofferdam/detail/core/callable_argument.hpp>
 
 #include <boost/json/object.hpp>
 #include <boost/json/value.hpp>
@@ -186,7 +186,7 @@ class any_tool {
   };
 
   interface& get() const {
-    if (!inside_) throw error(errc::invalid_argument, "any_tool: there is none (moved from)");
+    if (!inside_) throw error(exec_errc::invalid_argument, "any_tool: there is none (moved from)");
     return *inside_;
   }
 

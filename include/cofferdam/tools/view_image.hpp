@@ -7,7 +7,7 @@
 #include <cofferdam/core/code_exec_provider.hpp>
 #include <cofferdam/core/command.hpp>
 #include <cofferdam/core/command_result.hpp>
-#include <cofferdam/core/entry.hpp>
+#include <cofferdam/core/directory_entry.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/file_operations.hpp>
 #include <cofferdam/core/printable_text.hpp>
@@ -55,12 +55,12 @@ class view_image : public described_tool<view_image<E>> {
         environment_(&environment) {}
 
   /// Sets the maximum size of the file in bytes. Default: 5 MiB.
-  view_image& most_bytes(std::size_t count) {
+  view_image& max_bytes(std::size_t count) {
     limits_.bytes = count;
     return *this;
   }
   /// Sets the maximum number of pixels, width times height. Default: 16 million.
-  view_image& most_pixels(std::uint64_t count) {
+  view_image& max_pixels(std::uint64_t count) {
     limits_.pixels = count;
     return *this;
   }
@@ -87,7 +87,7 @@ class view_image : public described_tool<view_image<E>> {
 
   static awaitable<tool_result> show(E* environment, limits most, std::string path) {
     const std::string name = "\"" + one_line(path) + "\"";
-    const entry found = co_await stat(*environment, path);
+    const directory_entry found = co_await stat(*environment, path);
     if (found.is_directory()) co_return refusal(name + " is a directory.");
     if (found.type() == file_type::other) co_return refusal(name + " is no regular file.");
     if (found.size() > most.bytes)
@@ -146,7 +146,7 @@ class view_image : public described_tool<view_image<E>> {
 
   static awaitable<tool_result> show_smaller(E* environment, limits most, std::string path) {
     const std::string name = "\"" + one_line(path) + "\"";
-    const entry found = co_await stat(*environment, path);
+    const directory_entry found = co_await stat(*environment, path);
     if (!found.is_regular()) co_return refusal(name + " is no regular file.");
     std::string inside = path;
     if (!inside.starts_with('/')) inside.insert(0, "./");

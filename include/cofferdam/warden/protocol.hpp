@@ -39,14 +39,14 @@ class frame {
 
 /// The error for input that violates the protocol.
 inline error violation(const std::string& what) {
-  return error(errc::provider_lost, "the warden's stream cannot be understood: " + what);
+  return error(exec_errc::provider_lost, "the warden's stream cannot be understood: " + what);
 }
 
 /// Splits a stream into frames. The stream may be cut anywhere.
 class frame_decoder {
  public:
   /// \param most  maximum size of a payload in bytes.
-  explicit frame_decoder(std::size_t most = longest_payload) : most_(most) {}
+  explicit frame_decoder(std::size_t most = max_payload) : most_(most) {}
 
   /// Returns the memory for the next bytes of the stream; never empty. The last frame is invalid afterwards.
   std::span<std::byte> room() {
@@ -216,7 +216,7 @@ class hello {
     uid_ = values.number<std::uint32_t>();
     gid_ = values.number<std::uint32_t>();
     capabilities_ = values.number<std::uint32_t>();
-    most_jobs_ = values.number<std::uint32_t>();
+    max_jobs_ = values.number<std::uint32_t>();
     values.finish();
   }
   /// Returns ELF's number of its machine: 62 x86-64, 183 aarch64.
@@ -225,7 +225,7 @@ class hello {
   std::uint32_t uid() const noexcept { return uid_; }
   std::uint32_t gid() const noexcept { return gid_; }
   bool can(capability what) const noexcept { return (capabilities_ & what) != 0; }
-  std::uint32_t most_jobs() const noexcept { return most_jobs_; }
+  std::uint32_t max_jobs() const noexcept { return max_jobs_; }
 
  private:
   std::uint16_t machine_ = 0;
@@ -233,7 +233,7 @@ class hello {
   std::uint32_t uid_ = 0;
   std::uint32_t gid_ = 0;
   std::uint32_t capabilities_ = 0;
-  std::uint32_t most_jobs_ = 0;
+  std::uint32_t max_jobs_ = 0;
 };
 
 /// The end of a command.
@@ -306,7 +306,7 @@ class spawn_order {
     for (const resource_limit& each : limits) to.number(each.resource()).number(each.soft()).number(each.hard());
     to.text(directory).texts(candidates).texts(words).texts(variables);
     bytes whole = to.take();
-    if (whole.size() - header_size > longest_spawn || words.size() + variables.size() > most_strings) return {};
+    if (whole.size() - header_size > max_spawn || words.size() + variables.size() > max_strings) return {};
     return whole;
   }
 };

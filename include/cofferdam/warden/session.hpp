@@ -9,14 +9,14 @@
 #include <cofferdam/core/command_result.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/file_system.hpp>
+#include <cofferdam/core/isolation_report.hpp>
 #include <cofferdam/core/printable_text.hpp>
-#include <cofferdam/core/protections.hpp>
+#include <cofferdam/detail/os/command_pipes.hpp>
+#include <cofferdam/detail/os/running_command.hpp>
 #include <cofferdam/os/command_keeper.hpp>
-#include <cofferdam/os/command_pipes.hpp>
 #include <cofferdam/os/command_request.hpp>
 #include <cofferdam/os/command_session.hpp>
 #include <cofferdam/os/pipe.hpp>
-#include <cofferdam/os/running_command.hpp>
 #include <cofferdam/os/session_files.hpp>
 #include <cofferdam/os/spawn.hpp>
 #include <cofferdam/os/unique_fd.hpp>
@@ -94,16 +94,17 @@ class basic_warden_keeper final : public command_keeper, public link_listener, p
       if (as_another) frame.number(self->settings_.uid).number(self->settings_.gid);
       self->link_->send(frame.take(), {});
       self->renew_lease();
-      if (!self->settings().walls) self->describe_walls();
+      if (!self->settings().isolation) self->describe_walls();
       co_return;
     }
     const std::optional<error> reason = self->lost_;
     self->disconnect();
-    if (cancelled) throw error(errc::cancelled, "open: cancelled while the warden was starting");
+    if (cancelled) throw error(exec_errc::cancelled, "open: cancelled while the warden was starting");
     if (reason)
-      throw error(errc::provider_failed, std::string("the warden did not start: ") + reason->what(), reason->cause());
-    throw error(errc::provider_failed, "the warden did not say a word within " +
-                                           std::to_string(self->settings_.greeting_timeout.count()) + " ms");
+      throw error(exec_errc::provider_failed, std::string("the warden did not start: ") + reason->what(),
+                  reason->cause());
+    throw error(exec_errc::provider_failed, "the warden did not say a word within " +
+                                                std::to_string(self->settings_.greeting_timeout.count()) + " ms");
   }
 
   const wire::hello& hello() const noexcept { return *hello_; }
@@ -192,8 +193,8 @@ class basic_warden_keeper final : public command_keeper, public link_listener, p
   }
 
   static error overdue(std::chrono::milliseconds most) {
-    return error(errc::provider_lost, "close: the warden has not ended every command within " +
-                                          std::to_string(most.count()) + " ms; it was given up");
+    return error(exec_errc::provider_lost, "close: the warden has not ended every command within " +
+                                               std::to_string(most.count()) + " ms; it was given up");
   }
 
   launched launch(command& c, spawn_request& request) override {
@@ -268,7 +269,7 @@ class basic_warden_keeper final : public command_keeper, public link_listener, p
 
   /// Sets the isolation that the warden provides, unless the backend has set it.
   void describe_walls() {
-    protections walls;
+    isolation_report isolation;
     const std::uint32_t guards = guard_flags();
     std::string held = "process group";
     if (hello_->can(wire::capability_adopts)) {
@@ -276,17 +277,18 @@ class basic_warden_keeper final : public command_keeper, public link_listener, p
       const bool as_warden = settings_.uid == wire::keep_id || settings_.uid == hello_->uid();
       if (as_warden && (guards & wire::spawn_scope) == 0) held += ", unless it stops or kills the warden";
     }
-    walls.set(protection::process_tree, held);
-    walls.set(protection::host_death, std::move(held));
-    if ((guards & wire::spawn_scope) != 0) walls.set(protection::signals, "Landlock: only what the command started");
+    isolation.set(isolation_kind::process_tree, held);
+    isolation.set(isolation_kind::host_death, std::move(held));
+    if ((guards & wire::spawn_scope) != 0)
+      isolation.set(isolation_kind::signals, "Landlock: only what the command started");
     if ((guards & wire::spawn_filter) != 0) {
       const bool refuses = (guards & wire::spawn_refuse_tracing) != 0;
-      walls.set(protection::system_calls,
-                refuses ? "no limits for other processes, no tracing" : "no limits for other processes");
+      isolation.set(isolation_kind::system_calls,
+                    refuses ? "no limits for other processes, no tracing" : "no limits for other processes");
     }
     // otherwise the host is on another machine
-    if (link_->carries_descriptors()) walls.set(protection::secrets, secrets(guards));
-    set_walls(std::make_shared<const protections>(std::move(walls)));
+    if (link_->carries_descriptors()) isolation.set(isolation_kind::secrets, secrets(guards));
+    set_walls(std::make_shared<const isolation_report>(std::move(isolation)));
   }
 
   /// Returns the protection of this program's memory and environment from guests on the same machine.
@@ -327,8 +329,8 @@ class basic_warden_keeper final : public command_keeper, public link_listener, p
     if (arrived.type() == wire::frame_type::protocol_error) {
       const unsigned fault = values.number<std::uint8_t>();
       const unsigned type = values.number<std::uint8_t>();
-      throw error(errc::provider_lost, "the warden did not understand us (fault " + std::to_string(fault) +
-                                           ", frame type " + std::to_string(type) + ") and has ended everything");
+      throw error(exec_errc::provider_lost, "the warden did not understand us (fault " + std::to_string(fault) +
+                                                ", frame type " + std::to_string(type) + ") and has ended everything");
     }
     const auto found = jobs_.find(arrived.job());
     if (found == jobs_.end())
@@ -365,7 +367,7 @@ class basic_warden_keeper final : public command_keeper, public link_listener, p
 
   void link_lost(const error& reason) override {
     if (settings_.place.empty()) return lose(reason);
-    lose(error(errc::provider_lost, "lost " + settings_.place + ": " + reason.what(), reason.cause()));
+    lose(error(exec_errc::provider_lost, "lost " + settings_.place + ": " + reason.what(), reason.cause()));
   }
 
   void fail_all(const error& reason) noexcept {
@@ -418,7 +420,8 @@ class basic_warden_keeper final : public command_keeper, public link_listener, p
   bool is_silent_ = false;  // nothing has arrived since
   std::optional<wire::hello> hello_;
   std::optional<error> lost_;
-  const error closed_{errc::environment_closed, "the environment is closed"};  // made in advance, while there is memory
+  const error closed_{exec_errc::environment_closed,
+                      "the environment is closed"};  // made in advance, while there is memory
   std::uint32_t last_job_ = 0;
   std::unordered_map<std::uint32_t, std::shared_ptr<warden_command>> jobs_;
 };
@@ -485,7 +488,7 @@ class basic_warden_session : public command_session {
     try {
       link = std::make_shared<detail::socket_link>(executor, std::move(socket));
     } catch (const std::system_error& failure) {
-      throw error(errc::provider_failed, std::string("the warden's stream cannot be watched: ") + failure.what(),
+      throw error(exec_errc::provider_failed, std::string("the warden's stream cannot be watched: ") + failure.what(),
                   failure.code());
     }
     return meet(std::move(executor), std::move(link), std::move(settings));

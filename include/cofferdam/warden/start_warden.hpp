@@ -39,7 +39,7 @@ namespace detail {
 
 inline error cannot_start(const std::string& what, int number) {
   const std::error_code cause(number, std::system_category());
-  return error(errc::provider_failed, "the warden cannot be started: " + what + ": " + cause.message(), cause);
+  return error(exec_errc::provider_failed, "the warden cannot be started: " + what + ": " + cause.message(), cause);
 }
 
 inline bool write_whole(const unique_fd& fd, std::span<const unsigned char> content) noexcept {
@@ -102,7 +102,7 @@ inline spawned spawn_warden(const unique_fd& program, const unique_fd& socket, c
 /// \throws error{errc::provider_failed} if neither may be executed, or if the system lacks a descriptor or process.
 inline started_warden start_warden(std::span<const unsigned char> program, const std::filesystem::path& folder) {
   if (program.empty())
-    throw error(errc::provider_failed, "the warden cannot be started: there is none for this kind of machine");
+    throw error(exec_errc::provider_failed, "the warden cannot be started: there is none for this kind of machine");
   int ends[2] = {-1, -1};
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0) throw detail::cannot_start("socketpair", errno);
   started_warden started;

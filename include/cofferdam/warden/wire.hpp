@@ -19,11 +19,11 @@ inline constexpr std::uint32_t magic = 0x4d444643;  // "CFDM"
 inline constexpr std::uint16_t version = 2;
 inline constexpr std::size_t header_size = 9;
 /// The maximum size of any payload except that of `spawn`.
-inline constexpr std::size_t longest_payload = 64 * 1024;
+inline constexpr std::size_t max_payload = 64 * 1024;
 /// Linux accepts at most 6 MiB of words and variables; the rest is for the other fields.
-inline constexpr std::size_t longest_spawn = 6 * 1024 * 1024 + 256 * 1024;
+inline constexpr std::size_t max_spawn = 6 * 1024 * 1024 + 256 * 1024;
 /// The maximum number of words, variables and paths to try, in total.
-inline constexpr std::uint32_t most_strings = 256 * 1024;
+inline constexpr std::uint32_t max_strings = 256 * 1024;
 /// The bytes of standard input that a job may receive before the first `input_credit`.
 inline constexpr std::uint32_t input_window = 64 * 1024;
 inline constexpr std::uint32_t keep_id = 0xffffffff;  ///< no change of uid or gid
@@ -46,7 +46,7 @@ enum class frame_type : std::uint8_t {
   // File operations, beneath the root of `configure`, one after another. At most file_window bytes of requests may wait
   // for their answers. Each frame is answered by one `reply` with its number, in the order of the requests.
   // `reply_data` may precede the reply; ignore it if the reply is an error. Errors and limits are documented at
-  // most_unfinished.
+  // max_unfinished.
   stat = 0x20,            ///< string path; a link at its end is not followed. Reply: an entry
   list = 0x21,            ///< string path, u8 recursive. Data: entries, each with its path from there as a string
   read = 0x22,            ///< string path, u64 offset, u64 most. Data: bytes; reply: u64 size of the file, u32 mode
@@ -60,7 +60,7 @@ enum class frame_type : std::uint8_t {
   set_mode = 0x2a,        ///< string path, u32 mode; a link at its end is refused
 
   // warden to host
-  hello = 0x80,   ///< u32 magic, u16 version, u16 machine (ELF e_machine), u32 pid, uid, gid, capabilities, most_jobs
+  hello = 0x80,   ///< u32 magic, u16 version, u16 machine (ELF e_machine), u32 pid, uid, gid, capabilities, max_jobs
   output = 0x82,  ///< bytes
   error_output = 0x83,  ///< bytes
   exited = 0x84,        ///< see exit_how
@@ -77,7 +77,7 @@ enum class frame_type : std::uint8_t {
       0x8b,  ///< job 0: u32 count: that many of the oldest file requests have no answer; the next request starts afresh
 
   reply = 0xa0,       ///< i32 errno (0: done), then the fields given at the request
-  reply_data = 0xa1,  ///< bytes of a file, or whole entries of a list, at most longest_payload; `reply` follows
+  reply_data = 0xa1,  ///< bytes of a file, or whole entries of a list, at most max_payload; `reply` follows
 };
 
 enum class fault : std::uint8_t { unknown_type = 1, too_long, malformed, unexpected, too_much_input, descriptors };
@@ -163,12 +163,12 @@ enum configure_flag : std::uint32_t {
 // EOPNOTSUPP: two file systems, or a mode that cannot be set here. EFBIG: a list beyond its limits. EIO: also a tree
 // that was moved while it was listed. EBUSY: the number has an unfinished file. EMFILE: too many have. EBADF: this one
 // has none.
-inline constexpr std::size_t file_window = 512 * 1024;                    ///< of requests, with their headers
-inline constexpr std::uint32_t most_unfinished = 8;                       ///< files at a time, each with its number
-inline constexpr std::uint32_t keep_mode = 0xffffffff;                    ///< that of the file replaced, else 0644
-inline constexpr std::uint64_t most_read = 1024 * 1024;                   ///< bytes of one `read`; more is cut
-inline constexpr std::uint64_t most_listed = 4'000'000;                   ///< entries of one `list`
-inline constexpr std::uint64_t most_listed_bytes = 512ULL * 1024 * 1024;  ///< the same in bytes, as they are sent
+inline constexpr std::size_t file_window = 512 * 1024;                   ///< of requests, with their headers
+inline constexpr std::uint32_t max_unfinished = 8;                       ///< files at a time, each with its number
+inline constexpr std::uint32_t keep_mode = 0xffffffff;                   ///< that of the file replaced, else 0644
+inline constexpr std::uint64_t max_read = 1024 * 1024;                   ///< bytes of one `read`; more is cut
+inline constexpr std::uint64_t max_listed = 4'000'000;                   ///< entries of one `list`
+inline constexpr std::uint64_t max_listed_bytes = 512ULL * 1024 * 1024;  ///< the same in bytes, as they are sent
 
 /// An entry: u8 type (as file_type: regular, directory, symlink, other), u32 mode, u64 size, i64 mtime_s, u32 mtime_ns.
 /// `reply` to `stat` has one; `reply_data` of `list` has many, each followed by its name as a string.

@@ -45,21 +45,21 @@ TEST(ApiVersion, both_sides_speak_the_newest_that_both_know) {
 }
 
 TEST(ApiVersion, a_daemon_that_cannot_be_used_is_told_apart) {
-  EXPECT_EQ(code_of([] { negotiate(ping("1.40"), "unix:///x"); }), errc::unsupported);
+  EXPECT_EQ(code_of([] { negotiate(ping("1.40"), "unix:///x"); }), exec_errc::unsupported);
   EXPECT_NE(sentence_of([] { negotiate(ping("1.40"), "unix:///x"); }).find("1.41"), std::string::npos);
   EXPECT_NE(sentence_of([] { negotiate(ping("1.40"), "unix:///x"); }).find("unix:///x"), std::string::npos);
-  EXPECT_EQ(code_of([] { negotiate(ping("nonsense"), "x"); }), errc::provider_failed);
-  EXPECT_EQ(code_of([] { negotiate(ping_answer({}), "x"); }), errc::provider_failed);
+  EXPECT_EQ(code_of([] { negotiate(ping("nonsense"), "x"); }), exec_errc::provider_failed);
+  EXPECT_EQ(code_of([] { negotiate(ping_answer({}), "x"); }), exec_errc::provider_failed);
   EXPECT_EQ(code_of([] {
               negotiate(ping_answer({{"Api-Version", "1.45"}, {"OSType", "windows"}}), "x");
             }),
-            errc::unsupported);
+            exec_errc::unsupported);
 }
 
 TEST(ApiVersion, a_forced_version_is_used_or_refused) {
   EXPECT_EQ(negotiate(ping("1.47"), "x", "1.43"), api_version(1, 43));
   for (const std::string_view text : {"1.40", "1.52", "x", "1.x"})
-    EXPECT_EQ(code_of([&] { negotiate(ping("1.47"), "x", text); }), errc::invalid_argument) << text;
+    EXPECT_EQ(code_of([&] { negotiate(ping("1.47"), "x", text); }), exec_errc::invalid_argument) << text;
 }
 
 }  // namespace

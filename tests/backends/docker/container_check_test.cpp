@@ -38,15 +38,15 @@ TEST(ContainerCheck, a_daemon_that_did_all_has_all_walls_up) {
   const container_check check = check_container(asked(), inspected_as_asked(asked()));
   EXPECT_TRUE(check.missing().empty()) << check.missing().front();
   EXPECT_NO_THROW(check.require());
-  EXPECT_EQ(check.walls().of(protection::memory), "limit of 1073741824 bytes, no swap");
-  EXPECT_EQ(check.walls().of(protection::process_count), "limit of 256");
-  EXPECT_EQ(check.walls().of(protection::network), "nothing but itself");
-  EXPECT_EQ(check.walls().of(protection::system_calls), "no capabilities, no new privileges");
-  EXPECT_EQ(check.walls().of(protection::process_tree), "all of the container");
-  EXPECT_EQ(check.walls().of(protection::signals), "all of the container");
-  EXPECT_EQ(check.walls().of(protection::files),
+  EXPECT_EQ(check.isolation().of(isolation_kind::memory), "limit of 1073741824 bytes, no swap");
+  EXPECT_EQ(check.isolation().of(isolation_kind::process_count), "limit of 256");
+  EXPECT_EQ(check.isolation().of(isolation_kind::network), "nothing but itself");
+  EXPECT_EQ(check.isolation().of(isolation_kind::system_calls), "no capabilities, no new privileges");
+  EXPECT_EQ(check.isolation().of(isolation_kind::process_tree), "all of the container");
+  EXPECT_EQ(check.isolation().of(isolation_kind::signals), "all of the container");
+  EXPECT_EQ(check.isolation().of(isolation_kind::files),
             "the image's files, read-only, the daemon's disk without a limit at /out, and 1 folder of the host");
-  EXPECT_EQ(check.walls().of(protection::host_death), "none");
+  EXPECT_EQ(check.isolation().of(isolation_kind::host_death), "none");
 }
 
 // Removes one thing from a correct daemon's answer; the check must detect it.
@@ -115,10 +115,10 @@ TEST(ContainerCheck, a_wall_that_is_missing_is_not_reported_as_up) {
   answer["HostConfig"].as_object()["NetworkMode"] = "bridge";
   answer["HostConfig"].as_object()["CapDrop"] = nullptr;
   const container_check check = check_container(asked(), answer);
-  EXPECT_EQ(check.walls().of(protection::memory), "none");
-  EXPECT_EQ(check.walls().of(protection::network), "none");
-  EXPECT_EQ(check.walls().of(protection::system_calls), "none");
-  EXPECT_EQ(check.walls().of(protection::process_count), "limit of 256");
+  EXPECT_EQ(check.isolation().of(isolation_kind::memory), "none");
+  EXPECT_EQ(check.isolation().of(isolation_kind::network), "none");
+  EXPECT_EQ(check.isolation().of(isolation_kind::system_calls), "none");
+  EXPECT_EQ(check.isolation().of(isolation_kind::process_count), "limit of 256");
 }
 
 TEST(ContainerCheck, a_machine_that_cannot_limit_swap_says_so) {
@@ -127,7 +127,7 @@ TEST(ContainerCheck, a_machine_that_cannot_limit_swap_says_so) {
     answer["HostConfig"].as_object()["MemorySwap"] = swap;
     const container_check check = check_container(asked(), answer);
     EXPECT_TRUE(check.missing().empty());
-    EXPECT_EQ(check.walls().of(protection::memory), "limit of 1073741824 bytes, but swap has no limit there");
+    EXPECT_EQ(check.isolation().of(isolation_kind::memory), "limit of 1073741824 bytes, but swap has no limit there");
   }
 }
 
@@ -140,7 +140,7 @@ TEST(ContainerCheck, a_mount_of_any_type_that_nobody_asked_for_is_a_missing_wall
     const container_check check = check_container(asked(), answer);
     ASSERT_EQ(check.missing().size(), 1U) << type;
     EXPECT_NE(check.missing().front().find("/data"), std::string::npos) << check.missing().front();
-    EXPECT_EQ(check.walls().of(protection::files), "none") << type;
+    EXPECT_EQ(check.isolation().of(isolation_kind::files), "none") << type;
   }
   // Podman lists the requested memory among the mounts.
   json::object answer = inspected_as_asked(asked());
@@ -162,7 +162,7 @@ TEST(ContainerCheck, the_report_names_memory_and_disk_that_commands_can_write_to
         "Options":{"type":"tmpfs","device":"tmpfs","o":"nosuid,nodev,size=4096,mode=0755,uid=0,gid=0"}}}}])"));
   const container_check check = check_container(body, inspected_as_asked(body));
   EXPECT_TRUE(check.missing().empty()) << check.missing().front();
-  const std::string words(check.walls().of(protection::files));
+  const std::string words(check.isolation().of(isolation_kind::files));
   for (const char* const part : {"8192 bytes of memory at /data", "4096 bytes of memory at /full",
                                  "134217728 bytes of memory at /scratch", "the daemon's disk without a limit at /disk"})
     EXPECT_NE(words.find(part), std::string::npos) << words;

@@ -24,7 +24,7 @@ using cofferdam_test::sentence_of;
 
 template <class Set>
 void refuses(Set set) {
-  EXPECT_EQ(code_of(set), errc::invalid_argument);
+  EXPECT_EQ(code_of(set), exec_errc::invalid_argument);
 }
 
 TEST(ContainerOptions, the_defaults_are_the_narrow_ones) {

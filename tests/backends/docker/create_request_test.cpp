@@ -140,21 +140,21 @@ TEST(CreateRequest, nothing_stands_where_the_librarys_programs_are) {
   for (const char* const path : {"/.cofferdam", "/.cofferdam/x"}) {
     create_request one = request(container_options().tmpfs(tmpfs_mount(path, 4096)));
     one.programs("cofferdam-warden", "/.cofferdam");
-    EXPECT_EQ(code_of([&] { body_of(one); }), errc::invalid_argument) << path;
+    EXPECT_EQ(code_of([&] { body_of(one); }), exec_errc::invalid_argument) << path;
   }
   create_request above = request(container_options().add(mount::volume("vv", "/opt")));
   above.programs("cofferdam-warden", "/opt/cofferdam");
-  EXPECT_EQ(code_of([&] { body_of(above); }), errc::invalid_argument);
+  EXPECT_EQ(code_of([&] { body_of(above); }), exec_errc::invalid_argument);
 }
 
 TEST(CreateRequest, what_is_no_request_is_refused) {
   const container_options plain;
-  EXPECT_EQ(code_of([&] { create_request("", "nn", {"/x"}, plain); }), errc::invalid_argument);
-  EXPECT_EQ(code_of([&] { create_request("a\xff", "nn", {"/x"}, plain); }), errc::invalid_argument);
-  EXPECT_EQ(code_of([&] { create_request("a", "n n", {"/x"}, plain); }), errc::invalid_argument);
-  EXPECT_EQ(code_of([&] { create_request("a", "n&x=1", {"/x"}, plain); }), errc::invalid_argument);
-  EXPECT_EQ(code_of([&] { create_request("a", "nn", {}, plain); }), errc::invalid_argument);
-  EXPECT_EQ(code_of([&] { create_request("a", "nn", {""}, plain); }), errc::invalid_argument);
+  EXPECT_EQ(code_of([&] { create_request("", "nn", {"/x"}, plain); }), exec_errc::invalid_argument);
+  EXPECT_EQ(code_of([&] { create_request("a\xff", "nn", {"/x"}, plain); }), exec_errc::invalid_argument);
+  EXPECT_EQ(code_of([&] { create_request("a", "n n", {"/x"}, plain); }), exec_errc::invalid_argument);
+  EXPECT_EQ(code_of([&] { create_request("a", "n&x=1", {"/x"}, plain); }), exec_errc::invalid_argument);
+  EXPECT_EQ(code_of([&] { create_request("a", "nn", {}, plain); }), exec_errc::invalid_argument);
+  EXPECT_EQ(code_of([&] { create_request("a", "nn", {""}, plain); }), exec_errc::invalid_argument);
 }
 
 }  // namespace

@@ -51,7 +51,7 @@ TEST(DaemonLocation, an_ipv6_address_stands_in_brackets) {
   EXPECT_EQ(location.host(), "fe80::1");
   EXPECT_EQ(location.address(), "tcp://[fe80::1]:2375");
   for (const std::string_view text : {"tcp://[::1", "tcp://[x]", "tcp://[::1]2375", "tcp://[]", "tcp://::1"})
-    EXPECT_EQ(code_of([&] { parse_daemon_address(text); }), errc::invalid_argument) << text;
+    EXPECT_EQ(code_of([&] { parse_daemon_address(text); }), exec_errc::invalid_argument) << text;
 }
 
 TEST(DaemonLocation, ssh_has_a_user_a_port_and_a_socket_over_there) {
@@ -100,7 +100,7 @@ TEST(DaemonLocation, what_is_not_accepted_says_what_is) {
 
 TEST(DaemonLocation, a_socket_path_that_the_kernel_cannot_take_is_refused) {
   EXPECT_EQ(parse_daemon_address("unix:///" + std::string(106, 'x')).path().size(), 107U);
-  EXPECT_EQ(code_of([] { parse_daemon_address("unix:///" + std::string(107, 'x')); }), errc::invalid_argument);
+  EXPECT_EQ(code_of([] { parse_daemon_address("unix:///" + std::string(107, 'x')); }), exec_errc::invalid_argument);
 }
 
 }  // namespace

@@ -142,10 +142,11 @@ TEST(DockerIgnore, what_leads_out_of_the_context_matches_nothing) {
 TEST(DockerIgnore, what_is_no_pattern_is_an_error_with_its_line) {
   for (const std::string_view text :
        {"!", "! ", "!/", "! //", "[", "a[", "[]", "[^]", "[a-]", "[-a]", "[b-a]", "a\\", "[\\", "[a-\\"})
-    EXPECT_EQ(code_of([&] { docker_ignore("x\n" + std::string(text)); }), errc::invalid_argument) << text;
+    EXPECT_EQ(code_of([&] { docker_ignore("x\n" + std::string(text)); }), exec_errc::invalid_argument) << text;
   EXPECT_NE(sentence_of([] { docker_ignore("a\n\n#\n["); }).find("line 4"), std::string::npos);
-  EXPECT_EQ(code_of([] { docker_ignore(std::string(4096, 'x')); }), errc::invalid_argument);
-  EXPECT_EQ(code_of([] { docker_ignore(std::string(docker_ignore::most_bytes + 1, '\n')); }), errc::invalid_argument);
+  EXPECT_EQ(code_of([] { docker_ignore(std::string(4096, 'x')); }), exec_errc::invalid_argument);
+  EXPECT_EQ(code_of([] { docker_ignore(std::string(docker_ignore::max_bytes + 1, '\n')); }),
+            exec_errc::invalid_argument);
 }
 
 TEST(DockerIgnore, a_folder_is_passed_by_only_where_nothing_can_come_back) {

@@ -120,7 +120,7 @@ TEST(DockerfileContext, a_folder_that_is_left_out_is_not_even_looked_into) {
   folder.write("Dockerfile", "");
   for (int i = 0; i < 50; ++i) folder.write("much/" + std::to_string(i), "");
   EXPECT_EQ(code_of([&] { all_of(dockerfile_context(folder.path(), {}, context_limit().files(10))); }),
-            errc::too_large);
+            exec_errc::too_large);
   folder.write(".dockerignore", "much\n");
   EXPECT_EQ(all_of(dockerfile_context(folder.path(), {}, context_limit().files(10))),
             (names{".dockerignore", "Dockerfile"}));
@@ -128,16 +128,16 @@ TEST(DockerfileContext, a_folder_that_is_left_out_is_not_even_looked_into) {
 
 TEST(DockerfileContext, what_cannot_be_built_is_told_apart) {
   const temporary_folder folder;
-  EXPECT_EQ(code_of([&] { dockerfile_context{folder.path()}; }), errc::not_found);
-  EXPECT_EQ(code_of([&] { dockerfile_context(folder / "none"); }), errc::not_found);
+  EXPECT_EQ(code_of([&] { dockerfile_context{folder.path()}; }), exec_errc::not_found);
+  EXPECT_EQ(code_of([&] { dockerfile_context(folder / "none"); }), exec_errc::not_found);
   folder.make_folder("Dockerfile");
-  EXPECT_EQ(code_of([&] { dockerfile_context{folder.path()}; }), errc::not_a_file);
+  EXPECT_EQ(code_of([&] { dockerfile_context{folder.path()}; }), exec_errc::not_a_file);
   folder.write("D", "");
-  EXPECT_EQ(code_of([&] { dockerfile_context(folder / "D", folder / "D"); }), errc::not_a_directory);
+  EXPECT_EQ(code_of([&] { dockerfile_context(folder / "D", folder / "D"); }), exec_errc::not_a_directory);
   folder.write(".dockerignore", "[");
-  EXPECT_EQ(code_of([&] { dockerfile_context(folder.path(), folder / "D"); }), errc::invalid_argument);
+  EXPECT_EQ(code_of([&] { dockerfile_context(folder.path(), folder / "D"); }), exec_errc::invalid_argument);
   folder.write(".dockerignore", std::string((std::size_t{1024} * 1024) + 1, 'x'));
-  EXPECT_EQ(code_of([&] { dockerfile_context(folder.path(), folder / "D"); }), errc::too_large);
+  EXPECT_EQ(code_of([&] { dockerfile_context(folder.path(), folder / "D"); }), exec_errc::too_large);
 }
 
 TEST(DockerfileContext, a_context_that_is_too_large_is_an_error) {
@@ -146,8 +146,9 @@ TEST(DockerfileContext, a_context_that_is_too_large_is_an_error) {
   folder.write("a", "12345678");
   EXPECT_EQ(all_of(dockerfile_context(folder.path(), {}, context_limit().bytes(12))).size(), 2U);
   EXPECT_EQ(code_of([&] { all_of(dockerfile_context(folder.path(), {}, context_limit().bytes(11))); }),
-            errc::too_large);
-  EXPECT_EQ(code_of([&] { all_of(dockerfile_context(folder.path(), {}, context_limit().files(1))); }), errc::too_large);
+            exec_errc::too_large);
+  EXPECT_EQ(code_of([&] { all_of(dockerfile_context(folder.path(), {}, context_limit().files(1))); }),
+            exec_errc::too_large);
 }
 
 }  // namespace

@@ -158,7 +158,7 @@ TEST(FindDaemon, a_broken_configuration_is_an_error_and_an_empty_one_is_none) {
   EXPECT_EQ(only(host).path(), default_socket);
   for (const char* const text : {"{", "[]", "{\"a\":}", "x"}) {
     host.config(text);
-    EXPECT_EQ(code_of([&] { find_daemon(host.view()); }), errc::provider_failed) << text;
+    EXPECT_EQ(code_of([&] { find_daemon(host.view()); }), exec_errc::provider_failed) << text;
   }
 }
 

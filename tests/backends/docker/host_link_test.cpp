@@ -167,7 +167,7 @@ TEST(HostLink, a_container_that_ends_first_is_an_error_that_says_what_it_said) {
     } catch (const error& reason) {
       failure = reason;
     }
-    EXPECT_TRUE(failure && failure->code() == errc::provider_lost);
+    EXPECT_TRUE(failure && failure->code() == exec_errc::provider_lost);
     EXPECT_NE(std::string(failure ? failure->what() : "").find("the container x"), std::string::npos);
     EXPECT_TRUE(place.is_empty());
   });
@@ -185,7 +185,7 @@ TEST(HostLink, silence_is_not_waited_for_without_end) {
     } catch (const error& reason) {
       failure = reason;
     }
-    EXPECT_TRUE(failure && failure->code() == errc::provider_failed);
+    EXPECT_TRUE(failure && failure->code() == exec_errc::provider_failed);
     EXPECT_TRUE(place.is_empty());
   });
 }

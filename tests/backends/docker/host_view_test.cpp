@@ -37,11 +37,11 @@ TEST(HostView, it_sees_variables_and_files_of_this_process) {
 TEST(HostView, what_cannot_be_read_is_an_error_and_does_not_block) {
   const temporary_folder folder;
   folder.make_fifo("p");
-  folder.write("long", std::string(host_view::most_bytes + 1, 'x'));
+  folder.write("long", std::string(host_view::max_bytes + 1, 'x'));
   const host_view host = host_view::of_this_process();
-  EXPECT_EQ(code_of([&] { host.read((folder / "p").string()); }), errc::not_a_file);
-  EXPECT_EQ(code_of([&] { host.read(folder.path().string()); }), errc::not_a_file);
-  EXPECT_EQ(code_of([&] { host.read((folder / "long").string()); }), errc::too_large);
+  EXPECT_EQ(code_of([&] { host.read((folder / "p").string()); }), exec_errc::not_a_file);
+  EXPECT_EQ(code_of([&] { host.read(folder.path().string()); }), exec_errc::not_a_file);
+  EXPECT_EQ(code_of([&] { host.read((folder / "long").string()); }), exec_errc::too_large);
 }
 
 TEST(HostView, home_is_what_the_variable_says_or_else_the_system) {

@@ -73,7 +73,7 @@ TEST(ImageName, separators_stand_alone_between_letters_and_digits) {
     EXPECT_EQ(image_name(good).tag(), "latest") << good;
   for (const std::string_view bad :
        {"a..b", "a___b", "a._b", "a-.b", "-a", "a-", ".a", "a.", "_a", "a_", "a//b", "/a", "a/", "a/-b", "a b", "a+b"})
-    EXPECT_EQ(code_of([&] { image_name{bad}; }), errc::invalid_argument) << bad;
+    EXPECT_EQ(code_of([&] { image_name{bad}; }), exec_errc::invalid_argument) << bad;
 }
 
 TEST(ImageName, what_docker_refuses_is_refused) {
@@ -111,17 +111,17 @@ TEST(ImageName, what_docker_refuses_is_refused) {
                                      "a?b=c"sv,
                                      "a#b"sv,
                                      "a%2fb"sv})
-    EXPECT_EQ(code_of([&] { image_name{bad}; }), errc::invalid_argument) << bad;
-  EXPECT_EQ(code_of([] { image_name{"a@sha256:" + std::string(64, 'A')}; }), errc::invalid_argument);
+    EXPECT_EQ(code_of([&] { image_name{bad}; }), exec_errc::invalid_argument) << bad;
+  EXPECT_EQ(code_of([] { image_name{"a@sha256:" + std::string(64, 'A')}; }), exec_errc::invalid_argument);
 }
 
 TEST(ImageName, lengths_are_limited_as_the_daemon_limits_them) {
   EXPECT_EQ(image_name("a:" + std::string(128, 't')).tag().size(), 128U);
-  EXPECT_EQ(code_of([] { image_name{"a:" + std::string(129, 't')}; }), errc::invalid_argument);
+  EXPECT_EQ(code_of([] { image_name{"a:" + std::string(129, 't')}; }), exec_errc::invalid_argument);
   const std::string longest(255 - std::string_view("box.x/").size(), 'a');
   EXPECT_EQ(image_name("box.x/" + longest).path(), longest);
-  EXPECT_EQ(code_of([&] { image_name{"box.x/" + longest + "a"}; }), errc::invalid_argument);
-  EXPECT_EQ(code_of([] { image_name{std::string(100'000, 'a')}; }), errc::invalid_argument);
+  EXPECT_EQ(code_of([&] { image_name{"box.x/" + longest + "a"}; }), exec_errc::invalid_argument);
+  EXPECT_EQ(code_of([] { image_name{std::string(100'000, 'a')}; }), exec_errc::invalid_argument);
 }
 
 TEST(ImageName, two_spellings_of_one_image_are_equal) {

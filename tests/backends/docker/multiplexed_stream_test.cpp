@@ -65,7 +65,7 @@ TEST(MultiplexedStream, an_end_inside_a_frame_is_a_lost_connection) {
     std::string_view piece = std::string_view(one).substr(0, cut);
     while (stream.next(piece)) continue;
     EXPECT_FALSE(stream.may_end()) << cut;
-    EXPECT_EQ(code_of([&] { stream.finish(); }), errc::provider_lost) << cut;
+    EXPECT_EQ(code_of([&] { stream.finish(); }), exec_errc::provider_lost) << cut;
   }
   EXPECT_TRUE(multiplexed_stream().may_end());
 }
@@ -75,7 +75,7 @@ TEST(MultiplexedStream, a_head_that_no_daemon_writes_is_refused) {
                                   "hello wo"s, "\xff\0\0\0\0\0\0\1"s}) {
     multiplexed_stream stream;
     std::string_view piece = head;
-    EXPECT_EQ(code_of([&] { stream.next(piece); }), errc::provider_failed);
+    EXPECT_EQ(code_of([&] { stream.next(piece); }), exec_errc::provider_failed);
   }
 }
 

@@ -88,7 +88,7 @@ TEST(ProgressStream, a_stream_that_ends_inside_an_object_was_cut) {
   for (std::size_t cut = 1; cut < session.find('}'); ++cut) {
     progress_stream stream;
     stream.feed(session.substr(0, cut));
-    EXPECT_EQ(code_of([&] { stream.finish(); }), errc::provider_lost) << cut;
+    EXPECT_EQ(code_of([&] { stream.finish(); }), exec_errc::provider_lost) << cut;
   }
   progress_stream empty;
   EXPECT_NO_THROW(empty.finish());
@@ -98,8 +98,8 @@ TEST(ProgressStream, what_is_no_json_object_ends_the_reading) {
   for (const std::string_view text :
        {"x", "[1]", "\"a\"", "1", "{]", "{\"a\":\"\xff\"}", "{}}", "<html>", "{\"a\" 1}"}) {
     progress_stream stream;
-    EXPECT_EQ(code_of([&] { stream.feed(text); }), errc::provider_failed) << text;
-    EXPECT_EQ(code_of([&] { stream.feed("{}"); }), errc::provider_failed) << text;
+    EXPECT_EQ(code_of([&] { stream.feed(text); }), exec_errc::provider_failed) << text;
+    EXPECT_EQ(code_of([&] { stream.feed("{}"); }), exec_errc::provider_failed) << text;
   }
 }
 
@@ -113,7 +113,7 @@ TEST(ProgressStream, one_object_has_a_limit_and_many_have_none) {
   EXPECT_EQ(code_of([&] {
               for (int i = 0; i < 1000; ++i) slowly.feed(i == 0 ? "{\"" : "x");
             }),
-            errc::provider_failed);
+            exec_errc::provider_failed);
   progress_stream many(8);
   for (int i = 0; i < 1000; ++i) {
     many.feed("{\"a\":1}\n");
@@ -125,7 +125,7 @@ TEST(ProgressStream, one_object_has_a_limit_and_many_have_none) {
               text.append(1000, '[');
               deep.feed(text);
             }),
-            errc::provider_failed);
+            exec_errc::provider_failed);
 }
 
 }  // namespace

@@ -82,7 +82,7 @@ TEST(E2bExecution, what_is_kept_is_bounded_and_what_is_not_is_counted) {
     reader.feed(R"({"type":"result","text":"0123456789"})"
                 "\n");
   }
-  EXPECT_EQ(code_of([&] { reader.feed(std::string(2 * 1024 * 1024, 'x')); }), errc::too_large);
+  EXPECT_EQ(code_of([&] { reader.feed(std::string(2 * 1024 * 1024, 'x')); }), exec_errc::too_large);
   const e2b::execution done = reader.take(1ms);
   EXPECT_EQ(done.out.total(), 100U);
   EXPECT_EQ(done.results.size() + done.dropped, 10U);
@@ -92,7 +92,7 @@ TEST(E2bExecution, what_is_kept_is_bounded_and_what_is_not_is_counted) {
 TEST(E2bExecution, a_line_that_is_no_object_is_an_error) {
   for (const std::string line : {"x\n", "[]\n", "{\n", "null\n"}) {
     e2b::execution_reader reader;
-    EXPECT_EQ(code_of([&] { reader.feed(line); }), errc::io_error) << line;
+    EXPECT_EQ(code_of([&] { reader.feed(line); }), exec_errc::io_error) << line;
   }
 }
 
@@ -136,7 +136,7 @@ TEST(E2bCodeInterpreter, an_answer_that_ends_before_the_code_does_is_a_lost_prov
       } catch (const error& reason) {
         failure = reason;
       }
-      EXPECT_TRUE(failure && failure->code() == errc::provider_lost);
+      EXPECT_TRUE(failure && failure->code() == exec_errc::provider_lost);
     }
     co_await env.close();
   });
@@ -193,7 +193,7 @@ TEST(E2bCodeInterpreter, cancelling_interrupts_the_code) {
     const std::function<bool()> is_over = [&] { return done && service.server.cancelled == 1; };
     const bool over = co_await comes_about(is_over);
     EXPECT_TRUE(over);
-    EXPECT_TRUE(failure && failure->code() == errc::cancelled);
+    EXPECT_TRUE(failure && failure->code() == exec_errc::cancelled);
     co_await env.close();
   });
 }
@@ -232,7 +232,8 @@ TEST(E2bCodeInterpreter, contexts_are_made_listed_and_removed) {
     } catch (const error& reason) {
       failures.push_back(reason.code());
     }
-    const std::vector<std::error_code> wanted{make_error_code(errc::not_found), make_error_code(errc::unsupported)};
+    const std::vector<std::error_code> wanted{make_error_code(exec_errc::not_found),
+                                              make_error_code(exec_errc::unsupported)};
     EXPECT_EQ(failures, wanted);
     co_await env.close();
   });

@@ -209,7 +209,7 @@ TEST(CoreDump, of_a_client_over_tls_does_not_hold_a_secret_field) {
     bool answered = false;
     const auto ask = [&]() -> awaitable<void> {
       http_request what("GET", "/");
-      what.secret_field("X-Key", undumped_text(std::string(key_over_tls)));
+      what.secret_field("X-Key", secret_string(std::string(key_over_tls)));
       const http_response said = co_await there->request(std::move(what));
       answered = said.text() == "44";
     };

@@ -85,7 +85,7 @@ TEST(E2bGateway, what_happens_in_a_folder_is_heard) {
 TEST(E2bGateway, processes_are_listed_followed_and_ended) {
   with([](e2b::environment& env) -> awaitable<void> {
     process running = co_await env.start(shell("echo up; while :; do echo tick; sleep 0.05; done"));
-    chunk up = co_await running.read();
+    output_chunk up = co_await running.read();
     EXPECT_FALSE(up.end());
     std::vector<e2b::running_process> all = co_await env.processes();
     EXPECT_EQ(all.size(), 1U);
@@ -116,7 +116,7 @@ TEST(E2bGateway, a_sandbox_is_found_again_by_its_id_and_by_the_list) {
     std::string still = co_await read_text(env, "kept.txt");
     EXPECT_EQ(still, "kept");
     e2b::account_options who;
-    who.api_key = e2b::secret(key);
+    who.api_key = secret_string(key);
     who.api_url = gateway().url();
     const e2b::sandbox_list list(who, e2b::surroundings());
     std::vector<e2b::sandbox_info> all = co_await list.all();
@@ -132,10 +132,10 @@ TEST(E2bGateway, a_sandbox_is_found_again_by_its_id_and_by_the_list) {
 TEST(E2bGateway, a_sandbox_that_somebody_ends_is_a_lost_provider) {
   with([](e2b::environment& env) -> awaitable<void> {
     process running = co_await env.start(shell("echo up; sleep 60"));
-    chunk up = co_await running.read();
+    output_chunk up = co_await running.read();
     EXPECT_FALSE(up.end());
     e2b::account_options who;
-    who.api_key = e2b::secret(key);
+    who.api_key = secret_string(key);
     who.api_url = gateway().url();
     const e2b::sandbox_list list(who, e2b::surroundings());
     const bool ended = co_await list.kill(env.id());
@@ -148,7 +148,7 @@ TEST(E2bGateway, a_sandbox_that_somebody_ends_is_a_lost_provider) {
       seen = failure.code();
       if (failure.partial() != nullptr) partial = failure.partial()->out().text();
     }
-    EXPECT_EQ(seen, errc::provider_lost);
+    EXPECT_EQ(seen, exec_errc::provider_lost);
     EXPECT_EQ(partial, "up\n");
   });
 }

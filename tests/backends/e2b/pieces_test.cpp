@@ -3,14 +3,14 @@
 
 #include <cofferdam/backends/e2b/account.hpp>
 #include <cofferdam/backends/e2b/api_error.hpp>
-#include <cofferdam/backends/e2b/create_gate.hpp>
 #include <cofferdam/backends/e2b/create_options.hpp>
 #include <cofferdam/backends/e2b/endpoint.hpp>
 #include <cofferdam/backends/e2b/envd_version.hpp>
 #include <cofferdam/backends/e2b/process_event.hpp>
+#include <cofferdam/backends/e2b/rate_limiter.hpp>
 #include <cofferdam/backends/e2b/sandbox_info.hpp>
-#include <cofferdam/backends/e2b/secret.hpp>
 #include <cofferdam/backends/e2b/signed_url.hpp>
+#include <cofferdam/core/secret_string.hpp>
 
 #include "support/error_of.hpp"
 
@@ -47,7 +47,10 @@ TEST(E2bAccount, without_a_key_the_error_says_where_one_comes_from) {
   const std::string sentence = sentence_of([] { account::resolve(account_options(), surroundings()); });
   EXPECT_NE(sentence.find("E2B_API_KEY"), std::string::npos);
   EXPECT_NE(sentence.find("api_key()"), std::string::npos);
-  EXPECT_EQ(code_of([] { account::resolve(account_options(), with({{"E2B_API_KEY", ""}})); }), errc::invalid_argument);
+  EXPECT_EQ(code_of([] {
+              account::resolve(account_options(), with({{"E2B_API_KEY", ""}}));
+            }),
+            exec_errc::invalid_argument);
 }
 
 TEST(E2bAccount, an_option_wins_over_its_variable_and_that_over_the_default) {
@@ -84,7 +87,7 @@ TEST(E2bAccount, a_key_is_not_sent_in_the_clear_to_other_machines) {
     EXPECT_EQ(account::resolve(options, surroundings()).api().text(), url);
   }
   options.api_url = "http://10.0.0.5:3000";
-  EXPECT_EQ(code_of([&] { account::resolve(options, surroundings()); }), errc::invalid_argument);
+  EXPECT_EQ(code_of([&] { account::resolve(options, surroundings()); }), exec_errc::invalid_argument);
   options.allow_plain_http = true;
   EXPECT_EQ(account::resolve(options, surroundings()).api().port(), 3000);
 }
@@ -102,7 +105,7 @@ TEST(E2bEndpoint, an_id_cannot_lead_to_another_host) {
   for (const std::string id :
        {"", "a.b", "a/b", "a@b", "a b", "a\r\nX: y",
         "01234567890123456789012345678901234567890123456789012345678901234567890123456789012345678901234567890"})
-    EXPECT_EQ(code_of([&] { sandbox_endpoint("", 49983, id, "e2b.app"); }), errc::invalid_argument) << id;
+    EXPECT_EQ(code_of([&] { sandbox_endpoint("", 49983, id, "e2b.app"); }), exec_errc::invalid_argument) << id;
 }
 
 TEST(E2bSecret, what_a_peer_says_is_cleaned_wherever_it_stands) {
@@ -148,7 +151,7 @@ TEST(E2bSignature, the_examples_of_the_specification_come_out) {
 
 TEST(E2bEndpoint, a_port_that_is_no_number_is_refused) {
   for (const char* url : {"https://host:x", "http://host:80x"})
-    EXPECT_EQ(code_of([&] { endpoint::parse(url, "api_url"); }), errc::invalid_argument) << url;
+    EXPECT_EQ(code_of([&] { endpoint::parse(url, "api_url"); }), exec_errc::invalid_argument) << url;
   EXPECT_EQ(endpoint::parse("https://host:", "api_url").port(), 443);
 }
 
@@ -179,7 +182,7 @@ TEST(E2bEvent, output_is_read_alike_in_every_form_that_JSON_has_for_it) {
   }
   for (const char* text : {R"({"event":{"data":{"stdout":"a"b"}}})", R"({"event":{"data":{"stdout":"abcd}}})",
                            R"({"event":{"data":{"stdout":"abc d"}}})", R"({"event":{"data":{"stdout":""}}}})"})
-    EXPECT_EQ(code_of([&] { process_event::parse(text); }), errc::io_error) << text;
+    EXPECT_EQ(code_of([&] { process_event::parse(text); }), exec_errc::io_error) << text;
   EXPECT_TRUE(process_event::parse(R"({"event":{"data":{"pty":""}}})").data.empty());
 }
 
@@ -217,7 +220,7 @@ TEST(E2bEvent, exits_and_signals_are_told_apart) {
 TEST(E2bEvent, what_is_no_event_is_an_error) {
   for (const char* text :
        {"", "[]", "{", "null", R"({"event":{"data":{"stdout":"!"}}})", R"({"event":{"data":{"stdout":"aaaaa"}}})"})
-    EXPECT_EQ(code_of([&] { process_event::parse(text); }), errc::io_error) << text;
+    EXPECT_EQ(code_of([&] { process_event::parse(text); }), exec_errc::io_error) << text;
 }
 
 TEST(E2bCreate, both_dialects_have_their_body) {
@@ -242,19 +245,19 @@ TEST(E2bCreate, both_dialects_have_their_body) {
                          R"("denyOut":["0.0.0.0/0"],"allowPublicTraffic":false},"autoResume":{"enabled":true}})");
   EXPECT_EQ(options.body(dialect::v2), wanted.as_object());
   options.variables["B"] = "\xff";
-  EXPECT_EQ(code_of([&] { options.body(dialect::v1); }), errc::invalid_argument);
+  EXPECT_EQ(code_of([&] { options.body(dialect::v1); }), exec_errc::invalid_argument);
 }
 
 TEST(E2bCreate, a_gate_lets_a_burst_through_and_then_one_at_a_time) {
-  const create_gate gate(2, 200ms);
-  const create_gate copy = gate;
-  const auto now = create_gate::clock::now();
+  const rate_limiter gate(2, 200ms);
+  const rate_limiter copy = gate;
+  const auto now = rate_limiter::clock::now();
   EXPECT_EQ(gate.reserve(now), now);
   EXPECT_EQ(copy.reserve(now), now);
   EXPECT_EQ(gate.reserve(now), now + 200ms);
   EXPECT_EQ(copy.reserve(now), now + 400ms);
   EXPECT_EQ(gate.reserve(now + 10s), now + 10s);
-  EXPECT_EQ(code_of([] { create_gate(0, 1ms); }), errc::invalid_argument);
+  EXPECT_EQ(code_of([] { rate_limiter(0, 1ms); }), exec_errc::invalid_argument);
 }
 
 TEST(E2bInfo, what_is_missing_or_null_is_empty) {
@@ -273,10 +276,10 @@ TEST(E2bInfo, what_is_missing_or_null_is_empty) {
 }
 
 TEST(E2bError, a_status_becomes_a_code_and_something_to_do) {
-  EXPECT_EQ(refused_error("x", 401, "no").code(), errc::permission_denied);
-  EXPECT_EQ(refused_error("x", 404, "no").code(), errc::not_found);
-  EXPECT_EQ(refused_error("x", 429, "no").code(), errc::provider_failed);
-  EXPECT_EQ(refused_error("x", 400, "no").code(), errc::invalid_argument);
+  EXPECT_EQ(refused_error("x", 401, "no").code(), exec_errc::permission_denied);
+  EXPECT_EQ(refused_error("x", 404, "no").code(), exec_errc::not_found);
+  EXPECT_EQ(refused_error("x", 429, "no").code(), exec_errc::provider_failed);
+  EXPECT_EQ(refused_error("x", 400, "no").code(), exec_errc::invalid_argument);
   EXPECT_EQ(refused_error("x", 429, "").cause().value(), 429);
   const std::string full =
       refused_error("x", 429, "you have reached the maximum number of concurrent E2B sandboxes").what();

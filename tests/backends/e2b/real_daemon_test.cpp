@@ -58,7 +58,7 @@ awaitable<error> failure_of(e2b::environment& env) {
   } catch (const error& reason) {
     failure = reason;
   }
-  co_return failure.value_or(error(errc::io_error, "nothing was thrown"));
+  co_return failure.value_or(error(exec_errc::io_error, "nothing was thrown"));
 }
 
 awaitable<void> expect_that_it_goes_on(scripted_service& service, e2b::environment& env) {
@@ -99,7 +99,7 @@ TEST(E2bRealDaemon, a_hiccup_on_the_way_is_an_error_to_try_again_after_and_loses
     service.run([&]() -> awaitable<void> {
       e2b::environment env = co_await service.provider().open();
       const error failure = co_await failure_of(env);
-      EXPECT_EQ(failure.code(), errc::unavailable) << failure.what();
+      EXPECT_EQ(failure.code(), exec_errc::unavailable) << failure.what();
       EXPECT_EQ(failure.cause() == e2b::sandbox_errc::not_reached, said == port_closed) << failure.what();
       EXPECT_NE(std::string(failure.what()).find("try again"), std::string::npos) << failure.what();
       co_await expect_that_it_goes_on(service, env);
@@ -119,7 +119,7 @@ TEST(E2bRealDaemon, a_broken_stream_and_a_closed_port_are_not_the_end_of_the_san
   service.run([&]() -> awaitable<void> {
     e2b::environment env = co_await service.provider().kill_grace(0ms).open();
     const error failure = co_await failure_of(env);
-    EXPECT_EQ(failure.code(), errc::unavailable) << failure.what();
+    EXPECT_EQ(failure.code(), exec_errc::unavailable) << failure.what();
     EXPECT_NE(failure.partial(), nullptr);
     co_await expect_that_it_goes_on(service, env);
     co_await env.close();
@@ -140,7 +140,7 @@ TEST(E2bRealDaemon, a_file_that_the_way_does_not_reach_is_no_lost_sandbox) {
     } catch (const error& reason) {
       failure = reason;
     }
-    EXPECT_TRUE(failure && failure->code() == errc::unavailable) << (failure ? failure->what() : "nothing");
+    EXPECT_TRUE(failure && failure->code() == exec_errc::unavailable) << (failure ? failure->what() : "nothing");
     co_await expect_that_it_goes_on(service, env);
     co_await env.close();
   });
@@ -154,10 +154,10 @@ TEST(E2bRealDaemon, a_sandbox_that_nobody_knows_any_more_is_lost) {
   service.run([&]() -> awaitable<void> {
     e2b::environment env = co_await service.provider().open();
     const error failure = co_await failure_of(env);
-    EXPECT_EQ(failure.code(), errc::provider_lost) << failure.what();
+    EXPECT_EQ(failure.code(), exec_errc::provider_lost) << failure.what();
     service.command = nullptr;
     const error again = co_await failure_of(env);
-    EXPECT_EQ(again.code(), errc::provider_lost);
+    EXPECT_EQ(again.code(), exec_errc::provider_lost);
     co_await env.close();
   });
 }
@@ -171,7 +171,7 @@ TEST(E2bRealDaemon, one_that_the_service_says_runs_is_not_lost_where_a_proxy_doe
   service.run([&]() -> awaitable<void> {
     e2b::environment env = co_await service.provider().open();
     const error failure = co_await failure_of(env);
-    EXPECT_EQ(failure.code(), errc::unavailable) << failure.what();
+    EXPECT_EQ(failure.code(), exec_errc::unavailable) << failure.what();
     co_await expect_that_it_goes_on(service, env);
     co_await env.close();
   });
@@ -188,7 +188,7 @@ TEST(E2bRealDaemon, a_stream_that_ends_with_unavailable_is_a_broken_connection) 
   service.run([&]() -> awaitable<void> {
     e2b::environment env = co_await service.provider().kill_grace(0ms).open();
     const error failure = co_await failure_of(env);
-    EXPECT_EQ(failure.code(), errc::provider_lost) << failure.what();
+    EXPECT_EQ(failure.code(), exec_errc::provider_lost) << failure.what();
     EXPECT_NE(std::string(failure.what()).find("upstream went away"), std::string::npos) << failure.what();
     EXPECT_NE(std::string(failure.what()).find("the sandbox itself is there"), std::string::npos) << failure.what();
     if (failure.partial() != nullptr) {
@@ -213,7 +213,7 @@ std::pair<error, std::size_t> opened(scripted_service& service) {
       failure = reason;
     }
   });
-  return {failure.value_or(error(errc::io_error, "nothing was thrown")), service.count("POST", "/sandboxes")};
+  return {failure.value_or(error(exec_errc::io_error, "nothing was thrown")), service.count("POST", "/sandboxes")};
 }
 
 TEST(E2bRealDaemon, should_retry_false_is_not_asked_again_and_the_error_has_the_services_code) {
@@ -268,7 +268,7 @@ TEST(E2bRealDaemon, the_daemons_word_on_retries_counts_too) {
   service.run([&]() -> awaitable<void> {
     e2b::environment env = co_await service.provider().open();
     const error failure = co_await failure_of(env);
-    EXPECT_EQ(failure.code(), errc::provider_failed) << failure.what();
+    EXPECT_EQ(failure.code(), exec_errc::provider_failed) << failure.what();
     EXPECT_EQ(tries, 1);
     co_await env.close();
   });
@@ -295,7 +295,7 @@ TEST(E2bRealDaemon, a_sandbox_that_was_paused_says_so_and_goes_on_after_resume) 
     e2b::environment env = co_await service.provider().auto_pause().open();
     for (int i = 0; i < 2; ++i) {
       const error failure = co_await failure_of(env);
-      EXPECT_EQ(failure.code(), errc::unavailable) << failure.what();
+      EXPECT_EQ(failure.code(), exec_errc::unavailable) << failure.what();
       EXPECT_EQ(failure.cause(), e2b::sandbox_errc::paused);
       EXPECT_NE(std::string(failure.what()).find("is paused; resume()"), std::string::npos) << failure.what();
     }

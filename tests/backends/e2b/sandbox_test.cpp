@@ -5,7 +5,7 @@
 
 #include <cofferdam/backends/e2b.hpp>
 #include <cofferdam/core/code_exec_provider.hpp>
-#include <cofferdam/core/entry.hpp>
+#include <cofferdam/core/directory_entry.hpp>
 #include <cofferdam/core/file_source.hpp>
 #include <cofferdam/core/streaming_environment.hpp>
 #include <cofferdam/core/suspendable_environment.hpp>
@@ -90,7 +90,7 @@ TEST(E2bSandbox, a_command_has_its_outputs_and_its_exit_code_and_the_sandbox_is_
     EXPECT_EQ(result.out().text(), "out");
     EXPECT_EQ(result.err().text(), "err");
     EXPECT_EQ(result.kind(), error_kind::none);
-    EXPECT_NE(result.walls().of(protection::process_tree), "none");
+    EXPECT_NE(result.isolation().of(isolation_kind::process_tree), "none");
     co_await env.close();
     co_await env.close();
   });
@@ -143,7 +143,7 @@ TEST(E2bSandbox, a_stream_that_breaks_at_any_byte_is_a_lost_provider_or_the_whol
         EXPECT_EQ(result.out().text(), "out") << cut;
         ++whole;
       } catch (const error& reason) {
-        EXPECT_EQ(reason.code(), errc::provider_lost) << cut << reason.what();
+        EXPECT_EQ(reason.code(), exec_errc::provider_lost) << cut << reason.what();
         EXPECT_NE(reason.partial(), nullptr);
         ++lost;
       }
@@ -182,7 +182,7 @@ TEST(E2bSandbox, an_error_at_the_end_of_the_stream_is_one_and_nothing_is_repeate
   service.run([&]() -> awaitable<void> {
     e2b::environment env = co_await service.provider().open();
     const std::optional<error> failure = co_await running_error(env, "x");
-    EXPECT_TRUE(failure && failure->code() == errc::invalid_argument);
+    EXPECT_TRUE(failure && failure->code() == exec_errc::invalid_argument);
     if (failure) {
       EXPECT_NE(std::string(failure->what()).find("does not exist"), std::string::npos);
     }
@@ -199,7 +199,7 @@ TEST(E2bSandbox, a_message_larger_than_any_is_an_error_before_it_comes) {
   service.run([&]() -> awaitable<void> {
     e2b::environment env = co_await service.provider().open();
     const std::optional<error> failure = co_await running_error(env, "x");
-    EXPECT_TRUE(failure && failure->code() == errc::too_large);
+    EXPECT_TRUE(failure && failure->code() == exec_errc::too_large);
     co_await env.close();
   });
 }
@@ -232,14 +232,14 @@ TEST(E2bSandbox, a_sandbox_that_is_gone_is_told_apart_from_a_broken_connection_a
   service.run([&]() -> awaitable<void> {
     e2b::environment env = co_await service.provider().open();
     const std::optional<error> failure = co_await running_error(env, "x");
-    EXPECT_TRUE(failure && failure->code() == errc::provider_lost);
+    EXPECT_TRUE(failure && failure->code() == exec_errc::provider_lost);
     if (failure) {
       EXPECT_NE(std::string(failure->what()).find("is gone"), std::string::npos) << failure->what();
       EXPECT_EQ(failure->partial()->out().text(), "so far");
     }
     const std::size_t before = service.seen.size();
     const std::optional<error> again = co_await running_error(env, "x");
-    EXPECT_TRUE(again && again->code() == errc::provider_lost);
+    EXPECT_TRUE(again && again->code() == exec_errc::provider_lost);
     EXPECT_EQ(service.seen.size(), before);
     co_await env.close();
   });
@@ -251,7 +251,7 @@ TEST(E2bSandbox, a_command_whose_start_is_never_answered_is_lost_within_the_limi
   service.run([&]() -> awaitable<void> {
     e2b::environment env = co_await service.provider().request_timeout(300ms).open();
     const std::optional<error> failure = co_await running_error(env, "x");
-    EXPECT_TRUE(failure && failure->code() == errc::provider_lost);
+    EXPECT_TRUE(failure && failure->code() == exec_errc::provider_lost);
     co_await env.close();
   });
   EXPECT_EQ(service.signals.size(), 1U);  // it may run
@@ -309,7 +309,7 @@ TEST(E2bSandbox, cancelling_ends_the_command_and_the_environment_goes_on) {
     const std::function<bool()> is_done = [&] { return done; };
     const bool over = co_await comes_about(is_done);
     EXPECT_TRUE(over);
-    EXPECT_TRUE(failure && failure->code() == errc::cancelled);
+    EXPECT_TRUE(failure && failure->code() == exec_errc::cancelled);
     service.command = nullptr;
     command_result next = co_await env.run_command(shell("x"));
     EXPECT_EQ(next.exit_code(), 3);
@@ -344,7 +344,7 @@ TEST(E2bSandbox, closing_ends_the_sandbox_and_tells_whoever_awaits_a_command) {
     const std::function<bool()> is_done = [&] { return done; };
     const bool over = co_await comes_about(is_done);
     EXPECT_TRUE(over);
-    EXPECT_TRUE(failure && failure->code() == errc::environment_closed);
+    EXPECT_TRUE(failure && failure->code() == exec_errc::environment_closed);
     if (failure) {
       EXPECT_EQ(failure->partial()->out().text(), "before");
     }
@@ -394,7 +394,7 @@ TEST(E2bSandbox, its_log_is_read_oldest_line_first_where_the_service_keeps_one) 
     EXPECT_EQ(log.at(0).message, "first");
     EXPECT_EQ(log.at(1).level, "error");
     EXPECT_EQ(log.at(1).timestamp, "t2");
-    for (const errc wanted : {errc::not_found, errc::provider_failed}) {
+    for (const exec_errc wanted : {exec_errc::not_found, exec_errc::provider_failed}) {
       std::optional<error> thrown;
       try {
         co_await env.logs();
@@ -417,17 +417,17 @@ TEST(E2bSandbox, what_the_service_refuses_is_an_error_with_its_words) {
       failure = thrown;
     });
     EXPECT_EQ(service.count("POST", "/v2/sandboxes"), 0U);
-    return failure.value_or(error(errc::io_error, "nothing was thrown"));
+    return failure.value_or(error(exec_errc::io_error, "nothing was thrown"));
   };
   const error no_template = opened(404, R"({"code":404,"message":"template 'x' not found"})");
-  EXPECT_EQ(no_template.code(), errc::not_found);
+  EXPECT_EQ(no_template.code(), exec_errc::not_found);
   EXPECT_NE(std::string(no_template.what()).find("template 'x' not found"), std::string::npos) << no_template.what();
   EXPECT_EQ(opened(400, R"({"code":400,"message":"Timeout must be greater than 0"})").code(), errc::invalid_argument);
   EXPECT_EQ(opened(403, R"({"code":403,"message":"team blocked"})").code(), errc::permission_denied);
-  EXPECT_EQ(opened(302, "").code(), errc::provider_failed);
-  EXPECT_EQ(opened(502, "<html><body>Bad gateway</body></html>").code(), errc::provider_failed);
-  EXPECT_EQ(opened(201, "<html>").code(), errc::provider_failed);
-  EXPECT_EQ(opened(201, "{}").code(), errc::provider_failed);
+  EXPECT_EQ(opened(302, "").code(), exec_errc::provider_failed);
+  EXPECT_EQ(opened(502, "<html><body>Bad gateway</body></html>").code(), exec_errc::provider_failed);
+  EXPECT_EQ(opened(201, "<html>").code(), exec_errc::provider_failed);
+  EXPECT_EQ(opened(201, "{}").code(), exec_errc::provider_failed);
   EXPECT_EQ(opened(201, R"({"sandboxID":"../../x"})").code(), errc::invalid_argument);
 }
 
@@ -472,7 +472,7 @@ TEST(E2bSandbox, a_sandbox_that_the_service_no_longer_knows_loses_what_runs) {
   service.run([&]() -> awaitable<void> {
     e2b::environment env = co_await service.provider().lifetime(1s).open();
     const std::optional<error> failure = co_await running_error(env, "x");
-    EXPECT_TRUE(failure && failure->code() == errc::provider_lost);
+    EXPECT_TRUE(failure && failure->code() == exec_errc::provider_lost);
     co_await env.close();
   });
 }
@@ -519,7 +519,7 @@ TEST(E2bSandbox, a_create_whose_answer_is_lost_is_looked_for_and_ended) {
   }};
   service.run([&]() -> awaitable<void> {
     const std::optional<error> failure = co_await opening_error(service.provider());
-    EXPECT_TRUE(failure && failure->code() == errc::provider_failed);
+    EXPECT_TRUE(failure && failure->code() == exec_errc::provider_failed);
   });
   EXPECT_EQ(service.count("POST", "/sandboxes"), 1U);
   EXPECT_EQ(service.count("DELETE", "/sandboxes/iabc"), 1U);

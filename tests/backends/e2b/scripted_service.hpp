@@ -2,16 +2,16 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
-#include <cofferdam/backends/detail/marked_script.hpp>
+#include <cofferdam/backends/detail/tracked_script.hpp>
 #include <cofferdam/backends/e2b.hpp>
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/base64.hpp>
 #include <cofferdam/core/bytes.hpp>
+#include <cofferdam/detail/net/json_object_view.hpp>
 #include <cofferdam/net/connect_envelope.hpp>
 #include <cofferdam/net/http_call.hpp>
 #include <cofferdam/net/http_reply.hpp>
 #include <cofferdam/net/http_server_settings.hpp>
-#include <cofferdam/net/json_object_view.hpp>
 
 #include "net/http_server_support.hpp"
 #include "support/run.hpp"
@@ -88,7 +88,7 @@ class scripted_service {
       return body();
     };
     cofferdam_test::run(
-        server.open(each, cofferdam::http_server_settings().stop_time(std::chrono::milliseconds(100)), inner));
+        server.open(each, cofferdam::http_server_settings().stop_timeout(std::chrono::milliseconds(100)), inner));
   }
 
   static cofferdam::awaitable<void> json(cofferdam::http_call& call, int status, std::string text) {

@@ -73,7 +73,7 @@ TEST(E2bInterpreterLines, the_end_of_an_output_has_what_was_not_told_and_says_wh
   e2b_gateway::detail::interpreter_output one("stdout");
   one.take(as_bytes("abc"));
   const std::string line = one.finish(captured(to_bytes("abcde"), to_bytes("xyz"), 100));
-  EXPECT_EQ(text_at(json_of(line), "text"), "de" + captured::cut_marker(92, 100) + "xyz");
+  EXPECT_EQ(text_at(json_of(line), "text"), "de" + captured_output::cut_marker(92, 100) + "xyz");
   e2b_gateway::detail::interpreter_output nothing("stderr");
   EXPECT_EQ(nothing.finish(captured()), "");
 }
@@ -561,8 +561,8 @@ TEST(E2bInterpreter, a_sandbox_that_is_killed_ends_its_code) {
 }
 
 TEST(E2bInterpreter, limits_are_checked_where_they_are_said) {
-  EXPECT_EQ(code_of([] { e2b_gateway::code_interpreter().contexts(0); }), errc::invalid_argument);
-  EXPECT_EQ(code_of([] { e2b_gateway::code_interpreter().keepalive(1ms); }), errc::invalid_argument);
+  EXPECT_EQ(code_of([] { e2b_gateway::code_interpreter().contexts(0); }), exec_errc::invalid_argument);
+  EXPECT_EQ(code_of([] { e2b_gateway::code_interpreter().keepalive(1ms); }), exec_errc::invalid_argument);
 }
 
 // ---- our own client ----

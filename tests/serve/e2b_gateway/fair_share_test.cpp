@@ -128,8 +128,8 @@ TEST(E2bFairShare, a_request_that_comes_too_late_is_408_and_nobody_is_told) {
         }
         EXPECT_EQ(told, 0);
       },
-      e2b_gateway::options().message_time(100ms).server(server).port(
-          49999, e2b_gateway::code_interpreter().request_time(100ms)));
+      e2b_gateway::options().message_timeout(100ms).server(server).port(
+          49999, e2b_gateway::code_interpreter().request_timeout(100ms)));
 }
 
 awaitable<void> take_memory(e2b_gateway::detail::memory_budget& memory, detail::sha256_digest owner) {
@@ -173,7 +173,7 @@ class gated_files {
     bool holds_stats = false;
     int stats = 0;
     int listing = 0;
-    int most_listing = 0;
+    int max_listing = 0;
   };
 
   gated_files(local_environment inside, std::shared_ptr<gate> at) : inside_(std::move(inside)), gate_(std::move(at)) {}
@@ -183,17 +183,17 @@ class gated_files {
     return inside_.write_file(std::move(path), content);
   }
   file_system files() { return cofferdam_test::files_by_members(*this); }
-  awaitable<entry> stat(std::string path) {
+  awaitable<directory_entry> stat(std::string path) {
     ++gate_->stats;
     while (gate_->holds_stats && !gate_->is_open) co_await cofferdam_test::pause(2ms);
-    entry found = co_await inside_.files().stat(std::move(path));
+    directory_entry found = co_await inside_.files().stat(std::move(path));
     co_return found;
   }
-  awaitable<std::vector<entry>> list(std::string path, list_options options) {
+  awaitable<std::vector<directory_entry>> list(std::string path, list_options options) {
     ++gate_->listing;
-    gate_->most_listing = std::max(gate_->most_listing, gate_->listing);
+    gate_->max_listing = std::max(gate_->max_listing, gate_->listing);
     while (!gate_->is_open) co_await cofferdam_test::pause(2ms);
-    std::vector<entry> all = co_await inside_.files().list(std::move(path), options);
+    std::vector<directory_entry> all = co_await inside_.files().list(std::move(path), options);
     --gate_->listing;
     co_return all;
   }
@@ -284,7 +284,7 @@ TEST(E2bFairShare, memory_that_does_not_come_is_503) {
         answer = co_await client.call(one, "filesystem.Filesystem/Stat", message);
         EXPECT_EQ(answer.status(), 200) << "what was held was given back: " << answer.text();
       },
-      little_memory().message_time(100ms), any_provider(gated_provider(gate)));
+      little_memory().message_timeout(100ms), any_provider(gated_provider(gate)));
 }
 
 TEST(E2bFairShare, watches_look_at_the_files_of_a_sandbox_one_at_a_time) {
@@ -306,7 +306,7 @@ TEST(E2bFairShare, watches_look_at_the_files_of_a_sandbox_one_at_a_time) {
         const bool waits = co_await comes_about(all);
         EXPECT_TRUE(waits);
         co_await cofferdam_test::pause(20ms);
-        EXPECT_EQ(gate->most_listing, 1);
+        EXPECT_EQ(gate->max_listing, 1);
         gate->is_open = true;
         const std::function<bool()> done = [&] { return ids.size() == 4; };
         const bool made = co_await comes_about(done);
@@ -326,7 +326,7 @@ TEST(E2bFairShare, watches_look_at_the_files_of_a_sandbox_one_at_a_time) {
         const bool begun = co_await comes_about(looks);
         EXPECT_TRUE(begun);
         co_await cofferdam_test::pause(20ms);
-        EXPECT_EQ(gate->most_listing, 1);
+        EXPECT_EQ(gate->max_listing, 1);
         gate->is_open = true;
         const std::function<bool()> answered = [&] { return heard == 4; };
         const bool ended = co_await comes_about(answered);
@@ -449,8 +449,9 @@ TEST(E2bFairShare, contexts_that_are_being_made_count_as_executions) {
 }
 
 TEST(E2bFairShare, times_that_cannot_be_are_refused) {
-  EXPECT_EQ(cofferdam_test::code_of([] { e2b_gateway::options().message_time(1ms); }), errc::invalid_argument);
-  EXPECT_EQ(cofferdam_test::code_of([] { e2b_gateway::code_interpreter().request_time(2h); }), errc::invalid_argument);
+  EXPECT_EQ(cofferdam_test::code_of([] { e2b_gateway::options().message_timeout(1ms); }), exec_errc::invalid_argument);
+  EXPECT_EQ(cofferdam_test::code_of([] { e2b_gateway::code_interpreter().request_timeout(2h); }),
+            exec_errc::invalid_argument);
 }
 
 }  // namespace

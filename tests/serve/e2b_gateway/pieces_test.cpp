@@ -162,11 +162,11 @@ TEST(GatewayPaths, nothing_else_is_reached) {
              "/", "/etc/passwd", "..", "../x", "/home", home + "2", home + "-evil/x", home + "name", "/home/user/../x",
              "/home/user/../../etc/passwd", "~/../../etc", "/tmp/w1/workspace2", "/tmp/w1/workspace-evil/x", "/tmp/w1",
              "a/../../b", "/proc/self/root"})
-      EXPECT_EQ(code_of([&] { paths.inside(path); }), errc::outside_workspace) << path;
-    EXPECT_EQ(code_of([&] { paths.inside("~bob/x"); }), errc::invalid_argument);
-    EXPECT_EQ(code_of([&] { paths.inside(std::string_view("a\0b", 3)); }), errc::invalid_argument);
-    EXPECT_EQ(code_of([&] { paths.inside(std::string(300, 'x')); }), errc::invalid_argument);
-    EXPECT_EQ(code_of([&] { paths.inside(std::string(20000, '/') + "x"); }), errc::outside_workspace);
+      EXPECT_EQ(code_of([&] { paths.inside(path); }), exec_errc::outside_workspace) << path;
+    EXPECT_EQ(code_of([&] { paths.inside("~bob/x"); }), exec_errc::invalid_argument);
+    EXPECT_EQ(code_of([&] { paths.inside(std::string_view("a\0b", 3)); }), exec_errc::invalid_argument);
+    EXPECT_EQ(code_of([&] { paths.inside(std::string(300, 'x')); }), exec_errc::invalid_argument);
+    EXPECT_EQ(code_of([&] { paths.inside(std::string(20000, '/') + "x"); }), exec_errc::outside_workspace);
   }
 }
 
@@ -183,7 +183,7 @@ TEST(GatewayPaths, an_entry_is_told_as_by_the_real_one) {
 
 // ---- watching ----
 
-std::string events_of(directory_watch& watch, const std::vector<entry>& listed) {
+std::string events_of(directory_watch& watch, const std::vector<directory_entry>& listed) {
   std::string text;
   for (const file_event& one : watch.look(listed))
     text += std::string(one.type()).substr(11) + " " + one.name() + (one.now() != nullptr ? "+ " : " ");
@@ -192,11 +192,11 @@ std::string events_of(directory_watch& watch, const std::vector<entry>& listed) 
 
 TEST(GatewayWatch, tells_what_has_changed) {
   directory_watch watch("d", true, true);
-  const entry a("a", file_type::regular, 1, 0644);
+  const directory_entry a("a", file_type::regular, 1, 0644);
   EXPECT_EQ(events_of(watch, {a}), "");
   EXPECT_EQ(events_of(watch, {a}), "");
-  const entry longer("a", file_type::regular, 2, 0755);
-  const entry b("s/b", file_type::regular, 0, 0644);
+  const directory_entry longer("a", file_type::regular, 2, 0755);
+  const directory_entry b("s/b", file_type::regular, 0, 0644);
   EXPECT_EQ(events_of(watch, {longer, entry("s", file_type::directory, 0, 0755), b}),
             "WRITE a+ CHMOD a+ CREATE s+ CREATE s/b+ WRITE s/b+ ");
   EXPECT_EQ(events_of(watch, {entry("a", file_type::directory, 0, 0755)}), "REMOVE s REMOVE s/b REMOVE a CREATE a+ ");
@@ -227,7 +227,7 @@ std::string parts_of(std::string_view text, std::size_t size) {
       }
     }
   } catch (const error& failure) {
-    EXPECT_EQ(failure.code(), errc::io_error);
+    EXPECT_EQ(failure.code(), exec_errc::io_error);
     return said + "malformed";
   }
 }

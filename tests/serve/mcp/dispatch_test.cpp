@@ -72,7 +72,7 @@ awaitable<answer> fall_over(call&) {
   co_return answer();
 }
 awaitable<answer> lose_it(call&) {
-  throw error(errc::provider_lost, "the box is gone");
+  throw error(exec_errc::provider_lost, "the box is gone");
   co_return answer();
 }
 awaitable<answer> ask_roots(call& of) {

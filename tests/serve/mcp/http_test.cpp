@@ -711,7 +711,7 @@ TEST(McpHttp, messages_of_four_mebibytes_are_taken_and_larger_ones_refused) {
 TEST(McpHttp, a_message_that_does_not_come_in_time_is_408_and_one_that_waits_for_memory_503) {
   mcp::server_options options;
   options.token("first-token-0123456").token("second-token-012345");
-  options.message(40'000).memory(80'000).message_time(std::chrono::milliseconds(400));
+  options.message(40'000).memory(80'000).message_timeout(std::chrono::milliseconds(400));
   run_with_http(std::move(options), [](place& there) -> awaitable<void> {
     const std::string first = "Authorization: Bearer first-token-0123456\r\n";
     const place::fields second{{"Authorization", "Bearer second-token-012345"}};

@@ -85,7 +85,7 @@ class memory_stream final : public cofferdam::byte_stream::implementation {
     std::string_view text = cofferdam::as_text(data);
     while (!text.empty()) {
       while (to->data.size() >= to->most && !to->ended) co_await to->change();
-      if (to->ended) throw cofferdam::error(cofferdam::errc::io_error, "the other end is closed");
+      if (to->ended) throw cofferdam::error(cofferdam::exec_errc::io_error, "the other end is closed");
       const std::string_view part = text.substr(0, to->most - to->data.size());
       to->data += part;
       text.remove_prefix(part.size());

@@ -2,9 +2,9 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
-#include <cofferdam/core/async_event.hpp>
 #include <cofferdam/core/bytes.hpp>
-#include <cofferdam/os/command_ends.hpp>
+#include <cofferdam/detail/core/async_event.hpp>
+#include <cofferdam/detail/os/command_ends.hpp>
 
 #include <asio/any_io_executor.hpp>
 

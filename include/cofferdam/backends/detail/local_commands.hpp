@@ -6,16 +6,16 @@
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/error.hpp>
-#include <cofferdam/core/protections.hpp>
-#include <cofferdam/core/rethrow_cancellation.hpp>
-#include <cofferdam/core/short_pause.hpp>
-#include <cofferdam/core/with_cleanup.hpp>
+#include <cofferdam/core/isolation_report.hpp>
+#include <cofferdam/detail/core/rethrow_cancellation.hpp>
+#include <cofferdam/detail/core/short_pause.hpp>
+#include <cofferdam/detail/core/with_cleanup.hpp>
+#include <cofferdam/detail/os/process_table.hpp>
+#include <cofferdam/detail/os/reaper.hpp>
 #include <cofferdam/os/child_processes.hpp>
 #include <cofferdam/os/command_keeper.hpp>
 #include <cofferdam/os/command_session.hpp>
 #include <cofferdam/os/file_reader.hpp>
-#include <cofferdam/os/process_table.hpp>
-#include <cofferdam/os/reaper.hpp>
 #include <cofferdam/os/spawn.hpp>
 #include <cofferdam/os/unique_fd.hpp>
 #include <cofferdam/warden/image.hpp>
@@ -182,10 +182,10 @@ class basic_local_commands {
                                        std::move(folder));
       why = reason_to_go_on(failure, policy);
     }
-    protections walls;
-    walls.set(protection::process_tree, why.empty() ? "process group" : "process group only, for " + why);
-    walls.set(protection::secrets, "readable");
-    settings.commands.walls = std::make_shared<const protections>(std::move(walls));
+    isolation_report isolation;
+    isolation.set(isolation_kind::process_tree, why.empty() ? "process group" : "process group only, for " + why);
+    isolation.set(isolation_kind::secrets, "readable");
+    settings.commands.isolation = std::make_shared<const isolation_report>(std::move(isolation));
     co_return basic_local_commands(child_processes(std::move(executor), std::move(settings.commands)));
   }
 
@@ -204,7 +204,7 @@ class basic_local_commands {
     try {
       co_await session_.close();
     } catch (const error& failure) {
-      if (failure.code() != errc::provider_lost) throw;
+      if (failure.code() != exec_errc::provider_lost) throw;
       has_given_up = true;
     }
     const bool is_gone = co_await child_.ended(until);
@@ -301,7 +301,7 @@ class basic_local_commands {
     } else {
       text += is_reaped ? "; nothing is left" : "; the warden is still there";
     }
-    return error(errc::provider_lost, text);
+    return error(exec_errc::provider_lost, text);
   }
 
   /// Returns the reason why there is no warden, if the policy allows to continue; otherwise rethrows.
@@ -309,7 +309,7 @@ class basic_local_commands {
     try {
       std::rethrow_exception(failure);
     } catch (const error& reason) {
-      if (policy == warden_policy::require || reason.code() != errc::provider_failed) throw;
+      if (policy == warden_policy::require || reason.code() != exec_errc::provider_failed) throw;
       return reason.what();
     } catch (const std::system_error& reason) {
       rethrow_cancellation(reason, "open: cancelled while the warden was starting");
@@ -318,11 +318,11 @@ class basic_local_commands {
 
   static started_warden start(const std::filesystem::path& program, const std::filesystem::path& folder) {
     if (program.empty()) return start_warden(native_warden_image().program(), folder);
-    const bytes content = file_reader::open_host(program.string()).read_rest(most_program);
+    const bytes content = file_reader::open_host(program.string()).read_rest(max_program);
     return start_warden({reinterpret_cast<const unsigned char*>(content.data()), content.size()}, folder);
   }
 
-  static constexpr std::size_t most_program = 16 * 1024 * 1024;
+  static constexpr std::size_t max_program = 16 * 1024 * 1024;
 
   command_session session_;
   warden_child child_;

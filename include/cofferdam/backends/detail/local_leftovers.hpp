@@ -70,13 +70,13 @@ inline bool is_first_look(const std::filesystem::path& base) {
 /// removed stay, without an error.
 template <class = void>
 awaitable<void> remove_abandoned_folders(std::filesystem::path base) {
-  constexpr std::size_t most_names = 100'000;
+  constexpr std::size_t max_names = 100'000;
   const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(1);
   try {
     const directory above = directory::open(base);
     unique_fd readable(::openat(above.fd(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (!readable) co_return;
-    const std::vector<std::string> names = names_in(std::move(readable), most_names, "list", base.native());
+    const std::vector<std::string> names = names_in(std::move(readable), max_names, "list", base.native());
     const std::time_t now = std::time(nullptr);
     for (const std::string& name : names) {
       unique_fd lock;

@@ -5,21 +5,21 @@
 #include <cofferdam/backends/detail/local_commands.hpp>
 #include <cofferdam/backends/detail/local_leftovers.hpp>
 #include <cofferdam/backends/local_policies.hpp>
-#include <cofferdam/core/async_event.hpp>
 #include <cofferdam/core/command.hpp>
 #include <cofferdam/core/command_result.hpp>
 #include <cofferdam/core/error.hpp>
-#include <cofferdam/core/home_strand.hpp>
+#include <cofferdam/core/isolation_report.hpp>
 #include <cofferdam/core/path_advice.hpp>
 #include <cofferdam/core/printable_text.hpp>
 #include <cofferdam/core/process.hpp>
-#include <cofferdam/core/protections.hpp>
-#include <cofferdam/core/short_pause.hpp>
 #include <cofferdam/core/workspace_path.hpp>
+#include <cofferdam/detail/core/async_event.hpp>
+#include <cofferdam/detail/core/home_strand.hpp>
+#include <cofferdam/detail/core/short_pause.hpp>
+#include <cofferdam/detail/os/reaper.hpp>
 #include <cofferdam/os/command_keeper.hpp>
 #include <cofferdam/os/command_request.hpp>
 #include <cofferdam/os/directory.hpp>
-#include <cofferdam/os/reaper.hpp>
 #include <cofferdam/os/spawn.hpp>
 #include <cofferdam/os/tree_walk.hpp>
 #include <cofferdam/os/unique_fd.hpp>
@@ -124,12 +124,13 @@ class basic_local_folders {
         co_await remove_in_turns(removal, "close");
         self->folder_.clear();
       } catch (const error& failure) {
-        if (failure.code() == errc::not_found) self->folder_.clear();  // another program has removed it
+        if (failure.code() == exec_errc::not_found) self->folder_.clear();  // another program has removed it
         why = failure.what();
       }
       if (self->folder_.empty()) break;
       if (attempt == 100)
-        throw error(errc::io_error, "close: the folder '" + self->folder_.string() + "' cannot be removed: " + why);
+        throw error(exec_errc::io_error,
+                    "close: the folder '" + self->folder_.string() + "' cannot be removed: " + why);
       co_await short_pause(executor);
     }
     if (is_first_look(base)) co_await remove_abandoned_folders(base);
@@ -142,7 +143,7 @@ class basic_local_folders {
     if (!failure && !std::filesystem::is_directory(workspace_, failure) && !failure)
       failure = std::make_error_code(std::errc::not_a_directory);
     if (failure)
-      throw error(errc::provider_failed,
+      throw error(exec_errc::provider_failed,
                   "local: the workspace '" + wanted.string() + "' cannot be used: " + failure.message() +
                       "; it must be an existing directory",
                   failure);
@@ -154,13 +155,13 @@ class basic_local_folders {
     if (!failure) std::filesystem::create_directories(base, failure);
     if (!failure) base = std::filesystem::canonical(base, failure);
     if (failure)
-      throw error(errc::provider_failed,
+      throw error(exec_errc::provider_failed,
                   "local: no folder for temporary files: " + failure.message() + "; name one with temporary_base()",
                   failure);
     std::string pattern = (base / (std::string(private_folder_prefix) + "XXXXXX")).string();
     if (::mkdtemp(pattern.data()) == nullptr) {
       const std::error_code cause(errno, std::system_category());
-      throw error(errc::provider_failed,
+      throw error(exec_errc::provider_failed,
                   "local: cannot make a folder in '" + base.string() + "': " + cause.message() +
                       "; name another with temporary_base()",
                   cause);
@@ -302,7 +303,7 @@ class basic_local_state {
 
  private:
   void require_open() const {
-    if (closing_) throw error(errc::environment_closed, "local: the environment is closed; open another one");
+    if (closing_) throw error(exec_errc::environment_closed, "local: the environment is closed; open another one");
   }
 
   /// Sets the directory in which a command starts. The result keeps the directory open.
@@ -350,9 +351,9 @@ class basic_local_state {
     for (const std::string& choice : choices)
       if (::access(choice.c_str(), X_OK) == 0) return choice;
     if (!wanted.empty() && wanted.front() != '/')
-      throw error(errc::provider_failed, "local: shell(\"" + one_line(wanted) +
-                                             "\") names no path; say where it is, as in shell(\"/bin/bash\")");
-    throw error(errc::provider_failed,
+      throw error(exec_errc::provider_failed, "local: shell(\"" + one_line(wanted) +
+                                                  "\") names no path; say where it is, as in shell(\"/bin/bash\")");
+    throw error(exec_errc::provider_failed,
                 "local: no shell at '" + choices.back() + "'; install one or name it with shell()");
   }
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <cofferdam/core/error.hpp>
-#include <cofferdam/net/untrusted_json.hpp>
+#include <cofferdam/detail/net/untrusted_json.hpp>
 
 #include <boost/json/object.hpp>
 #include <boost/json/value.hpp>
@@ -17,7 +17,7 @@ namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 /// Parses an untrusted JSON object. The error message has its purpose and nothing of its content, which may contain
 /// secrets.
-inline boost::json::object parse_object(std::string_view text, errc code, const std::string& what) {
+inline boost::json::object parse_object(std::string_view text, exec_errc code, const std::string& what) {
   std::error_code failure;
   boost::json::value value = parse_untrusted_json(text, failure);
   if (failure) throw error(code, what + " is not valid JSON", failure);

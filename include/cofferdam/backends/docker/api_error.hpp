@@ -5,7 +5,7 @@
 #include <cofferdam/backends/docker/detail/json.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/printable_text.hpp>
-#include <cofferdam/core/worded_category.hpp>
+#include <cofferdam/detail/core/worded_category.hpp>
 
 #include <boost/json/object.hpp>
 #include <boost/json/parse.hpp>
@@ -87,7 +87,7 @@ inline bool holds(std::string_view text, std::string_view part) { return text.fi
 
 // The meaning of a daemon's message, and the remedy. Podman sends 500 where Docker has a specific status.
 struct api_verdict {
-  errc code;
+  exec_errc code;
   const char* advice;
 };
 
@@ -95,53 +95,57 @@ inline api_verdict judge(unsigned status, std::string_view said) {
   // Must be first: the rest of such a message is text of the Dockerfile, and could match any case below.
   if (holds(said, "returned a non-zero code") || holds(said, "executor failed running") ||
       holds(said, "did not complete successfully"))
-    return {errc::provider_failed, "a command of the Dockerfile failed: the build's output says why"};
+    return {exec_errc::provider_failed, "a command of the Dockerfile failed: the build's output says why"};
   if (holds(said, "is too new. Maximum supported API version"))
-    return {errc::unsupported, "update the daemon, or set DOCKER_API_VERSION to the version it names"};
+    return {exec_errc::unsupported, "update the daemon, or set DOCKER_API_VERSION to the version it names"};
   if (holds(said, "is too old. Minimum supported API version"))
-    return {errc::unsupported, "this library is older than the daemon allows; update it"};
+    return {exec_errc::unsupported, "this library is older than the daemon allows; update it"};
   if (holds(said, "HTTP request to an HTTPS server"))
-    return {errc::invalid_argument, "the daemon speaks TLS: set DOCKER_TLS_VERIFY=1, and DOCKER_CERT_PATH to its keys"};
+    return {exec_errc::invalid_argument,
+            "the daemon speaks TLS: set DOCKER_TLS_VERIFY=1, and DOCKER_CERT_PATH to its keys"};
   if (holds(said, "no space left on device"))
-    return {errc::io_error, "the daemon's disk is full: see docker system df"};
+    return {exec_errc::io_error, "the daemon's disk is full: see docker system df"};
   if (holds(said, "toomanyrequests") || holds(said, "Too Many Requests"))
-    return {errc::provider_failed, "the registry limits how often one may pull: wait, or log in with docker login"};
+    return {exec_errc::provider_failed,
+            "the registry limits how often one may pull: wait, or log in with docker login"};
   if (holds(said, "no basic auth credentials") || holds(said, "unauthorized") || holds(said, "access denied") ||
       holds(said, "authentication required") || holds(said, "denied: "))
-    return {errc::permission_denied, "the registry wants to know who asks, or has no such image: see docker login"};
+    return {exec_errc::permission_denied,
+            "the registry wants to know who asks, or has no such image: see docker login"};
   if (holds(said, "image operating system") || holds(said, "no matching manifest"))
-    return {errc::not_found, "the image is not there for this platform: name another with platform()"};
+    return {exec_errc::not_found, "the image is not there for this platform: name another with platform()"};
   if (holds(said, "manifest unknown") || (holds(said, "manifest for") && holds(said, "not found")))
-    return {errc::not_found, "the registry has no such tag: look at the spelling"};
+    return {exec_errc::not_found, "the registry has no such tag: look at the spelling"};
   if (holds(said, "o such image") || holds(said, "image not known"))
-    return {errc::not_found, "pull it first: docker pull"};
+    return {exec_errc::not_found, "pull it first: docker pull"};
   if (holds(said, "no such host") || holds(said, "connection refused") || holds(said, "i/o timeout") ||
       holds(said, "TLS handshake timeout"))
-    return {errc::provider_failed, "the daemon cannot reach the registry: look at its network and proxy"};
-  if (holds(said, "already in use")) return {errc::already_exists, "take another name, or remove what has it"};
+    return {exec_errc::provider_failed, "the daemon cannot reach the registry: look at its network and proxy"};
+  if (holds(said, "already in use")) return {exec_errc::already_exists, "take another name, or remove what has it"};
   if (holds(said, "nknown runtime") || holds(said, "unknown or invalid runtime name"))
-    return {errc::unsupported, "the daemon has no such runtime: see docker info, or leave runtime() out"};
+    return {exec_errc::unsupported, "the daemon has no such runtime: see docker info, or leave runtime() out"};
   if (holds(said, "unable to find user") || holds(said, "no matching entries in passwd"))
-    return {errc::invalid_argument, "the image has no such user: give numbers, such as 1000:1000"};
+    return {exec_errc::invalid_argument, "the image has no such user: give numbers, such as 1000:1000"};
   if (holds(said, "bind source path does not exist"))
-    return {errc::not_found, "a folder to be mounted is not there on the daemon's machine"};
+    return {exec_errc::not_found, "a folder to be mounted is not there on the daemon's machine"};
   if (holds(said, "Cannot locate specified Dockerfile"))
-    return {errc::not_found, "the context that was sent has no such Dockerfile"};
+    return {exec_errc::not_found, "the context that was sent has no such Dockerfile"};
   if (holds(said, "OCI runtime create failed") || holds(said, "failed to create shim task"))
-    return {errc::provider_failed, "the container's first program cannot run: is the image for this machine?"};
-  if (holds(said, "cannot allocate memory")) return {errc::provider_failed, "the daemon's machine is out of memory"};
+    return {exec_errc::provider_failed, "the container's first program cannot run: is the image for this machine?"};
+  if (holds(said, "cannot allocate memory"))
+    return {exec_errc::provider_failed, "the daemon's machine is out of memory"};
   if (holds(said, "o such container") || holds(said, "no container with"))
-    return {errc::provider_lost, "somebody removed it, or it ended"};
+    return {exec_errc::provider_lost, "somebody removed it, or it ended"};
   if (holds(said, "is not running") || holds(said, "state improper"))
-    return {errc::provider_lost, "it is not running: somebody stopped it, or it ended"};
+    return {exec_errc::provider_lost, "it is not running: somebody stopped it, or it ended"};
   switch (status) {
-    case 400: return {errc::invalid_argument, "the daemon does not take what was asked"};
+    case 400: return {exec_errc::invalid_argument, "the daemon does not take what was asked"};
     case 401:
-    case 403: return {errc::permission_denied, "the daemon, or a plug-in of it, refuses that"};
-    case 404: return {errc::not_found, "the daemon has no such thing"};
-    case 409: return {errc::already_exists, "it conflicts with what is there"};
-    case 503: return {errc::provider_failed, "the daemon is not ready: try again"};
-    default: return {errc::provider_failed, "the daemon's own log says more"};
+    case 403: return {exec_errc::permission_denied, "the daemon, or a plug-in of it, refuses that"};
+    case 404: return {exec_errc::not_found, "the daemon has no such thing"};
+    case 409: return {exec_errc::already_exists, "it conflicts with what is there"};
+    case 503: return {exec_errc::provider_failed, "the daemon is not ready: try again"};
+    default: return {exec_errc::provider_failed, "the daemon's own log says more"};
   }
 }
 
@@ -188,11 +192,11 @@ inline error stream_error(std::string_view said, const api_call& call) {
 inline error connect_error(std::error_code cause, std::string_view address,
                            const std::vector<std::string>& tried = {}) {
   std::string text = "docker: cannot connect to " + std::string(address) + ": ";
-  errc code = errc::provider_failed;
+  exec_errc code = exec_errc::provider_failed;
   if (cause == std::errc::no_such_file_or_directory) {
     text += "there is no such socket; start the daemon, or set DOCKER_HOST to its address";
   } else if (cause == std::errc::permission_denied || cause == std::errc::operation_not_permitted) {
-    code = errc::permission_denied;
+    code = exec_errc::permission_denied;
     text += "permission denied; join the group that owns the socket (usermod -aG docker, then log in again)";
   } else if (cause == std::errc::connection_refused) {
     text += "nothing listens there; the daemon is not running: start it, or set DOCKER_HOST to its address";

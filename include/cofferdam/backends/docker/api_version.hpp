@@ -104,22 +104,22 @@ class ping_answer {
 inline api_version negotiate(const ping_answer& ping, std::string_view address, std::string_view wanted = {}) {
   const std::string daemon = "docker: the daemon at " + std::string(address);
   if (!ping.version())
-    throw error(errc::provider_failed,
+    throw error(exec_errc::provider_failed,
                 daemon + " answers without an Api-Version: something else than Docker listens there");
   if (!ping.operating_system().empty() && ping.operating_system() != "linux")
-    throw error(errc::unsupported, daemon + " runs containers of \"" + one_line(ping.operating_system(), 40) +
-                                       "\"; only linux is supported: switch it to Linux containers");
+    throw error(exec_errc::unsupported, daemon + " runs containers of \"" + one_line(ping.operating_system(), 40) +
+                                            "\"; only linux is supported: switch it to Linux containers");
   if (!wanted.empty()) {
     const std::optional<api_version> forced = api_version::parse(wanted);
     if (!forced || *forced < oldest_api || *forced > newest_api)
-      throw error(errc::invalid_argument, "docker: DOCKER_API_VERSION is \"" + one_line(wanted, 40) + "\"; it may be " +
-                                              oldest_api.text() + " to " + newest_api.text());
+      throw error(exec_errc::invalid_argument, "docker: DOCKER_API_VERSION is \"" + one_line(wanted, 40) +
+                                                   "\"; it may be " + oldest_api.text() + " to " + newest_api.text());
     return *forced;
   }
   if (*ping.version() < oldest_api)
-    throw error(errc::unsupported, daemon + " speaks versions of the API up to " + ping.version()->text() +
-                                       ", too old: " + oldest_api.text() +
-                                       " or newer is needed, as Docker 20.10 and Podman 4 have it");
+    throw error(exec_errc::unsupported, daemon + " speaks versions of the API up to " + ping.version()->text() +
+                                            ", too old: " + oldest_api.text() +
+                                            " or newer is needed, as Docker 20.10 and Podman 4 have it");
   return std::min(*ping.version(), newest_api);
 }
 

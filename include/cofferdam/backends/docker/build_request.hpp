@@ -33,14 +33,14 @@ class build_request {
   /// \throws error{errc::invalid_argument} for a name or value that is not UTF-8, or an empty name.
   build_request& argument(std::string name, std::string value) {
     if (name.empty() || name.find('=') != std::string::npos || !is_valid_utf8(name) || !is_valid_utf8(value))
-      throw error(errc::invalid_argument, "docker: a build argument needs a name without '=', and UTF-8");
+      throw error(exec_errc::invalid_argument, "docker: a build argument needs a name without '=', and UTF-8");
     arguments_.insert_or_assign(std::move(name), std::move(value));
     return *this;
   }
 
   /// Sets the stage to stop at.
   build_request& target(std::string stage) {
-    if (!is_valid_utf8(stage)) throw error(errc::invalid_argument, "docker: the target of a build is not UTF-8");
+    if (!is_valid_utf8(stage)) throw error(exec_errc::invalid_argument, "docker: the target of a build is not UTF-8");
     target_ = std::move(stage);
     return *this;
   }
@@ -50,7 +50,7 @@ class build_request {
   /// commands.
   build_request& network(std::string name) {
     if (name == "host" || name.find_first_of(" \t\r\n/?&") != std::string::npos)
-      throw error(errc::invalid_argument,
+      throw error(exec_errc::invalid_argument,
                   "docker: the network of a build is none, bridge or one by name, not the host's");
     network_ = std::move(name);
     return *this;

@@ -5,8 +5,8 @@
 #include <cofferdam/backends/docker/api_version.hpp>
 #include <cofferdam/backends/docker/detail/json.hpp>
 #include <cofferdam/core/error.hpp>
+#include <cofferdam/core/isolation_report.hpp>
 #include <cofferdam/core/printable_text.hpp>
-#include <cofferdam/core/protections.hpp>
 
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
@@ -26,11 +26,11 @@ namespace cofferdam::inline COFFERDAM_ABI::docker {
 /// The result of comparing the requested isolation with the real one.
 class container_check {
  public:
-  container_check(protections walls, std::vector<std::string> missing)
-      : walls_(std::move(walls)), missing_(std::move(missing)) {}
+  container_check(isolation_report isolation, std::vector<std::string> missing)
+      : walls_(std::move(isolation)), missing_(std::move(missing)) {}
 
   /// Returns the isolation that exists. It does not include host death, which depends on the connection.
-  const protections& walls() const noexcept { return walls_; }
+  const isolation_report& isolation() const noexcept { return walls_; }
   /// Returns short descriptions of the settings that the daemon did not apply; empty if it applied all.
   const std::vector<std::string>& missing() const noexcept { return missing_; }
 
@@ -39,11 +39,12 @@ class container_check {
     if (missing_.empty()) return;
     std::string text = "docker: the daemon made the container, but not as it was asked to: ";
     for (std::size_t i = 0; i < missing_.size(); ++i) text += (i > 0 ? "; " : "") + missing_[i];
-    throw error(errc::provider_failed, text + ". It was not started; see whether docker info warns of missing limits");
+    throw error(exec_errc::provider_failed,
+                text + ". It was not started; see whether docker info warns of missing limits");
   }
 
  private:
-  protections walls_;
+  isolation_report walls_;
   std::vector<std::string> missing_;
 };
 
@@ -129,7 +130,7 @@ class container_checker {
     fine &= expect(!weaker, "a security profile was switched off");
     const std::string_view wanted = text_at(asked_, "User");
     fine &= expect(text_at(config_, "User") == wanted, "its user is not the one that was asked for");
-    if (fine) walls_.set(protection::system_calls, "no capabilities, no new privileges");
+    if (fine) walls_.set(isolation_kind::system_calls, "no capabilities, no new privileges");
   }
 
   bool same_number(const char* key) const {
@@ -143,11 +144,11 @@ class container_checker {
       // reported as such.
       const bool unlimited = number_at(host_, "MemorySwap").value_or(0) <= 0;
       if (unlimited || expect(same_number("MemorySwap"), "swap was not switched off"))
-        walls_.set(protection::memory, "limit of " + std::to_string(*number_at(host_, "Memory")) + " bytes, " +
-                                           (unlimited ? "but swap has no limit there" : "no swap"));
+        walls_.set(isolation_kind::memory, "limit of " + std::to_string(*number_at(host_, "Memory")) + " bytes, " +
+                                               (unlimited ? "but swap has no limit there" : "no swap"));
     }
     if (expect(same_number("PidsLimit"), "the limit on processes was not set"))
-      walls_.set(protection::process_count, "limit of " + std::to_string(*number_at(host_, "PidsLimit")));
+      walls_.set(isolation_kind::process_count, "limit of " + std::to_string(*number_at(host_, "PidsLimit")));
     expect(same_number("NanoCpus"), "the limit on CPUs was not set");
     expect(has_no_core_files(), "core files were not switched off");
   }
@@ -174,14 +175,14 @@ class container_checker {
     const bool same = expect(!network.empty() && text_at(host_, "NetworkMode") == network,
                              "its network is not the one that was asked for");
     if (same && !is_shared("NetworkMode"))
-      walls_.set(protection::network, network == "none" ? std::string("nothing but itself")
-                                                        : "the daemon's network " + std::string(network));
+      walls_.set(isolation_kind::network, network == "none" ? std::string("nothing but itself")
+                                                            : "the daemon's network " + std::string(network));
     const bool pids = expect(!is_shared("PidMode"), "it shares the processes of others");
     const bool ipc = expect(!is_shared("IpcMode"), "it shares the memory of others");
     expect(!is_shared("UTSMode") && !is_shared("UsernsMode"), "it shares a namespace with the host");
     if (pids && ipc) {
-      walls_.set(protection::process_tree, "all of the container");
-      walls_.set(protection::signals, "all of the container");
+      walls_.set(isolation_kind::process_tree, "all of the container");
+      walls_.set(isolation_kind::signals, "all of the container");
     }
   }
 
@@ -210,7 +211,7 @@ class container_checker {
     std::string words = read_only ? "the image's files, read-only" : "the image's files, a copy of its own";
     for (const std::string& one : volumes_) words += ", " + one;
     if (binds > 0) words += ", and " + std::to_string(binds) + (binds == 1 ? " folder" : " folders") + " of the host";
-    walls_.set(protection::files, words);
+    walls_.set(isolation_kind::files, words);
   }
 
   // Reports writable memory besides the workspace and /tmp, and writable parts of the daemon's disk.
@@ -302,7 +303,7 @@ class container_checker {
   const boost::json::object& host_;
   const boost::json::object& inspected_;
   engine_kind kind_;
-  protections walls_;
+  isolation_report walls_;
   std::vector<std::string> missing_;
   std::vector<std::string> volumes_;
 };

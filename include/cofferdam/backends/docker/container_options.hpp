@@ -25,7 +25,7 @@ namespace cofferdam::inline COFFERDAM_ABI::docker {
 
 namespace detail {
 
-inline error bad_option(const std::string& what) { return error(errc::invalid_argument, "docker: " + what); }
+inline error bad_option(const std::string& what) { return error(exec_errc::invalid_argument, "docker: " + what); }
 
 inline std::string quoted(std::string_view text) { return "\"" + one_line(text, 120) + "\""; }
 
@@ -56,7 +56,7 @@ inline std::string guest_path(std::string_view path, const std::string& what) {
     clean += part;
   }
   if (clean.empty()) throw bad_option(what + " is /, the container's own root; name a folder in it");
-  if (clean.size() > longest_path) throw bad_option(what + " is longer than 4095 bytes");
+  if (clean.size() > max_path) throw bad_option(what + " is longer than 4095 bytes");
   for (const std::string_view kernels : {"/proc", "/sys", "/dev"})
     if (cofferdam::detail::is_beneath(clean, kernels) && clean != "/dev/shm")
       throw bad_option(what + " " + quoted(path) + " lies in " + std::string(kernels) + ", which is the kernel's");
@@ -215,7 +215,7 @@ class container_options {
 
   /// \param bytes  limit of the container's memory, including tmpfs, without swap. At least 6 MiB. Default 1 GiB.
   container_options& memory(std::uint64_t bytes) {
-    if (bytes < std::uint64_t{6} * 1024 * 1024 || bytes > most_bytes)
+    if (bytes < std::uint64_t{6} * 1024 * 1024 || bytes > max_bytes)
       throw detail::bad_option("memory is at least 6 MiB (6291456 bytes), the least that the daemon takes");
     memory_ = bytes;
     return *this;
@@ -256,7 +256,7 @@ class container_options {
   /// \param bytes  maximum size of the workspace if it is memory; it counts against `memory()`. 4096 or more. Default:
   ///               half of the memory. /tmp has half of that.
   container_options& workspace_size(std::uint64_t bytes) {
-    if (bytes < 4096 || bytes > most_bytes) throw detail::bad_option("workspace_size is at least 4096 bytes");
+    if (bytes < 4096 || bytes > max_bytes) throw detail::bad_option("workspace_size is at least 4096 bytes");
     workspace_size_ = bytes;
     return *this;
   }
@@ -379,7 +379,7 @@ class container_options {
   }
 
  private:
-  static constexpr std::uint64_t most_bytes = std::uint64_t{1} << 62;
+  static constexpr std::uint64_t max_bytes = std::uint64_t{1} << 62;
 
   static void require_variable(std::string_view name) {
     detail::require_text(name, "the name of a variable");

@@ -4,7 +4,7 @@
 
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/printable_text.hpp>
-#include <cofferdam/net/port_number.hpp>
+#include <cofferdam/detail/net/port_number.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -174,19 +174,19 @@ class address_parser {
   }
 
  private:
-  static constexpr std::size_t longest_socket = 107;  // sun_path without its NUL, unix(7)
+  static constexpr std::size_t max_socket = 107;  // sun_path without its NUL, unix(7)
 
   error wrong(const std::string& what) const {
-    return error(errc::invalid_argument, "docker: the address " + shown_address(address_) + " (from " +
-                                             std::string(said_by_) + ") " + what +
-                                             "; accepted are unix:///path, tcp://host[:port], https://host[:port] and "
-                                             "ssh://[user@]host[:port][/path of the socket there]");
+    return error(exec_errc::invalid_argument,
+                 "docker: the address " + shown_address(address_) + " (from " + std::string(said_by_) + ") " + what +
+                     "; accepted are unix:///path, tcp://host[:port], https://host[:port] and "
+                     "ssh://[user@]host[:port][/path of the socket there]");
   }
 
   daemon_location socket(std::string_view path) const {
     if (path.empty()) path = default_socket;
     if (path.front() != '/') throw wrong("names a socket by a path that does not start with /");
-    if (path.size() > longest_socket) throw wrong("names a socket by more than the 107 bytes that Linux takes");
+    if (path.size() > max_socket) throw wrong("names a socket by more than the 107 bytes that Linux takes");
     return daemon_location::at_socket(std::string(path));
   }
 

@@ -264,7 +264,7 @@ inline std::string cleaned_path(std::string_view path) {
 class docker_ignore {
  public:
   /// The maximum size of the file: 1 MiB. The maximum size of a pattern: 4095 bytes.
-  static constexpr std::size_t most_bytes = std::size_t{1024} * 1024;
+  static constexpr std::size_t max_bytes = std::size_t{1024} * 1024;
 
   /// Excludes nothing.
   docker_ignore() = default;
@@ -273,8 +273,8 @@ class docker_ignore {
   /// \throws       error{errc::invalid_argument}, with the line's number: a `!` alone, a `[` without its end, a
   ///               backslash at the end, a pattern or a file that is too long.
   explicit docker_ignore(std::string_view text) {
-    if (text.size() > most_bytes)
-      throw error(errc::invalid_argument, "docker: a .dockerignore of more than 1048576 bytes is not read");
+    if (text.size() > max_bytes)
+      throw error(exec_errc::invalid_argument, "docker: a .dockerignore of more than 1048576 bytes is not read");
     if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);
     std::size_t number = 0;
     while (!text.empty()) {
@@ -286,8 +286,8 @@ class docker_ignore {
       try {
         add(detail::trimmed(line));
       } catch (const std::invalid_argument& why) {
-        throw error(errc::invalid_argument, "docker: line " + std::to_string(number) + " of .dockerignore, \"" +
-                                                one_line(line, 100) + "\", " + why.what());
+        throw error(exec_errc::invalid_argument, "docker: line " + std::to_string(number) + " of .dockerignore, \"" +
+                                                     one_line(line, 100) + "\", " + why.what());
       }
     }
   }

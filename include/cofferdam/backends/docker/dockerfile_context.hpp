@@ -4,7 +4,7 @@
 
 #include <cofferdam/backends/docker/docker_ignore.hpp>
 #include <cofferdam/core/bytes.hpp>
-#include <cofferdam/core/entry.hpp>
+#include <cofferdam/core/directory_entry.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/workspace_path.hpp>
 #include <cofferdam/os/directory.hpp>
@@ -27,7 +27,7 @@ namespace cofferdam::inline COFFERDAM_ABI::docker {
 /// One file, folder or symbolic link of a build's context.
 class context_entry {
  public:
-  context_entry(entry what, std::string target) : what_(std::move(what)), target_(std::move(target)) {}
+  context_entry(directory_entry what, std::string target) : what_(std::move(what)), target_(std::move(target)) {}
 
   /// Relative to the context, on the host and in the archive; any bytes but NUL.
   const std::string& path() const noexcept { return what_.path(); }
@@ -40,7 +40,7 @@ class context_entry {
   const std::string& target() const noexcept { return target_; }
 
  private:
-  entry what_;
+  directory_entry what_;
   std::string target_;
 };
 
@@ -109,7 +109,7 @@ class dockerfile_context {
   bool step(std::size_t most = 1024) {
     if (!walk_) return true;
     for (std::size_t done = 0; done < most; ++done) {
-      std::optional<entry> found = walk_->next();
+      std::optional<directory_entry> found = walk_->next();
       if (!found) {
         finish();
         return true;
@@ -137,14 +137,14 @@ class dockerfile_context {
   const std::string& rules() const noexcept { return rules_name_; }
 
  private:
-  static constexpr std::size_t most_text = std::size_t{1024} * 1024;
+  static constexpr std::size_t max_text = std::size_t{1024} * 1024;
 
   static std::filesystem::path real(const std::filesystem::path& path) {
     std::error_code failure;
     std::filesystem::path found = std::filesystem::canonical(path, failure);
     if (!failure) return found;
     const bool missing = failure == std::errc::no_such_file_or_directory || failure == std::errc::not_a_directory;
-    throw error(missing ? errc::not_found : errc::io_error,
+    throw error(missing ? exec_errc::not_found : exec_errc::io_error,
                 "docker: build: " + cofferdam::detail::shown_path(path.native()) + ": " +
                     (missing ? std::string("there is no such file") : failure.message()) +
                     "; name the Dockerfile and the folder of its context",
@@ -152,7 +152,7 @@ class dockerfile_context {
   }
 
   static std::string text_of(file_reader reader) {
-    const bytes content = reader.read_rest(most_text);
+    const bytes content = reader.read_rest(max_text);
     return std::string(as_text(content));
   }
 
@@ -161,7 +161,7 @@ class dockerfile_context {
       static_cast<void>(folder_.stat(path));
       return true;
     } catch (const error& failure) {
-      if (failure.code() == errc::not_found || failure.code() == errc::not_a_directory) return false;
+      if (failure.code() == exec_errc::not_found || failure.code() == exec_errc::not_a_directory) return false;
       throw;
     }
   }
@@ -197,7 +197,7 @@ class dockerfile_context {
     return (!extra_ && is_above(name_)) || is_above(rules_name_);
   }
 
-  void look_at(entry found) {
+  void look_at(directory_entry found) {
     if (found.type() == file_type::other) return;
     if (found.is_directory() && !leads_to_needed(found.path()) && ignore_.ignores_all_of(found.path())) {
       walk_->skip();
@@ -207,8 +207,9 @@ class dockerfile_context {
     std::string target;
     if (found.type() == file_type::symlink) target = folder_.link_target(found.path());
     if (found.size() > limit_.bytes() - total_)
-      throw error(errc::too_large, "docker: build: the context is more than the " + std::to_string(limit_.bytes()) +
-                                       " bytes that were allowed; name what it does not need in .dockerignore");
+      throw error(exec_errc::too_large, "docker: build: the context is more than the " +
+                                            std::to_string(limit_.bytes()) +
+                                            " bytes that were allowed; name what it does not need in .dockerignore");
     total_ += found.size();
     entries_.emplace_back(std::move(found), std::move(target));
   }
@@ -220,8 +221,8 @@ class dockerfile_context {
     const bool has_dockerfile = extra_ || std::any_of(entries_.begin(), entries_.end(),
                                                       [this](const auto& one) { return one.path() == name_; });
     if (!has_dockerfile)
-      throw error(errc::not_found, "docker: build: the Dockerfile " + cofferdam::detail::shown_path(name_) +
-                                       " was removed while the context was looked at");
+      throw error(exec_errc::not_found, "docker: build: the Dockerfile " + cofferdam::detail::shown_path(name_) +
+                                            " was removed while the context was looked at");
   }
 
   directory folder_;

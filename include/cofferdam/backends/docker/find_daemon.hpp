@@ -9,7 +9,7 @@
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/printable_text.hpp>
 #include <cofferdam/core/workspace_path.hpp>
-#include <cofferdam/net/sha256.hpp>
+#include <cofferdam/detail/net/sha256.hpp>
 
 #include <boost/json/object.hpp>
 
@@ -150,21 +150,21 @@ class daemon_finder {
       return usual_sockets();
     }
     if (folder_.empty())
-      throw error(errc::provider_failed, "docker: the context " + quoted(name) + " (from " + said_by +
-                                             ") cannot be looked up: set HOME or DOCKER_CONFIG");
+      throw error(exec_errc::provider_failed, "docker: the context " + quoted(name) + " (from " + said_by +
+                                                  ") cannot be looked up: set HOME or DOCKER_CONFIG");
     const std::string id = cofferdam::detail::sha256_digits(name);
     const std::string meta = folder_ + "/contexts/meta/" + id + "/meta.json";
     const std::optional<std::string> text = host_.read(meta);
     if (!text)
-      throw error(errc::provider_failed, "docker: there is no context " + quoted(name) + " (from " + said_by +
-                                             "): no file " + cofferdam::detail::shown_path(meta) +
-                                             "; see docker context ls");
+      throw error(exec_errc::provider_failed, "docker: there is no context " + quoted(name) + " (from " + said_by +
+                                                  "): no file " + cofferdam::detail::shown_path(meta) +
+                                                  "; see docker context ls");
     const std::string what = "docker: the context " + quoted(name) + " in " + cofferdam::detail::shown_path(meta);
-    const boost::json::object context = parse_object(*text, errc::provider_failed, what);
+    const boost::json::object context = parse_object(*text, exec_errc::provider_failed, what);
     const boost::json::object* const endpoints = object_at(context, "Endpoints");
     const boost::json::object* const endpoint = endpoints == nullptr ? nullptr : object_at(*endpoints, "docker");
     const std::string_view address = endpoint == nullptr ? std::string_view() : text_at(*endpoint, "Host");
-    if (address.empty()) throw error(errc::provider_failed, what + " has no Endpoints.docker.Host");
+    if (address.empty()) throw error(exec_errc::provider_failed, what + " has no Endpoints.docker.Host");
     daemon_location location = parse_daemon_address(address, "the context " + quoted(name));
     const std::string& keys = choice_.tls_folder();
     const tls_files files = files_in(keys.empty() ? folder_ + "/contexts/tls/" + id + "/docker" : keys);
@@ -189,9 +189,9 @@ class daemon_finder {
     const std::string folder = !choice_.tls_folder().empty() ? choice_.tls_folder() : said.empty() ? folder_ : said;
     tls_files files = files_in(folder);
     if (named && files.ca().empty() && files.certificate().empty())
-      throw error(errc::invalid_argument, "docker: the folder " + cofferdam::detail::shown_path(folder) +
-                                              " that is to hold the keys for " + location.address() + " (from " +
-                                              said_by + ") has neither a ca.pem nor a cert.pem in it");
+      throw error(exec_errc::invalid_argument, "docker: the folder " + cofferdam::detail::shown_path(folder) +
+                                                   " that is to hold the keys for " + location.address() + " (from " +
+                                                   said_by + ") has neither a ca.pem nor a cert.pem in it");
     location.use_tls(std::move(files), choice_.verifies());
     return location;
   }
@@ -204,8 +204,8 @@ class daemon_finder {
     };
     tls_files files(there("ca.pem"), there("cert.pem"), there("key.pem"));
     if (files.certificate().empty() != files.key().empty())
-      throw error(errc::invalid_argument, "docker: of cert.pem and key.pem, which belong together, the folder " +
-                                              cofferdam::detail::shown_path(folder) + " has only one");
+      throw error(exec_errc::invalid_argument, "docker: of cert.pem and key.pem, which belong together, the folder " +
+                                                   cofferdam::detail::shown_path(folder) + " has only one");
     return files;
   }
 
@@ -216,9 +216,10 @@ class daemon_finder {
     for (const auto& [key, value] : *all) {
       const std::string name(key.data(), key.size());
       if (!value.is_string() || !is_header(name, text_at(*all, name)))
-        throw error(errc::invalid_argument, "docker: the header " + quoted(name) + " under HttpHeaders in " + folder_ +
-                                                "/config.json cannot be sent: it has a line break, no valid name, "
-                                                "or one that the connection itself needs");
+        throw error(exec_errc::invalid_argument, "docker: the header " + quoted(name) + " under HttpHeaders in " +
+                                                     folder_ +
+                                                     "/config.json cannot be sent: it has a line break, no valid name, "
+                                                     "or one that the connection itself needs");
       headers.emplace_back(name, text_at(*all, name));
     }
     return headers;

@@ -33,7 +33,7 @@ class host_view {
  public:
   using variable_map = std::map<std::string, std::string, std::less<>>;
   /// Reads a whole small file; no value if it does not exist.
-  /// \throws error, if it exists and cannot be read, or is longer than `most_bytes`.
+  /// \throws error, if it exists and cannot be read, or is longer than `max_bytes`.
   using read_function = std::function<std::optional<std::string>(const std::string& path)>;
   /// Returns the type of the file at a path; symbolic links are followed.
   using look_function = std::function<path_kind(const std::string& path)>;
@@ -41,7 +41,7 @@ class host_view {
   using real_function = std::function<std::string(const std::string& path)>;
 
   /// The maximum size of a file: 4 MiB.
-  static constexpr std::size_t most_bytes = std::size_t{4} * 1024 * 1024;
+  static constexpr std::size_t max_bytes = std::size_t{4} * 1024 * 1024;
 
   /// \param real  default: no path has a symbolic link in it.
   host_view(variable_map variables, std::string home, unsigned user_id, read_function read, look_function look,
@@ -100,19 +100,19 @@ class host_view {
  private:
   static std::string home_of(uid_t user) {
     std::string buffer(16384, '\0');
-    passwd entry{};
+    passwd account{};
     passwd* found = nullptr;
-    if (::getpwuid_r(user, &entry, buffer.data(), buffer.size(), &found) != 0 || found == nullptr) return {};
+    if (::getpwuid_r(user, &account, buffer.data(), buffer.size(), &found) != 0 || found == nullptr) return {};
     return found->pw_dir == nullptr ? std::string() : std::string(found->pw_dir);
   }
 
   static std::optional<std::string> read_host_file(const std::string& path) {
     try {
       file_reader reader = file_reader::open_host(path);
-      const bytes content = reader.read_rest(most_bytes);
+      const bytes content = reader.read_rest(max_bytes);
       return std::string(as_text(content));
     } catch (const error& failure) {
-      if (failure.code() == errc::not_found || failure.code() == errc::not_a_directory) return std::nullopt;
+      if (failure.code() == exec_errc::not_found || failure.code() == exec_errc::not_a_directory) return std::nullopt;
       throw;
     }
   }

@@ -96,7 +96,7 @@ class image_name {
 
  private:
   static error wrong(std::string_view text, const std::string& what) {
-    return error(errc::invalid_argument, "docker: the image name \"" + one_line(text, 120) + "\" " + what);
+    return error(exec_errc::invalid_argument, "docker: the image name \"" + one_line(text, 120) + "\" " + what);
   }
 
   static bool is_digit(char c) noexcept { return c >= '0' && c <= '9'; }

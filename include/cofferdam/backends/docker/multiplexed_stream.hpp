@@ -75,7 +75,7 @@ class multiplexed_stream {
   /// \throws error{errc::provider_lost} if it ended inside a frame. An end between two frames does not prove success.
   void finish() const {
     if (!may_end())
-      throw error(errc::provider_lost,
+      throw error(exec_errc::provider_lost,
                   "docker: the container's output ends in the middle of a frame: the connection was cut");
   }
 
@@ -86,9 +86,9 @@ class multiplexed_stream {
       return static_cast<std::uint32_t>(static_cast<unsigned char>(head_[at]));
     };
     if (byte(0) > 3 || byte(1) != 0 || byte(2) != 0 || byte(3) != 0)
-      throw error(errc::provider_failed, "docker: the container's output has a frame of an unknown kind, " +
-                                             std::to_string(byte(0)) +
-                                             "; was it made with a terminal, which has no frames?");
+      throw error(exec_errc::provider_failed, "docker: the container's output has a frame of an unknown kind, " +
+                                                  std::to_string(byte(0)) +
+                                                  "; was it made with a terminal, which has no frames?");
     channel_ = static_cast<stream_channel>(byte(0));
     left_ = byte(4) << 24U | byte(5) << 16U | byte(6) << 8U | byte(7);
   }

@@ -117,7 +117,7 @@ class owner {
         std::filesystem::read_symlink("/proc/self", failure) == std::to_string(::getpid());
     if (!is_ours || !is_boot(boot) || ::stat("/proc/self/ns/pid", &status) != 0 ||
         self.what() != process_view::state::running)
-      throw error(errc::provider_failed,
+      throw error(exec_errc::provider_failed,
                   "docker: /proc does not say who this process is, so what it makes could not be told from what others "
                   "make; mount /proc for its own PID namespace");
     return owner(boot, status.st_ino, ::getpid(), self.start_time());

@@ -80,12 +80,12 @@ class progress_event {
 ///
 /// The status of such a response is 200 even after a failure; the events then include a `failure`. Without one, the
 /// operation has succeeded only if `finish` does not throw, because a dying daemon ends its stream normally.
-/// \par Memory   one object, at most `most_object` bytes as text, and the events of what was fed and not yet taken.
+/// \par Memory   one object, at most `max_object` bytes as text, and the events of what was fed and not yet taken.
 /// \par Source   moby `pkg/jsonmessage`.
 class progress_stream {
  public:
-  /// \param most_object  maximum size of an object in bytes.
-  explicit progress_stream(std::size_t most_object = std::size_t{1024} * 1024) : most_(most_object) {}
+  /// \param max_object  maximum size of an object in bytes.
+  explicit progress_stream(std::size_t max_object = std::size_t{1024} * 1024) : most_(max_object) {}
 
   /// \throws error{errc::provider_failed}: not JSON, not an object, or too long. Nothing can be read after that.
   void feed(std::string_view piece) {
@@ -125,14 +125,14 @@ class progress_stream {
   /// \throws error{errc::provider_lost}: it ended inside an object.
   void finish() const {
     if (size_ > 0)
-      throw error(errc::provider_lost,
+      throw error(exec_errc::provider_lost,
                   "docker: the daemon's progress report ends in the middle of a message: the connection was cut");
   }
 
  private:
   error bad(const std::string& what) {
     failed_ = true;
-    return error(errc::provider_failed, "docker: a message of the daemon's progress report " + what);
+    return error(exec_errc::provider_failed, "docker: a message of the daemon's progress report " + what);
   }
 
   static std::uint64_t count_at(const boost::json::object* object, std::string_view key) {

@@ -74,8 +74,8 @@ class registry_credentials {
     boost::json::object object;
     if (is_anonymous()) return object;
     if (!is_valid_utf8(user_) || !is_valid_utf8(secret_))
-      throw error(errc::invalid_argument, "docker: the credentials for the registry \"" + one_line(server_, 100) +
-                                              "\" are not UTF-8, so they cannot be sent; log in again");
+      throw error(exec_errc::invalid_argument, "docker: the credentials for the registry \"" + one_line(server_, 100) +
+                                                   "\" are not UTF-8, so they cannot be sent; log in again");
     if (is_token_) {
       object["identitytoken"] = detail::json_text(secret_);
     } else {
@@ -159,9 +159,9 @@ inline registry_credentials stored_credentials(const boost::json::object& config
     const std::string_view pair = raw ? as_text(*raw) : std::string_view();
     const std::size_t colon = pair.find(':');
     if (colon == std::string_view::npos)
-      throw error(errc::provider_failed, "docker: the entry for the registry \"" + one_line(server, 100) +
-                                             "\" under auths in config.json has an auth that is not base64 of "
-                                             "user:password; run docker login again");
+      throw error(exec_errc::provider_failed, "docker: the entry for the registry \"" + one_line(server, 100) +
+                                                  "\" under auths in config.json has an auth that is not base64 of "
+                                                  "user:password; run docker login again");
     user = std::string(pair.substr(0, colon));
     secret = std::string(pair.substr(colon + 1));
     while (secret.ends_with('\0')) secret.pop_back();
@@ -190,9 +190,9 @@ inline registry_login find_registry_login(const host_view& host, std::string_vie
       }
   if (helper.empty()) return registry_login(detail::stored_credentials(*config, server));
   if (!detail::is_helper_name(helper))
-    throw error(errc::provider_failed, "docker: config.json names the credential helper \"" + one_line(helper, 60) +
-                                           "\" for the registry \"" + one_line(server, 100) +
-                                           "\"; a name has only letters, digits, '-', '_' and '.'");
+    throw error(exec_errc::provider_failed,
+                "docker: config.json names the credential helper \"" + one_line(helper, 60) + "\" for the registry \"" +
+                    one_line(server, 100) + "\"; a name has only letters, digits, '-', '_' and '.'");
   return registry_login("docker-credential-" + helper, server);
 }
 
@@ -211,13 +211,13 @@ inline registry_credentials read_helper_answer(const registry_login& login, int 
   if (exit_code != 0) {
     if (output.find("credentials not found in native keychain") != std::string_view::npos)
       return registry_credentials();
-    throw error(errc::provider_failed, what + " ended with exit code " + std::to_string(exit_code) +
-                                           "; run it by hand with the argument get to see why");
+    throw error(exec_errc::provider_failed, what + " ended with exit code " + std::to_string(exit_code) +
+                                                "; run it by hand with the argument get to see why");
   }
-  const boost::json::object answer = detail::parse_object(output, errc::provider_failed, what + ": its answer");
+  const boost::json::object answer = detail::parse_object(output, exec_errc::provider_failed, what + ": its answer");
   std::string user(detail::text_at(answer, "Username"));
   std::string secret(detail::text_at(answer, "Secret"));
-  if (secret.empty()) throw error(errc::provider_failed, what + " answered without a secret");
+  if (secret.empty()) throw error(exec_errc::provider_failed, what + " answered without a secret");
   if (user == "<token>") return registry_credentials::identity_token(login.helper_input(), std::move(secret));
   return registry_credentials::password(login.helper_input(), std::move(user), std::move(secret));
 }

@@ -2,11 +2,11 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
-#include <cofferdam/backends/e2b/create_gate.hpp>
 #include <cofferdam/backends/e2b/endpoint.hpp>
-#include <cofferdam/backends/e2b/secret.hpp>
+#include <cofferdam/backends/e2b/rate_limiter.hpp>
 #include <cofferdam/backends/e2b/surroundings.hpp>
 #include <cofferdam/core/error.hpp>
+#include <cofferdam/core/secret_string.hpp>
 #include <cofferdam/net/tls.hpp>
 
 #include <chrono>
@@ -33,7 +33,7 @@ class account_options {
   account_options() = default;
 
   /// E2B_API_KEY. Any form is accepted, because other services have other forms.
-  secret api_key;
+  secret_string api_key;
   /// E2B_DOMAIN; default `e2b.app`.
   std::string domain;
   /// E2B_API_URL; default `https://api.DOMAIN`.
@@ -51,7 +51,7 @@ class account_options {
   /// Allows `http://` to other machines: an attacker on the network can read the key.
   bool allow_plain_http = false;
   /// Limits how often sandboxes may be created.
-  std::optional<create_gate> gate;
+  std::optional<rate_limiter> gate;
 };
 
 /// The service and the key, from the options and the variables.
@@ -69,7 +69,7 @@ class account {
     made.key_ = options.api_key.empty() ? from.key() : options.api_key;
     const bool debug = from.said("E2B_DEBUG") == "true";
     if (made.key_.empty() && !debug)
-      throw error(errc::invalid_argument,
+      throw error(exec_errc::invalid_argument,
                   "e2b: there is no API key: set the environment variable E2B_API_KEY, or say api_key(); keys are made "
                   "at the service's dashboard");
     made.domain_ = chosen(options.domain, "E2B_DOMAIN", "e2b.app");
@@ -85,7 +85,7 @@ class account {
     return made;
   }
 
-  const secret& key() const noexcept { return key_; }
+  const secret_string& key() const noexcept { return key_; }
   /// Returns true for E2B_DEBUG=true: a daemon on this machine replaces every sandbox, and none is created.
   bool is_debug() const noexcept { return debug_; }
   const std::string& domain() const noexcept { return domain_; }
@@ -105,13 +105,13 @@ class account {
  private:
   void require_protected(const endpoint& there, std::string_view setting) const {
     if (there.is_tls() || there.is_loopback() || options_.allow_plain_http) return;
-    throw error(errc::invalid_argument,
+    throw error(exec_errc::invalid_argument,
                 "e2b: " + std::string(setting) +
                     " is http:// and leads to another machine, so that anybody on the way could read the key: use "
                     "https://, or say allow_plain_http()");
   }
 
-  secret key_;
+  secret_string key_;
   std::string domain_;
   endpoint api_;
   std::string sandbox_url_;

@@ -4,9 +4,9 @@
 
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/printable_text.hpp>
-#include <cofferdam/core/worded_category.hpp>
+#include <cofferdam/detail/core/worded_category.hpp>
+#include <cofferdam/detail/net/json_object_view.hpp>
 #include <cofferdam/net/connect_error.hpp>
-#include <cofferdam/net/json_object_view.hpp>
 
 #include <boost/json/object.hpp>
 #include <boost/json/parse.hpp>
@@ -99,38 +99,38 @@ inline std::string said_message(std::string_view body) {
 /// \param said    the service's message, without secrets; shown in part, escaped.
 /// \par Source    E2B's API, openapi.yml.
 inline error refused_error(std::string_view doing, int status, std::string_view said) {
-  errc code = errc::provider_failed;
+  exec_errc code = exec_errc::provider_failed;
   const char* advice = "try again later; the service's status page may say more";
   if (said.find("maximum number of concurrent") != std::string_view::npos) {
     advice = "close sandboxes that are not needed, or ask for a higher limit";
   } else {
     switch (status) {
       case 400:
-        code = errc::invalid_argument;
+        code = exec_errc::invalid_argument;
         advice = "the service does not take one of the options";
         break;
       case 401:
-        code = errc::permission_denied;
+        code = exec_errc::permission_denied;
         advice = "look at the API key: E2B_API_KEY, or api_key()";
         break;
       case 403:
-        code = errc::permission_denied;
+        code = exec_errc::permission_denied;
         advice = "the account may not do that";
         break;
       case 404:
-        code = errc::not_found;
+        code = exec_errc::not_found;
         advice = "look at the name of the template, or the id of the sandbox";
         break;
       case 409: advice = "the sandbox is about to become something else; try again"; break;
       case 405:
       case 410:
       case 501:
-        code = errc::unsupported;
+        code = exec_errc::unsupported;
         advice = "the service does not offer that";
         break;
       case 429: advice = "fewer calls at a time: create_gate() spreads them"; break;
       case 507:
-        code = errc::io_error;
+        code = exec_errc::io_error;
         advice = "the sandbox's disk is full";
         break;
       default: break;
@@ -147,22 +147,22 @@ inline error refused_error(std::string_view doing, int status, std::string_view 
 /// \param doing   `start a command`.
 /// \param said    as for `refused_error`.
 inline error failed_call_error(std::string_view doing, connect_code which, std::string_view said) {
-  errc code = errc::io_error;
+  exec_errc code = exec_errc::io_error;
   switch (which) {
     case connect_code::invalid_argument:
-    case connect_code::out_of_range: code = errc::invalid_argument; break;
-    case connect_code::not_found: code = errc::not_found; break;
-    case connect_code::already_exists: code = errc::already_exists; break;
+    case connect_code::out_of_range: code = exec_errc::invalid_argument; break;
+    case connect_code::not_found: code = exec_errc::not_found; break;
+    case connect_code::already_exists: code = exec_errc::already_exists; break;
     case connect_code::permission_denied:
-    case connect_code::unauthenticated: code = errc::permission_denied; break;
-    case connect_code::unimplemented: code = errc::unsupported; break;
-    case connect_code::resource_exhausted: code = errc::provider_failed; break;
-    case connect_code::unavailable: code = errc::unavailable; break;
+    case connect_code::unauthenticated: code = exec_errc::permission_denied; break;
+    case connect_code::unimplemented: code = exec_errc::unsupported; break;
+    case connect_code::resource_exhausted: code = exec_errc::provider_failed; break;
+    case connect_code::unavailable: code = exec_errc::unavailable; break;
     default: break;
   }
   std::string text = "e2b: cannot " + std::string(doing) + ": the sandbox answers " + std::string(to_string(which));
   if (!said.empty()) text += ", \"" + one_line(said, 400) + "\"";
-  if (code == errc::unavailable) text += "; the sandbox is still there: try again";
+  if (code == exec_errc::unavailable) text += "; the sandbox is still there: try again";
   return error(code, text, std::error_code(static_cast<int>(connect_status(which)), status_category()));
 }
 

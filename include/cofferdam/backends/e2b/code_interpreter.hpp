@@ -6,18 +6,18 @@
 #include <cofferdam/backends/e2b/api_error.hpp>
 #include <cofferdam/backends/e2b/execution.hpp>
 #include <cofferdam/core/asio.hpp>
-#include <cofferdam/core/async_event.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/command.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/utf8.hpp>
 #include <cofferdam/core/workspace_path.hpp>
+#include <cofferdam/detail/core/async_event.hpp>
+#include <cofferdam/detail/net/untrusted_json.hpp>
 #include <cofferdam/net/http_client.hpp>
 #include <cofferdam/net/http_limits.hpp>
 #include <cofferdam/net/http_message.hpp>
 #include <cofferdam/net/net_error.hpp>
 #include <cofferdam/net/percent_encoding.hpp>
-#include <cofferdam/net/untrusted_json.hpp>
 
 #include <asio/any_io_executor.hpp>
 #include <asio/bind_cancellation_slot.hpp>
@@ -130,7 +130,7 @@ class code_interpreter {
  private:
   using shared = std::shared_ptr<detail::sandbox>;
   using client = std::shared_ptr<http_client>;
-  static constexpr std::size_t most_answer = std::size_t{1024} * 1024;
+  static constexpr std::size_t max_answer = std::size_t{1024} * 1024;
   static constexpr std::chrono::seconds silence{30};  // the service sends a keep-alive every 5 s
   static constexpr std::chrono::milliseconds longest = std::chrono::hours(24 * 365);
 

@@ -84,7 +84,8 @@ class create_options {
  private:
   static boost::json::string text(const std::string& one) {
     if (!is_valid_utf8(one))
-      throw error(errc::invalid_argument, "e2b: an option of the sandbox is not UTF-8, which its request cannot hold");
+      throw error(exec_errc::invalid_argument,
+                  "e2b: an option of the sandbox is not UTF-8, which its request cannot hold");
     return boost::json::string(one.data(), one.size());
   }
   static boost::json::object texts(const std::map<std::string, std::string>& all) {

@@ -4,7 +4,7 @@
 
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/printable_text.hpp>
-#include <cofferdam/net/port_number.hpp>
+#include <cofferdam/detail/net/port_number.hpp>
 #include <cofferdam/net/tls.hpp>
 #include <cofferdam/net/transport.hpp>
 
@@ -32,7 +32,8 @@ class endpoint {
   ///     password.
   static endpoint parse(std::string_view url, std::string_view setting) {
     const auto wrong = [&](const char* why) {
-      return error(errc::invalid_argument, "e2b: " + std::string(setting) + " is no base URL that can be used: " + why);
+      return error(exec_errc::invalid_argument,
+                   "e2b: " + std::string(setting) + " is no base URL that can be used: " + why);
     };
     const auto parsed = boost::urls::parse_uri(boost::core::string_view(url.data(), url.size()));
     if (!parsed) throw wrong("write it as https://HOST[:PORT][/PATH]");
@@ -99,7 +100,7 @@ inline void check_sandbox_id(std::string_view id) {
   const bool fine = !id.empty() && id.size() <= 100 && std::all_of(id.begin(), id.end(), [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
   });
-  if (!fine) throw error(errc::invalid_argument, "e2b: \"" + one_line(id, 100) + "\" is no id of a sandbox");
+  if (!fine) throw error(exec_errc::invalid_argument, "e2b: \"" + one_line(id, 100) + "\" is no id of a sandbox");
 }
 
 /// Returns the address of a port of a sandbox.

@@ -4,11 +4,11 @@
 
 #include <cofferdam/backends/detail/parse_object.hpp>
 #include <cofferdam/core/bytes.hpp>
-#include <cofferdam/core/captured.hpp>
+#include <cofferdam/core/captured_output.hpp>
 #include <cofferdam/core/command.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/output_collector.hpp>
-#include <cofferdam/net/json_object_view.hpp>
+#include <cofferdam/detail/net/json_object_view.hpp>
 #include <cofferdam/net/net_error.hpp>
 
 #include <boost/json/object.hpp>
@@ -91,8 +91,8 @@ class execution {
  public:
   execution() = default;
 
-  captured out;
-  captured err;
+  captured_output out;
+  captured_output err;
   std::vector<rich_output> results;
   /// The number of results that did not fit.
   std::size_t dropped = 0;
@@ -126,8 +126,8 @@ class execution_reader {
     while (!text.empty()) {
       const std::size_t end = std::min(text.find('\n'), text.size());
       if (end > limits_.results() + slack - line_.size())
-        throw error(errc::too_large, "e2b: the code interpreter says a line of more than " +
-                                         std::to_string(limits_.results() + slack) + " bytes");
+        throw error(exec_errc::too_large, "e2b: the code interpreter says a line of more than " +
+                                              std::to_string(limits_.results() + slack) + " bytes");
       line_ += text.substr(0, end);
       if (end == text.size()) return;
       text.remove_prefix(end + 1);
@@ -154,7 +154,8 @@ class execution_reader {
 
   void take_line() {
     namespace json = cofferdam::detail;
-    const boost::json::object said = json::parse_object(line_, errc::io_error, "e2b: a line of the code interpreter");
+    const boost::json::object said =
+        json::parse_object(line_, exec_errc::io_error, "e2b: a line of the code interpreter");
     const std::string_view type = json::text_at(said, "type");
     if (type == "stdout") {
       out_.append(as_bytes(json::text_at(said, "text")));

@@ -6,7 +6,7 @@
 #include <cofferdam/core/base64.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/error.hpp>
-#include <cofferdam/net/json_object_view.hpp>
+#include <cofferdam/detail/net/json_object_view.hpp>
 #include <cofferdam/net/net_error.hpp>
 
 #include <boost/json/object.hpp>
@@ -50,7 +50,8 @@ class process_event {
   static process_event parse(std::string_view text) {
     namespace json = cofferdam::detail;
     if (std::optional<process_event> output = plain_output(text)) return std::move(*output);
-    const boost::json::object said = json::parse_object(text, errc::io_error, "e2b: a message of a command's stream");
+    const boost::json::object said =
+        json::parse_object(text, exec_errc::io_error, "e2b: a message of a command's stream");
     process_event made;
     const boost::json::object* const event = json::object_at(said, "event");
     if (event == nullptr) return made;
@@ -109,7 +110,7 @@ class process_event {
       plain = base64_decode(copy);
     }
     if (!plain)
-      throw error(errc::io_error, "e2b: the output in a message of a command's stream is no base64",
+      throw error(exec_errc::io_error, "e2b: the output in a message of a command's stream is no base64",
                   net_errc::malformed);
     return std::move(*plain);
   }

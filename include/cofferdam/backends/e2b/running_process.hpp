@@ -2,7 +2,7 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
-#include <cofferdam/net/json_object_view.hpp>
+#include <cofferdam/detail/net/json_object_view.hpp>
 
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>

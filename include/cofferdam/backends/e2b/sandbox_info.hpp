@@ -2,8 +2,8 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
-#include <cofferdam/backends/e2b/secret.hpp>
-#include <cofferdam/net/json_object_view.hpp>
+#include <cofferdam/core/secret_string.hpp>
+#include <cofferdam/detail/net/json_object_view.hpp>
 
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
@@ -33,8 +33,8 @@ class sandbox_info {
     state_ = text_at(said, "state");
     started_at_ = text_at(said, "startedAt");
     end_at_ = text_at(said, "endAt");
-    access_token_ = secret(std::string(text_at(said, "envdAccessToken")));
-    traffic_token_ = secret(std::string(text_at(said, "trafficAccessToken")));
+    access_token_ = secret_string(std::string(text_at(said, "envdAccessToken")));
+    traffic_token_ = secret_string(std::string(text_at(said, "trafficAccessToken")));
     cpus_ = cofferdam::detail::number_at(said, "cpuCount").value_or(0);
     memory_mib_ = cofferdam::detail::number_at(said, "memoryMB").value_or(0);
     disk_mib_ = cofferdam::detail::number_at(said, "diskSizeMB").value_or(0);
@@ -60,9 +60,9 @@ class sandbox_info {
   std::int64_t memory_mib() const noexcept { return memory_mib_; }
   std::int64_t disk_mib() const noexcept { return disk_mib_; }
   /// Returns the token for the sandbox's own daemon; empty if the daemon requires none.
-  const secret& access_token() const noexcept { return access_token_; }
+  const secret_string& access_token() const noexcept { return access_token_; }
   /// Returns the token for its other ports, if they are not public.
-  const secret& traffic_token() const noexcept { return traffic_token_; }
+  const secret_string& traffic_token() const noexcept { return traffic_token_; }
 
  private:
   std::string id_;
@@ -74,8 +74,8 @@ class sandbox_info {
   std::string started_at_;
   std::string end_at_;
   std::map<std::string, std::string> metadata_;
-  secret access_token_;
-  secret traffic_token_;
+  secret_string access_token_;
+  secret_string traffic_token_;
   std::int64_t cpus_ = 0;
   std::int64_t memory_mib_ = 0;
   std::int64_t disk_mib_ = 0;

@@ -3,12 +3,12 @@
 #pragma once
 
 #include <cofferdam/backends/e2b/endpoint.hpp>
-#include <cofferdam/backends/e2b/secret.hpp>
 #include <cofferdam/core/base64.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/error.hpp>
+#include <cofferdam/core/secret_string.hpp>
+#include <cofferdam/detail/net/sha256.hpp>
 #include <cofferdam/net/percent_encoding.hpp>
-#include <cofferdam/net/sha256.hpp>
 
 #include <array>
 #include <cstddef>
@@ -27,9 +27,9 @@ enum class file_access { read, write };
 /// \param user        as in the URL; empty if there is none.
 /// \param expiration  seconds since 1970; no value: as long as the sandbox lives.
 /// \par Source        E2B's SDKs, signature.
-inline std::string file_signature(std::string_view path, file_access access, std::string_view user, const secret& token,
-                                  std::optional<std::int64_t> expiration) {
-  undumped_bytes raw;
+inline std::string file_signature(std::string_view path, file_access access, std::string_view user,
+                                  const secret_string& token, std::optional<std::int64_t> expiration) {
+  secret_bytes raw;
   const auto add = [&raw](std::string_view part) { raw.insert(raw.end(), part.begin(), part.end()); };
   add(path);
   add(access == file_access::read ? ":read:" : ":write:");
@@ -47,7 +47,7 @@ inline std::string file_signature(std::string_view path, file_access access, std
 /// signed; without a token the sandbox accepts unsigned URLs.
 /// \param base  the sandbox's daemon.
 inline std::string file_url(const endpoint& base, std::string_view path, file_access access, std::string_view user,
-                            const secret& token, std::optional<std::int64_t> expiration) {
+                            const secret_string& token, std::optional<std::int64_t> expiration) {
   std::string url = base.text() + "/files?";
   if (!user.empty()) url += "username=" + percent_encoded(user) + "&";
   url += "path=" + percent_encoded(path);

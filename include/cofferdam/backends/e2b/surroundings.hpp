@@ -2,8 +2,7 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
-#include <cofferdam/backends/e2b/secret.hpp>
-#include <cofferdam/core/undumped_text.hpp>
+#include <cofferdam/core/secret_string.hpp>
 #include <cofferdam/net/proxy.hpp>
 
 #include <functional>
@@ -26,7 +25,7 @@ class surroundings {
   explicit surroundings(variable_map variables) : variables_(std::move(variables)) {
     const auto found = variables_.find(key_name);
     if (found == variables_.end()) return;
-    key_ = secret(found->second);
+    key_ = secret_string(found->second);
     cofferdam::detail::wipe(found->second);
     variables_.erase(found);
   }
@@ -42,7 +41,7 @@ class surroundings {
       const std::string_view name = text.substr(0, equals);
       if (name == key_name) {
         cofferdam::detail::keep_out_of_core_dumps(text);
-        made.key_ = secret(std::string(text.substr(equals + 1)));
+        made.key_ = secret_string(std::string(text.substr(equals + 1)));
       } else if (name.starts_with("E2B_") || is_about_proxies(name)) {
         made.variables_.emplace(std::string(name), std::string(text.substr(equals + 1)));
       }
@@ -62,7 +61,7 @@ class surroundings {
   }
 
   /// Returns E2B_API_KEY; empty if it is not set.
-  const secret& key() const noexcept { return key_; }
+  const secret_string& key() const noexcept { return key_; }
   /// Returns the value of any other variable; empty if it is not set, which E2B treats alike.
   std::string said(std::string_view name) const {
     const auto found = variables_.find(name);
@@ -77,7 +76,7 @@ class surroundings {
   static constexpr std::string_view key_name = "E2B_API_KEY";
 
   variable_map variables_;
-  secret key_;
+  secret_string key_;
 };
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::e2b

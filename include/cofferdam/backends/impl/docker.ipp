@@ -4,6 +4,7 @@
 
 #include <cofferdam/backends/docker.hpp>
 #include <cofferdam/backends/docker/build_request.hpp>
+#include <cofferdam/backends/docker/command_transport.hpp>
 #include <cofferdam/backends/docker/container_options.hpp>
 #include <cofferdam/backends/docker/detail/open_sandbox.hpp>
 #include <cofferdam/backends/docker/detail/sandbox.hpp>
@@ -11,7 +12,6 @@
 #include <cofferdam/backends/docker/find_daemon.hpp>
 #include <cofferdam/backends/docker/image_name.hpp>
 #include <cofferdam/backends/docker/progress_stream.hpp>
-#include <cofferdam/backends/docker/way.hpp>
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/command.hpp>
@@ -19,9 +19,9 @@
 #include <cofferdam/core/environment_operations.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/file_system.hpp>
-#include <cofferdam/core/home_strand.hpp>
 #include <cofferdam/core/process.hpp>
-#include <cofferdam/core/transfer.hpp>
+#include <cofferdam/core/transfer_result.hpp>
+#include <cofferdam/detail/core/home_strand.hpp>
 #include <cofferdam/warden/session.hpp>
 
 #include <asio/any_io_executor.hpp>
@@ -96,7 +96,7 @@ COFFERDAM_DECL provider& provider::daemon(daemon_choice choice) {
   return with([&](detail::sandbox_settings& to) { to.daemon = std::move(choice); });
 }
 
-COFFERDAM_DECL provider& provider::by(way how) {
+COFFERDAM_DECL provider& provider::by(command_transport how) {
   return with([&](detail::sandbox_settings& to) { to.by = how; });
 }
 
@@ -107,13 +107,14 @@ COFFERDAM_DECL provider& provider::progress(
 
 COFFERDAM_DECL provider& provider::shell(std::string path) {
   if (!path.starts_with('/') || path.find('\0') != std::string::npos)
-    throw error(errc::invalid_argument, "docker: the shell is named by an absolute path in the container");
+    throw error(exec_errc::invalid_argument, "docker: the shell is named by an absolute path in the container");
   return with([&](detail::sandbox_settings& to) { to.shell = std::move(path); });
 }
 
 COFFERDAM_DECL provider& provider::default_timeout(std::chrono::milliseconds limit) {
   if (limit <= std::chrono::milliseconds::zero())
-    throw error(errc::invalid_argument, "docker: the default timeout must be longer than zero (no_timeout says: none)");
+    throw error(exec_errc::invalid_argument,
+                "docker: the default timeout must be longer than zero (no_timeout says: none)");
   return with([&](detail::sandbox_settings& to) { to.commands.default_timeout = limit; });
 }
 
@@ -139,7 +140,7 @@ COFFERDAM_DECL awaitable<environment> provider::open_with(std::shared_ptr<const 
 
 COFFERDAM_DECL void provider::require_not_negative(std::chrono::milliseconds time, const char* name) {
   if (time < std::chrono::milliseconds::zero())
-    throw error(errc::invalid_argument, std::string("docker: ") + name + " must not be negative");
+    throw error(exec_errc::invalid_argument, std::string("docker: ") + name + " must not be negative");
 }
 
 COFFERDAM_DECL provider from_image(std::string_view name) {
@@ -160,7 +161,7 @@ COFFERDAM_DECL provider from_dockerfile(std::filesystem::path context) {
 
 COFFERDAM_DECL provider in_container(std::string_view name_or_id) {
   if (!detail::is_engine_name(name_or_id))
-    throw error(errc::invalid_argument,
+    throw error(exec_errc::invalid_argument,
                 "docker: " + detail::quoted(name_or_id) + " is neither the name nor the id of a container");
   auto settings = std::make_shared<detail::sandbox_settings>();
   settings->adopted = std::string(name_or_id);

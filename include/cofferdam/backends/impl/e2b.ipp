@@ -4,16 +4,15 @@
 
 #include <cofferdam/backends/e2b.hpp>
 #include <cofferdam/backends/e2b/account.hpp>
-#include <cofferdam/backends/e2b/create_gate.hpp>
 #include <cofferdam/backends/e2b/create_options.hpp>
+#include <cofferdam/backends/e2b/detail/folder_watch.hpp>
+#include <cofferdam/backends/e2b/detail/process_follower.hpp>
 #include <cofferdam/backends/e2b/detail/sandbox.hpp>
 #include <cofferdam/backends/e2b/detail/sandbox_files.hpp>
-#include <cofferdam/backends/e2b/folder_watch.hpp>
-#include <cofferdam/backends/e2b/process_follower.hpp>
+#include <cofferdam/backends/e2b/detail/sandbox_list.hpp>
+#include <cofferdam/backends/e2b/rate_limiter.hpp>
 #include <cofferdam/backends/e2b/running_process.hpp>
 #include <cofferdam/backends/e2b/sandbox_info.hpp>
-#include <cofferdam/backends/e2b/sandbox_list.hpp>
-#include <cofferdam/backends/e2b/secret.hpp>
 #include <cofferdam/backends/e2b/signed_url.hpp>
 #include <cofferdam/backends/e2b/surroundings.hpp>
 #include <cofferdam/core/asio.hpp>
@@ -24,11 +23,12 @@
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/file_operations.hpp>
 #include <cofferdam/core/file_system.hpp>
-#include <cofferdam/core/file_transfer.hpp>
-#include <cofferdam/core/home_strand.hpp>
 #include <cofferdam/core/process.hpp>
-#include <cofferdam/core/transfer.hpp>
+#include <cofferdam/core/secret_string.hpp>
+#include <cofferdam/core/transfer_result.hpp>
 #include <cofferdam/core/workspace_path.hpp>
+#include <cofferdam/detail/core/file_transfer.hpp>
+#include <cofferdam/detail/core/home_strand.hpp>
 
 #include <asio/any_io_executor.hpp>
 #include <asio/this_coro.hpp>
@@ -203,7 +203,7 @@ COFFERDAM_DECL awaitable<folder_watch> environment::begin_watch(shared inside, s
   const std::string there = co_await files.directory_path(std::move(path));
   const bool below = depth == watch_depth::tree;
   if (below && !inside->place()->can().watches_below())
-    throw error(errc::unsupported, "e2b: the sandbox's daemon cannot watch what is beneath a folder");
+    throw error(exec_errc::unsupported, "e2b: the sandbox's daemon cannot watch what is beneath a folder");
   boost::json::object message;
   message["path"] = cofferdam::detail::json_text(inside->where().from_home + (there == "." ? "" : there.substr(1)));
   if (below) message["recursive"] = true;
@@ -227,7 +227,7 @@ provider& provider::with(Change change) {
 }
 
 COFFERDAM_DECL provider& provider::api_key(std::string key) {
-  return with([&](detail::sandbox_settings& to) { to.who.api_key = secret(std::move(key)); });
+  return with([&](detail::sandbox_settings& to) { to.who.api_key = secret_string(std::move(key)); });
 }
 
 COFFERDAM_DECL provider& provider::domain(std::string name) {
@@ -268,7 +268,7 @@ COFFERDAM_DECL provider& provider::first_pause(std::chrono::milliseconds time) {
   return with([&](detail::sandbox_settings& to) { to.who.first_pause = time; });
 }
 
-COFFERDAM_DECL provider& provider::gate(create_gate one) {
+COFFERDAM_DECL provider& provider::gate(rate_limiter one) {
   return with([&](detail::sandbox_settings& to) { to.who.gate = std::move(one); });
 }
 
@@ -312,7 +312,7 @@ COFFERDAM_DECL provider& provider::create_fields(boost::json::object fields) {
 
 COFFERDAM_DECL provider& provider::user(std::string name) {
   if (name.find_first_of(std::string_view(":\0\r\n", 4)) != std::string::npos)
-    throw error(errc::invalid_argument, "e2b: a user's name holds no ':', no NUL and no line break");
+    throw error(exec_errc::invalid_argument, "e2b: a user's name holds no ':', no NUL and no line break");
   return with([&](detail::sandbox_settings& to) { to.user = std::move(name); });
 }
 
@@ -329,7 +329,7 @@ COFFERDAM_DECL provider& provider::default_timeout(std::chrono::milliseconds lim
 
 COFFERDAM_DECL provider& provider::kill_grace(std::chrono::milliseconds time) {
   if (time < std::chrono::milliseconds::zero())
-    throw error(errc::invalid_argument, "e2b: kill_grace must not be negative");
+    throw error(exec_errc::invalid_argument, "e2b: kill_grace must not be negative");
   return with([&](detail::sandbox_settings& to) { to.commands.kill_grace = time; });
 }
 
@@ -349,7 +349,7 @@ COFFERDAM_DECL awaitable<environment> provider::open_with(std::shared_ptr<const 
 
 COFFERDAM_DECL void provider::require_positive(std::chrono::milliseconds time, const char* name) {
   if (time <= std::chrono::milliseconds::zero())
-    throw error(errc::invalid_argument, std::string("e2b: ") + name + " must be longer than zero");
+    throw error(exec_errc::invalid_argument, std::string("e2b: ") + name + " must be longer than zero");
 }
 
 COFFERDAM_DECL provider from_template(std::string name) {

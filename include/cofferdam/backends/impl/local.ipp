@@ -9,11 +9,11 @@
 #include <cofferdam/core/environment_operations.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/file_system.hpp>
-#include <cofferdam/core/home_strand.hpp>
+#include <cofferdam/core/isolation_report.hpp>
 #include <cofferdam/core/process.hpp>
-#include <cofferdam/core/protections.hpp>
 #include <cofferdam/core/streaming_environment.hpp>
 #include <cofferdam/core/warning.hpp>
+#include <cofferdam/detail/core/home_strand.hpp>
 
 #include <asio/any_io_executor.hpp>
 #include <asio/this_coro.hpp>
@@ -120,7 +120,8 @@ basic_local<Unused>& basic_local<Unused>::shell(std::string path) {
 template <class Unused>
 basic_local<Unused>& basic_local<Unused>::default_timeout(std::chrono::milliseconds limit) {
   if (limit <= std::chrono::milliseconds::zero())
-    throw error(errc::invalid_argument, "local: the default timeout must be longer than zero (no_timeout says: none)");
+    throw error(exec_errc::invalid_argument,
+                "local: the default timeout must be longer than zero (no_timeout says: none)");
   return with([&](detail::local_settings& all) { all.commands.default_timeout = limit; });
 }
 
@@ -198,7 +199,7 @@ void basic_local<Unused>::warn_once() {
 template <class Unused>
 void basic_local<Unused>::require_not_negative(std::chrono::milliseconds time, const char* name) {
   if (time < std::chrono::milliseconds::zero())
-    throw error(errc::invalid_argument, std::string("local: ") + name + " must not be negative");
+    throw error(exec_errc::invalid_argument, std::string("local: ") + name + " must not be negative");
 }
 
 template <class Unused>

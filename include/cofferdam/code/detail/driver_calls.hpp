@@ -7,9 +7,9 @@
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/command.hpp>
 #include <cofferdam/core/command_result.hpp>
-#include <cofferdam/core/home_strand.hpp>
 #include <cofferdam/core/process.hpp>
 #include <cofferdam/core/streaming_environment.hpp>
+#include <cofferdam/detail/core/home_strand.hpp>
 #include <cofferdam/version.hpp>
 
 #include <asio/any_io_executor.hpp>

@@ -7,16 +7,16 @@
 #include <cofferdam/code/detail/call_chain.hpp>
 #include <cofferdam/code/detail/driver_calls.hpp>
 #include <cofferdam/code/detail/driver_link.hpp>
-#include <cofferdam/core/async_semaphore.hpp>
 #include <cofferdam/core/command.hpp>
 #include <cofferdam/core/command_result.hpp>
 #include <cofferdam/core/error.hpp>
-#include <cofferdam/core/home_strand.hpp>
 #include <cofferdam/core/printable_text.hpp>
-#include <cofferdam/core/shielded.hpp>
 #include <cofferdam/core/utf8.hpp>
-#include <cofferdam/core/with_cleanup.hpp>
-#include <cofferdam/net/json_object_view.hpp>
+#include <cofferdam/detail/core/async_semaphore.hpp>
+#include <cofferdam/detail/core/home_strand.hpp>
+#include <cofferdam/detail/core/shielded.hpp>
+#include <cofferdam/detail/core/with_cleanup.hpp>
+#include <cofferdam/detail/net/json_object_view.hpp>
 
 #include <asio/any_io_executor.hpp>
 #include <asio/this_coro.hpp>
@@ -41,7 +41,7 @@ namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 /// A runner without its environment: the driver and its runs.
 ///
-/// `Settings` has `timeout`, `start_timeout`, `interrupt_grace`, `kept_output`, `most_files`, `limits`; `name` and
+/// `Settings` has `timeout`, `start_timeout`, `interrupt_grace`, `kept_output`, `max_files`, `limits`; `name` and
 /// `interpreter`, for error messages; `driver_command()`, and `driver_input()`, the first input of the driver. If
 /// `Settings` has them, `version_command()` is run after a failed start, and `require_version(result)` throws if a
 /// wrong version is the cause.
@@ -105,12 +105,12 @@ class driver_core {
     co_await with_cleanup(starts, ends);
     if (works) {
       self->link_ = started;
-      self->walls_ = self->settings->walls(started->walls());
+      self->walls_ = self->settings->isolation(started->isolation());
       self->restarted_ = std::exchange(self->has_started_, true);
       co_return;
     }
     if (cancelled)
-      throw error(errc::cancelled, self->settings->name + ": cancelled while the interpreter was starting");
+      throw error(exec_errc::cancelled, self->settings->name + ": cancelled while the interpreter was starting");
     self->require_open();
     if (started->failure()) std::rethrow_exception(started->failure());
     if constexpr (requires(const command_result& about) { self->settings->require_version(about); }) {
@@ -119,7 +119,7 @@ class driver_core {
       self->require_open();
       self->settings->require_version(about);
     }
-    throw error(errc::provider_failed,
+    throw error(exec_errc::provider_failed,
                 self->settings->name + ": " + why_not_started(*started, silent, self->settings->interpreter));
   }
 
@@ -154,9 +154,9 @@ class driver_core {
   static awaitable<code_result> run(std::shared_ptr<driver_core> self, asio::any_io_executor listens,
                                     std::shared_ptr<const waiting_run> waiting, code_request request) {
     const std::shared_ptr<driver_link> link = self->link_;
-    std::shared_ptr<const protections> walls = self->walls_;
+    std::shared_ptr<const isolation_report> isolation = self->walls_;
     const Settings& settings = *self->settings;
-    const std::size_t keep = std::min(request.kept_output().value_or(settings.kept_output), most_kept);
+    const std::size_t keep = std::min(request.kept_output().value_or(settings.kept_output), max_kept);
     const auto limit = request.timeout().value_or(settings.timeout);
     const bool in_context = request.context().has_value();
     self->require_no_deadlock(waiting.get(), request.context());
@@ -198,10 +198,10 @@ class driver_core {
     co_await with_cleanup(runs, finishes);
     code_result result = std::move(*one->result);
     if (cancelled)
-      throw error(errc::cancelled, "run_code: cancelled; the code was ended").with_partial(partial_of(result));
+      throw error(exec_errc::cancelled, "run_code: cancelled; the code was ended").with_partial(partial_of(result));
     if (one->listener_failure) std::rethrow_exception(one->listener_failure);
     if (one->lost) self->explain_loss(*link, silent, result);
-    result.displays(std::move(one->displays)).driver_restarted(restarted).walls(std::move(walls));
+    result.displays(std::move(one->displays)).driver_restarted(restarted).isolation(std::move(isolation));
     co_return result;
   }
 
@@ -221,7 +221,8 @@ class driver_core {
     }
     link->forget(number);
     if (cancelled)
-      throw error(errc::cancelled, self->settings->name + ": cancelled while the driver was asked for its contexts");
+      throw error(exec_errc::cancelled,
+                  self->settings->name + ": cancelled while the driver was asked for its contexts");
     co_return std::move(question->answer);
   }
 
@@ -255,27 +256,29 @@ class driver_core {
   }
 
   void require_open() const {
-    if (closed_) throw error(errc::environment_closed, settings->name + ": the runner is closed");
+    if (closed_) throw error(exec_errc::environment_closed, settings->name + ": the runner is closed");
   }
 
  private:
   /// The driver ends runs in time. A driver that is silent for longer was stopped, or gets no processor time.
   static constexpr std::chrono::seconds driver_slack{10};
   /// Maximum bytes of one stream: more does not fit into a frame.
-  static constexpr std::size_t most_kept = 512U * 1024 * 1024;
+  static constexpr std::size_t max_kept = 512U * 1024 * 1024;
 
   /// \param waiting  the runs that wait for the caller; may be null.
   void require_no_deadlock(const waiting_run* waiting, const std::optional<std::string>& context) const {
     if (waiting == nullptr) return;
     if (context && waiting->holds(this, *context))
-      throw error(errc::deadlock, "run_code: the context '" + one_line(*context, 100) +
-                                      "' runs the code that waits for this host function, so this run would wait for "
-                                      "itself; run the code in another context, or without one");
+      throw error(exec_errc::deadlock,
+                  "run_code: the context '" + one_line(*context, 100) +
+                      "' runs the code that waits for this host function, so this run would wait for "
+                      "itself; run the code in another context, or without one");
     if constexpr (requires { settings->interpreters(); }) {
       if (!context && waiting->without_context(this) >= settings->interpreters())
-        throw error(errc::deadlock, "run_code: each of the " + std::to_string(settings->interpreters()) +
-                                        " interpreters for runs without a context runs code that waits for this host "
-                                        "function; raise at_once, or run the code in a context");
+        throw error(exec_errc::deadlock,
+                    "run_code: each of the " + std::to_string(settings->interpreters()) +
+                        " interpreters for runs without a context runs code that waits for this host "
+                        "function; raise at_once, or run the code in a context");
     }
   }
 
@@ -309,7 +312,7 @@ class driver_core {
 
   void explain_loss(const driver_link& link, bool silent, code_result& result) const {
     if (closed_)
-      throw error(errc::environment_closed, "run_code: the runner was closed; the code was ended")
+      throw error(exec_errc::environment_closed, "run_code: the runner was closed; the code was ended")
           .with_partial(partial_of(result));
     if (silent) {
       result.kind(error_kind::timeout)
@@ -361,11 +364,11 @@ class driver_core {
     boost::json::object header;
     header["op"] = "run";
     header["keep"] = one.keep;
-    header["files"] = settings.most_files;
+    header["files"] = settings.max_files;
     header["grace"] = settings.interrupt_grace.count();
     header["timeout"] = nullptr;
     if (limit < std::chrono::hours(24 * 365)) header["timeout"] = limit.count();
-    header["keep_files"] = std::min(one.request.kept_files(), most_kept);
+    header["keep_files"] = std::min(one.request.kept_files(), max_kept);
     header["context"] = nullptr;
     if (one.request.context()) header["context"] = *one.request.context();
     return header;
@@ -391,7 +394,7 @@ class driver_core {
       body["final"] = std::move(final_function);
     }
     body["limits"] = settings.limits;
-    if (request.kept_files() > 0) body["keep_files"] = std::min(request.kept_files(), most_kept);
+    if (request.kept_files() > 0) body["keep_files"] = std::min(request.kept_files(), max_kept);
     body["environment"] = request.environment();
     body["quiet"] = request.is_quiet_failure();
     body["most_value"] = 4 * 1024 * 1024;
@@ -418,7 +421,7 @@ class driver_core {
   asio::any_io_executor executor_;
   async_semaphore turn_;
   std::shared_ptr<driver_link> link_;
-  std::shared_ptr<const protections> walls_;
+  std::shared_ptr<const isolation_report> walls_;
   bool has_started_ = false;
   bool restarted_ = false;
   bool closed_ = false;

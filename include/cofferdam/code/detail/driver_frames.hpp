@@ -25,8 +25,8 @@ namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 inline constexpr std::string_view driver_greeting = "\ncofferdam python driver 1\n";
 /// The maximum size of a header, and of output before the greeting (from a start-up file of Python that prints).
-inline constexpr std::size_t longest_driver_header = 16 * 1024 * 1024;
-inline constexpr std::size_t longest_driver_preamble = 64 * 1024;
+inline constexpr std::size_t max_driver_header = 16 * 1024 * 1024;
+inline constexpr std::size_t max_driver_preamble = 64 * 1024;
 
 inline std::string big_endian_32(std::size_t number) {
   std::string text(4, '\0');
@@ -39,7 +39,7 @@ inline bytes driver_frame_of(const boost::json::object& header, std::string_view
   const std::string text = boost::json::serialize(header);
   const std::size_t rest = 4 + text.size() + body.size();
   if (rest > 0x7FFFFFFFU)
-    throw error(errc::too_large, "run_code: the code and its variables have more than 2 GiB together");
+    throw error(exec_errc::too_large, "run_code: the code and its variables have more than 2 GiB together");
   const std::string sizes = big_endian_32(rest) + big_endian_32(text.size());
   bytes frame;
   frame.reserve(4 + rest);
@@ -82,8 +82,8 @@ class driver_frames {
     if (held_.size() - at_ < 8) return std::nullopt;
     const std::size_t rest = number(at_);
     const std::size_t header = number(at_ + 4);
-    if (rest < 4 || header > rest - 4 || header > longest_driver_header || rest > longest_)
-      throw error(errc::io_error, "the Python driver has sent a frame that cannot be one");
+    if (rest < 4 || header > rest - 4 || header > max_driver_header || rest > longest_)
+      throw error(exec_errc::io_error, "the Python driver has sent a frame that cannot be one");
     if (held_.size() - at_ < 4 + rest) return std::nullopt;
     const std::string_view all = as_text(held_).substr(at_ + 8, rest - 4);
     driver_frame frame;
@@ -101,7 +101,7 @@ class driver_frames {
     boost::system::error_code cause;
     boost::json::value value = boost::json::parse({text.data(), text.size()}, cause);
     if (cause || !value.is_object())
-      throw error(errc::io_error, "the Python driver has sent a frame whose header is no JSON object");
+      throw error(exec_errc::io_error, "the Python driver has sent a frame whose header is no JSON object");
     return std::move(value.get_object());
   }
 
@@ -109,8 +109,8 @@ class driver_frames {
     const std::string_view text = as_text(held_).substr(at_);
     const std::size_t found = text.find(driver_greeting);
     if (found == std::string_view::npos) {
-      if (text.size() > longest_driver_preamble)
-        throw error(errc::io_error, "the interpreter printed other things where the Python driver was to speak");
+      if (text.size() > max_driver_preamble)
+        throw error(exec_errc::io_error, "the interpreter printed other things where the Python driver was to speak");
       return false;
     }
     at_ += found + driver_greeting.size();

@@ -8,15 +8,15 @@
 #include <cofferdam/code/detail/driver_frames.hpp>
 #include <cofferdam/code/detail/driver_report.hpp>
 #include <cofferdam/code/tagged_value.hpp>
-#include <cofferdam/core/async_event.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/command_result.hpp>
 #include <cofferdam/core/error.hpp>
-#include <cofferdam/core/home_strand.hpp>
 #include <cofferdam/core/printable_text.hpp>
 #include <cofferdam/core/process.hpp>
 #include <cofferdam/core/utf8.hpp>
-#include <cofferdam/net/json_object_view.hpp>
+#include <cofferdam/detail/core/async_event.hpp>
+#include <cofferdam/detail/core/home_strand.hpp>
+#include <cofferdam/detail/net/json_object_view.hpp>
 
 #include <asio/any_io_executor.hpp>
 #include <asio/bind_cancellation_slot.hpp>
@@ -52,10 +52,10 @@
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 /// The maximum size of a report, in a frame besides the kept output.
-inline constexpr std::size_t longest_report = 32 * 1024 * 1024;
-inline constexpr std::size_t most_displayed = 64 * 1024 * 1024;
-inline constexpr std::size_t most_waiting_calls = 64;
-inline constexpr std::size_t most_waiting_bytes = 32 * 1024 * 1024;
+inline constexpr std::size_t max_report = 32 * 1024 * 1024;
+inline constexpr std::size_t max_displayed = 64 * 1024 * 1024;
+inline constexpr std::size_t max_waiting_calls = 64;
+inline constexpr std::size_t max_waiting_bytes = 32 * 1024 * 1024;
 /// The cost of a display besides its bytes.
 inline constexpr std::size_t display_overhead = 1024;
 
@@ -115,7 +115,7 @@ class driver_link : public std::enable_shared_from_this<driver_link> {
   driver_link(asio::any_io_executor executor, process running)
       : executor_(std::move(executor)),
         process_(std::move(running)),
-        frames_(longest_report),
+        frames_(max_report),
         writable_(executor_),
         changed_(executor_) {}
 
@@ -144,7 +144,7 @@ class driver_link : public std::enable_shared_from_this<driver_link> {
   /// Returns the exception from the environment, if losing the environment ended the driver; otherwise null.
   const std::exception_ptr& failure() const noexcept { return failure_; }
   /// Returns the isolation of the driver and all runs; may be null.
-  std::shared_ptr<const protections> walls() const { return process_.walls(); }
+  std::shared_ptr<const isolation_report> isolation() const { return process_.isolation(); }
   /// Returns the result of the process, if it has ended.
   const std::optional<command_result>& ended_as() const noexcept { return ended_as_; }
   /// Returns the driver's message about why it cannot work.
@@ -163,7 +163,7 @@ class driver_link : public std::enable_shared_from_this<driver_link> {
   void begin(const std::shared_ptr<driven_run>& run, boost::json::object header, std::string_view body) {
     run->number = ++last_number_;
     header["id"] = run->number;
-    frames_.raise_longest(2 * run->keep + longest_report);
+    frames_.raise_longest(2 * run->keep + max_report);
     bytes frame = driver_frame_of(header, body);
     runs_.emplace(run->number, run);
     send(std::move(frame));
@@ -251,7 +251,7 @@ class driver_link : public std::enable_shared_from_this<driver_link> {
 
   static awaitable<void> read(std::shared_ptr<driver_link> self) {
     for (;;) {
-      chunk piece = co_await self->process_.read();
+      output_chunk piece = co_await self->process_.read();
       if (piece.end()) break;
       if (!self->take(piece)) co_return;
     }
@@ -281,7 +281,7 @@ class driver_link : public std::enable_shared_from_this<driver_link> {
   }
 
   /// Returns false if the input is not from a driver.
-  bool take(const chunk& piece) {
+  bool take(const output_chunk& piece) {
     if (piece.stream() == output_stream::err) {
       said_ += as_text(piece.data());
       if (said_.size() > 8192) said_.erase(0, said_.size() - 4096);
@@ -327,7 +327,7 @@ class driver_link : public std::enable_shared_from_this<driver_link> {
         tell(run, [run, stream, said = bytes(part.begin(), part.end())] { run->request.on_output()(stream, said); });
     } else if (what == "display") {
       run->displayed += frame.body.size() + display_overhead;
-      if (run->displayed > most_displayed) return;
+      if (run->displayed > max_displayed) return;
       std::optional<display_output> shown = read_display(frame.body);
       if (!shown) return;
       if (run->request.on_display())
@@ -337,7 +337,7 @@ class driver_link : public std::enable_shared_from_this<driver_link> {
       keep_file(*run, frame.body);
     } else if (what == "call") {
       const std::size_t waiting = run->waiting_bytes + frame.body.size();
-      if (run->calls.size() >= most_waiting_calls || waiting > most_waiting_bytes) return;
+      if (run->calls.size() >= max_waiting_calls || waiting > max_waiting_bytes) return;
       run->waiting_bytes = waiting;
       run->calls.push_back(std::move(frame.body));
       run->changed.notify();
@@ -406,7 +406,8 @@ class driver_link : public std::enable_shared_from_this<driver_link> {
     for (auto& [number, run] : std::exchange(runs_, {})) {
       run->lost = true;
       code_result result;
-      result.out(captured(std::move(run->heads[0]), bytes(), 0)).err(captured(std::move(run->heads[1]), bytes(), 0));
+      result.out(captured_output(std::move(run->heads[0]), bytes(), 0))
+          .err(captured_output(std::move(run->heads[1]), bytes(), 0));
       result.context_lost(run->request.context().has_value());
       run->result = std::move(result);
       run->changed.notify();

@@ -7,9 +7,9 @@
 #include <cofferdam/code/tagged_value.hpp>
 #include <cofferdam/core/base64.hpp>
 #include <cofferdam/core/bytes.hpp>
-#include <cofferdam/core/captured.hpp>
+#include <cofferdam/core/captured_output.hpp>
 #include <cofferdam/core/utf8.hpp>
-#include <cofferdam/net/json_object_view.hpp>
+#include <cofferdam/detail/net/json_object_view.hpp>
 
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
@@ -46,7 +46,7 @@ inline std::string cut_text(std::string_view text) {
 }
 
 /// The maximum number of forms of one display.
-inline constexpr std::size_t most_forms = 32;
+inline constexpr std::size_t max_forms = 32;
 
 /// Parses a display; no value if it is not valid.
 inline std::optional<display_output> read_display(bytes_view body) {
@@ -57,7 +57,7 @@ inline std::optional<display_output> read_display(bytes_view body) {
   std::map<std::string, std::string> forms;
   forms["text/plain"];
   for (const auto& each : listed->get_object())
-    if (each.value().is_string() && forms.size() < most_forms)
+    if (each.value().is_string() && forms.size() < max_forms)
       forms.insert_or_assign(std::string(each.key()), std::string(view_of(each.value().get_string())));
   return display_output(std::move(forms), is_true_at(*said, "value"));
 }
@@ -131,7 +131,7 @@ inline code_result read_end(const boost::json::object& header, bytes_view body, 
     const bytes_view head = take(sizes[2 * i]);
     heads[i].insert(heads[i].end(), head.begin(), head.end());
     const bytes_view tail = take(sizes[2 * i + 1]);
-    captured kept(std::move(heads[i]), bytes(tail.begin(), tail.end()), totals[i]);
+    captured_output kept(std::move(heads[i]), bytes(tail.begin(), tail.end()), totals[i]);
     if (i == 0)
       result.out(std::move(kept));
     else

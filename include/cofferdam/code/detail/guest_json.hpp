@@ -2,7 +2,7 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
-#include <cofferdam/net/untrusted_json.hpp>
+#include <cofferdam/detail/net/untrusted_json.hpp>
 
 #include <boost/json/basic_parser_impl.hpp>
 #include <boost/json/parse.hpp>

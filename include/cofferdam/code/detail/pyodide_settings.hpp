@@ -14,9 +14,9 @@
 #include <cofferdam/core/command.hpp>
 #include <cofferdam/core/command_result.hpp>
 #include <cofferdam/core/error.hpp>
+#include <cofferdam/core/isolation_report.hpp>
 #include <cofferdam/core/printable_text.hpp>
-#include <cofferdam/core/protections.hpp>
-#include <cofferdam/net/json_object_view.hpp>
+#include <cofferdam/detail/net/json_object_view.hpp>
 #include <cofferdam/net/percent_encoding.hpp>
 
 #include <boost/json/array.hpp>
@@ -64,9 +64,9 @@ class pyodide_mount {
 /// The settings of `pyodide`.
 class pyodide_settings {
  public:
-  static constexpr std::uint64_t least_memory = 64U * 1024 * 1024;
-  static constexpr std::uint64_t most_memory = 4096ULL * 1024 * 1024;
-  static constexpr std::uint64_t least_process_memory = 384U * 1024 * 1024;
+  static constexpr std::uint64_t min_memory = 64U * 1024 * 1024;
+  static constexpr std::uint64_t max_memory = 4096ULL * 1024 * 1024;
+  static constexpr std::uint64_t min_process_memory = 384U * 1024 * 1024;
 
   std::string name = "pyodide";
   std::string interpreter = "deno";
@@ -82,7 +82,7 @@ class pyodide_settings {
   std::chrono::milliseconds start_timeout{std::chrono::minutes(2)};
   std::chrono::milliseconds interrupt_grace{std::chrono::seconds(1)};
   std::size_t kept_output = command::default_kept_output;
-  std::size_t most_files = 10'000;
+  std::size_t max_files = 10'000;
   std::uint64_t memory = 512U * 1024 * 1024;
   std::uint64_t process_memory = 0;  // 0: chosen from the number of interpreters
   std::size_t at_once = 2;
@@ -117,29 +117,29 @@ class pyodide_settings {
     if (!all.snapshots.empty()) {
       std::error_code failed;
       all.snapshots = std::filesystem::canonical(all.snapshots, failed).string();
-      if (failed) throw error(errc::not_found, "pyodide: the folder for snapshots is not there");
+      if (failed) throw error(exec_errc::not_found, "pyodide: the folder for snapshots is not there");
       require_listable(all.snapshots);
     }
     return all;
   }
 
   /// Returns the isolation of a run: that of Deno's process, and that by Deno and WebAssembly inside it.
-  std::shared_ptr<const protections> walls(const std::shared_ptr<const protections>& outer) const {
-    auto made = outer ? std::make_shared<protections>(*outer) : std::make_shared<protections>();
+  std::shared_ptr<const isolation_report> isolation(const std::shared_ptr<const isolation_report>& outer) const {
+    auto made = outer ? std::make_shared<isolation_report>(*outer) : std::make_shared<isolation_report>();
     std::string hosts;
     for (const std::string& each : network) hosts += (hosts.empty() ? "" : ", ") + each;
     std::size_t writable = 0;
     for (const pyodide_mount& each : mounts) writable += each.writable ? 1 : 0;
-    made->set(protection::files, mounts.empty()
-                                     ? "Deno's permissions: none of the host's"
-                                     : "Deno's permissions: " + std::to_string(mounts.size()) +
-                                           " directories or files, " + std::to_string(writable) + " to write to");
-    made->set(protection::network, "Deno's permissions: " + (hosts.empty() ? "nothing" : hosts));
-    made->set(protection::signals, "WebAssembly has no processes to signal");
-    made->set(protection::system_calls, "WebAssembly makes none; Deno's process is not held by the system");
-    made->set(protection::memory, "limit of " + std::to_string(memory) + " bytes for each interpreter, and of " +
-                                      std::to_string(resident_limit()) + " bytes for its process");
-    made->set(protection::process_count, "WebAssembly has no processes");
+    made->set(isolation_kind::files, mounts.empty()
+                                         ? "Deno's permissions: none of the host's"
+                                         : "Deno's permissions: " + std::to_string(mounts.size()) +
+                                               " directories or files, " + std::to_string(writable) + " to write to");
+    made->set(isolation_kind::network, "Deno's permissions: " + (hosts.empty() ? "nothing" : hosts));
+    made->set(isolation_kind::signals, "WebAssembly has no processes to signal");
+    made->set(isolation_kind::system_calls, "WebAssembly makes none; Deno's process is not held by the system");
+    made->set(isolation_kind::memory, "limit of " + std::to_string(memory) + " bytes for each interpreter, and of " +
+                                          std::to_string(resident_limit()) + " bytes for its process");
+    made->set(isolation_kind::process_count, "WebAssembly has no processes");
     return made;
   }
 
@@ -175,7 +175,7 @@ class pyodide_settings {
   /// Returns the command of a reader for guards: Pyodide's Python in its own Deno process, which may read Pyodide's
   /// files and runs no code.
   command reader_command(const python_reader& reader) const {
-    std::vector<std::string> words = deno_words(std::clamp<std::uint64_t>(reader.memory(), least_memory, most_memory));
+    std::vector<std::string> words = deno_words(std::clamp<std::uint64_t>(reader.memory(), min_memory, max_memory));
     words.push_back("--allow-read=" + folder);
     words.push_back(script(pyodide_reader));
     words.push_back(file_url(folder));
@@ -198,7 +198,7 @@ class pyodide_settings {
     const std::string program = "'" + one_line(interpreter) + "'";
     const std::string needed = "; Deno 2." + std::to_string(oldest_deno_minor) + " or newer is needed";
     if (about.kind() == error_kind::execution_error)
-      throw error(errc::unsupported,
+      throw error(exec_errc::unsupported,
                   "pyodide: " + program + " is no Deno: " + about.reason() + needed + std::string(how_to_get_pyodide));
     if (about.kind() != error_kind::none) return;
     const std::string said = about.out().text().substr(0, about.out().text().find('\n'));
@@ -206,12 +206,12 @@ class pyodide_settings {
     int minor = 0;
     if (std::sscanf(said.c_str(), "deno %9d.%9d", &major, &minor) != 2) {
       std::string answer = said.empty() ? "nothing" : "'" + one_line(said, 100) + "'";
-      throw error(errc::unsupported, "pyodide: " + program + " is no Deno: asked for its version it said " + answer +
-                                         needed + std::string(how_to_get_pyodide));
+      throw error(exec_errc::unsupported, "pyodide: " + program + " is no Deno: asked for its version it said " +
+                                              answer + needed + std::string(how_to_get_pyodide));
     }
     if (major != 2 || minor < oldest_deno_minor)
-      throw error(errc::unsupported, "pyodide: " + program + " is '" + one_line(said, 100) + "'" + needed +
-                                         std::string(how_to_get_pyodide));
+      throw error(exec_errc::unsupported, "pyodide: " + program + " is '" + one_line(said, 100) + "'" + needed +
+                                              std::string(how_to_get_pyodide));
   }
 
   std::string driver_input() const {
@@ -334,7 +334,7 @@ class pyodide_settings {
         at = end + 1;
       }
     }
-    throw error(errc::not_found,
+    throw error(exec_errc::not_found,
                 "pyodide: there is no program '" + one_line(wanted) + "'" + std::string(how_to_get_pyodide));
   }
 
@@ -350,7 +350,7 @@ class pyodide_settings {
     }
     const std::filesystem::path real = std::filesystem::canonical(wanted, failed);
     if (wanted.empty() || failed || !std::filesystem::exists(real / "pyodide.mjs", failed))
-      throw error(errc::not_found,
+      throw error(exec_errc::not_found,
                   "pyodide: Pyodide is not in '" + one_line(wanted) + "'" + std::string(how_to_get_pyodide));
     return real.string();
   }
@@ -362,14 +362,14 @@ class pyodide_settings {
     const boost::json::value about = boost::json::parse(text, failed);
     const std::string is(if_text_at(failed ? nullptr : about.if_object(), "version").value_or("unknown"));
     if (is.rfind("314.", 0) != 0)
-      throw error(errc::unsupported, "pyodide: version 314 is needed, and '" + one_line(is, 100) + "' is there" +
-                                         std::string(how_to_get_pyodide));
+      throw error(exec_errc::unsupported, "pyodide: version 314 is needed, and '" + one_line(is, 100) + "' is there" +
+                                              std::string(how_to_get_pyodide));
     return is;
   }
 
   static void require_listable(const std::string& path) {
     if (path.find(',') != std::string::npos)
-      throw error(errc::invalid_argument,
+      throw error(exec_errc::invalid_argument,
                   "pyodide: a path with a comma cannot be given to Deno: '" + one_line(path) + "'");
   }
 
@@ -382,18 +382,18 @@ class pyodide_settings {
     const std::filesystem::path real = std::filesystem::canonical(one.host, failed);
     one.is_file = !failed && std::filesystem::is_regular_file(real, failed);
     if (failed || (!one.is_file && !std::filesystem::is_directory(real, failed)))
-      throw error(errc::not_a_directory,
+      throw error(exec_errc::not_a_directory,
                   "pyodide: '" + one_line(one.host) + "' is neither a directory nor a file that can be shown");
     one.host = real.string();
     require_listable(one.host);
     std::error_code unknown;
     const std::string deno = std::filesystem::canonical(interpreter, unknown).string();
     if (one.writable && (holds(one.host, folder) || holds(folder, one.host) || holds(one.host, deno)))
-      throw error(errc::invalid_argument,
+      throw error(exec_errc::invalid_argument,
                   "pyodide: code must not write to where Deno or Pyodide are: '" + one_line(one.host) + "'");
     for (const pyodide_mount& other : mounts)
       if (&other != &one && other.guest == one.guest)
-        throw error(errc::collision,
+        throw error(exec_errc::collision,
                     "pyodide: two directories or files are to be seen as '" + one_line(one.guest) + "'");
   }
 

@@ -18,7 +18,7 @@ inline constexpr std::string_view python_code_reader_1 = R"driver_ends(# SPDX-Li
 Standard input: length (32 bits, big end first), the minor version of the Python 3 that would run the code (8 bits; 0:
 not known), and a piece of code, UTF-8; again and again. Standard output: a greeting with the version of this Python,
 then a length and a JSON object for each piece: {"facts": [[kind, line, name, detail, number], ...]}, or {"error":
-{...}} where it is not Python. Of equal facts the first line is told. What the kinds mean stands in python_facts.hpp.
+{...}} where it is not Python. Of equal facts the first line is told. What the kinds mean stands in code_analysis.hpp.
 
 Names are resolved as the interpreter would, as far as that is seen without running: imports and their aliases, scopes,
 `x = module`, getattr with a known name, what a module of the standard library has imported itself (`random._os` is os),

@@ -30,7 +30,7 @@ awaitable<void> install_packages(std::shared_ptr<python_core> core, E& environme
     if (said.find_first_not_of(" \n") == std::string::npos) said = result.out().text();
     if (result.kind() != error_kind::none) said = result.reason() + " " + said;
     if (said.size() > 3000) said.erase(0, said.size() - 3000);
-    throw error(errc::provider_failed,
+    throw error(exec_errc::provider_failed,
                 "python: pip could not install the packages; it said: '" + one_line(said, 3000) + "'");
   }
   co_await write_text(environment, mark, "");

@@ -8,7 +8,7 @@
 #include <cofferdam/code/detail/reader_command.hpp>
 #include <cofferdam/code/python_reader.hpp>
 #include <cofferdam/core/command.hpp>
-#include <cofferdam/core/protections.hpp>
+#include <cofferdam/core/isolation_report.hpp>
 
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
@@ -43,16 +43,16 @@ class python_settings {
   std::chrono::milliseconds pip_timeout{std::chrono::minutes(10)};
   std::chrono::milliseconds interrupt_grace{std::chrono::seconds(1)};
   std::size_t kept_output = command::default_kept_output;
-  std::size_t most_files = 10'000;
+  std::size_t max_files = 10'000;
   boost::json::object limits;
 
   /// Returns the isolation of a run: that of the environment, and the limits of the runs.
-  std::shared_ptr<const protections> walls(std::shared_ptr<const protections> outer) const {
+  std::shared_ptr<const isolation_report> isolation(std::shared_ptr<const isolation_report> outer) const {
     const boost::json::value* const most = limits.if_contains("AS");
-    if (most == nullptr || (outer && outer->of(protection::memory) != "none")) return outer;
-    auto made = outer ? std::make_shared<protections>(*outer) : std::make_shared<protections>();
-    made->set(protection::memory, "limit of " + std::to_string(most->to_number<std::uint64_t>()) +
-                                      " bytes of address space for each process");
+    if (most == nullptr || (outer && outer->of(isolation_kind::memory) != "none")) return outer;
+    auto made = outer ? std::make_shared<isolation_report>(*outer) : std::make_shared<isolation_report>();
+    made->set(isolation_kind::memory, "limit of " + std::to_string(most->to_number<std::uint64_t>()) +
+                                          " bytes of address space for each process");
     return made;
   }
 
@@ -127,7 +127,7 @@ class python_settings {
 
   /// Returns the command of a reader for guards, by the interpreter that runs the code.
   command reader_command(const python_reader& reader) const {
-    const bool other = reader.place() == reader_place::guest && reader.interpreter() != python_reader().interpreter();
+    const bool other = reader.place() == analysis_place::guest && reader.interpreter() != python_reader().interpreter();
     command made = detail::reader_command(reader, other ? reader.interpreter() : interpreter);
     made.working_directory(working_directory);
     for (const auto& [variable, value] : variables) made.variable(variable, value);

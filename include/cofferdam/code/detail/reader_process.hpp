@@ -5,12 +5,12 @@
 #include <cofferdam/code/detail/driver_frames.hpp>
 #include <cofferdam/code/detail/driver_link.hpp>
 #include <cofferdam/core/asio.hpp>
-#include <cofferdam/core/async_event.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/printable_text.hpp>
 #include <cofferdam/core/process.hpp>
-#include <cofferdam/core/with_cleanup.hpp>
+#include <cofferdam/detail/core/async_event.hpp>
+#include <cofferdam/detail/core/with_cleanup.hpp>
 
 #include <asio/any_io_executor.hpp>
 #include <asio/bind_cancellation_slot.hpp>
@@ -108,7 +108,7 @@ class reader_process {
   }
 
  private:
-  static constexpr std::size_t most_answer = 64U * 1024 * 1024;
+  static constexpr std::size_t max_answer = 64U * 1024 * 1024;
 
   /// Sends a request and receives one answer, or ends the process at the limit.
   static awaitable<void> converse(std::shared_ptr<reader_process> self, std::shared_ptr<reader_exchange> exchange,
@@ -143,7 +143,7 @@ class reader_process {
     };
     co_await with_cleanup(asks, ends);
     if (!in_time && exchange->answer.empty()) self->end();
-    if (cancelled) throw error(errc::cancelled, "run_code: cancelled while the code was read; nothing has run");
+    if (cancelled) throw error(exec_errc::cancelled, "run_code: cancelled while the code was read; nothing has run");
   }
 
   static awaitable<void> until_done(std::shared_ptr<reader_exchange> exchange) {
@@ -155,18 +155,18 @@ class reader_process {
     try {
       if (!greets) co_await self->process_.write_input(exchange->sent);
     } catch (const error& reason) {
-      if (reason.code() == errc::cancelled) throw;  // otherwise it has ended, and the reading reports how
+      if (reason.code() == exec_errc::cancelled) throw;  // otherwise it has ended, and the reading reports how
     }
     for (;;) {
       if (greets ? self->take_greeting() : self->take_answer(exchange->answer)) co_return;
-      chunk piece = co_await self->process_.read();
+      output_chunk piece = co_await self->process_.read();
       if (piece.end()) break;
       if (piece.stream() == output_stream::err) {
         self->said_ += as_text(piece.data());
         if (self->said_.size() > 4096) self->said_.erase(0, self->said_.size() - 2048);
       } else {
         self->held_ += as_text(piece.data());
-        if (self->held_.size() > most_answer) break;
+        if (self->held_.size() > max_answer) break;
       }
     }
     exchange->ended = true;

@@ -2,11 +2,11 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
-#include <cofferdam/code/code_guest.hpp>
+#include <cofferdam/code/code_analysis.hpp>
 #include <cofferdam/code/code_result.hpp>
-#include <cofferdam/code/detail/facts_worker.hpp>
+#include <cofferdam/code/detail/analysis_worker.hpp>
 #include <cofferdam/code/guard.hpp>
-#include <cofferdam/code/python_facts.hpp>
+#include <cofferdam/code/interpreter_info.hpp>
 #include <cofferdam/code/python_reader.hpp>
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/printable_text.hpp>
@@ -18,21 +18,21 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-COFFERDAM_DECL std::shared_ptr<facts_worker> make_facts_worker(python_reader settings) {
-  return facts_worker::make(std::move(settings));
+COFFERDAM_DECL std::shared_ptr<analysis_worker> make_facts_worker(python_reader settings) {
+  return analysis_worker::make(std::move(settings));
 }
 
-COFFERDAM_DECL awaitable<std::shared_ptr<const python_facts>> read_facts(std::shared_ptr<facts_worker> worker,
-                                                                         const std::string& source,
-                                                                         const code_guest& guest) {
-  return facts_worker::read(std::move(worker), source, guest);
+COFFERDAM_DECL awaitable<std::shared_ptr<const code_analysis>> read_facts(std::shared_ptr<analysis_worker> worker,
+                                                                          const std::string& source,
+                                                                          const interpreter_info& guest) {
+  return analysis_worker::read(std::move(worker), source, guest);
 }
 
-COFFERDAM_DECL awaitable<void> close_facts(std::shared_ptr<facts_worker> worker) {
-  return facts_worker::close(std::move(worker));
+COFFERDAM_DECL awaitable<void> close_facts(std::shared_ptr<analysis_worker> worker) {
+  return analysis_worker::close(std::move(worker));
 }
 
-COFFERDAM_DECL std::optional<code_result> refuse_unreadable(const python_facts& facts, const std::string& rule) {
+COFFERDAM_DECL std::optional<code_result> refuse_unreadable(const code_analysis& facts, const std::string& rule) {
   if (!facts.problem()) return std::nullopt;
   const code_problem& why = *facts.problem();
   if (!why.is_syntax())

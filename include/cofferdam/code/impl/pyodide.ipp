@@ -8,7 +8,7 @@
 #include <cofferdam/code/detail/driver_core.hpp>
 #include <cofferdam/code/detail/pyodide_settings.hpp>
 #include <cofferdam/code/pyodide.hpp>
-#include <cofferdam/core/home_strand.hpp>
+#include <cofferdam/detail/core/home_strand.hpp>
 
 #include <asio/any_io_executor.hpp>
 

@@ -6,8 +6,8 @@
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/command_result.hpp>
 #include <cofferdam/core/error.hpp>
+#include <cofferdam/core/isolation_report.hpp>
 #include <cofferdam/core/process.hpp>
-#include <cofferdam/core/protections.hpp>
 
 #include <cstdint>
 #include <memory>
@@ -20,9 +20,10 @@ namespace detail {
 class finished_process final : public process::implementation {
  public:
   explicit finished_process(command_result result);
-  awaitable<chunk> read() override { co_return chunk(); }
+  awaitable<output_chunk> read() override { co_return output_chunk(); }
   awaitable<void> write_input(bytes_view) override {
-    throw error(errc::io_error, "write_input: the command has ended", std::make_error_code(std::errc::broken_pipe));
+    throw error(exec_errc::io_error, "write_input: the command has ended",
+                std::make_error_code(std::errc::broken_pipe));
     co_return;
   }
   awaitable<void> close_input() override { co_return; }
@@ -38,13 +39,13 @@ class finished_process final : public process::implementation {
 }  // namespace detail
 
 COFFERDAM_DECL awaitable<void> process::implementation::resize(std::uint16_t, std::uint16_t) {
-  throw error(errc::unsupported, "resize: the command has no terminal; say terminal() on the command");
+  throw error(exec_errc::unsupported, "resize: the command has no terminal; say terminal() on the command");
   co_return;
 }
 
 COFFERDAM_DECL awaitable<void> process::resize(std::uint16_t rows, std::uint16_t columns) {
   if (rows == 0 || columns == 0)
-    throw error(errc::invalid_argument, "resize: a terminal has at least one row and one column");
+    throw error(exec_errc::invalid_argument, "resize: a terminal has at least one row and one column");
   return get().resize(rows, columns);
 }
 

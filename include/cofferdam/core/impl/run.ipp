@@ -102,7 +102,7 @@ COFFERDAM_DECL run_outcome run_loop(awaitable<void> work) {
   }
   if (!end.has_ended && !end.failure)
     end.failure =
-        std::make_exception_ptr(error(errc::cancelled, "run: the loop was stopped before its coroutine ended"));
+        std::make_exception_ptr(error(exec_errc::cancelled, "run: the loop was stopped before its coroutine ended"));
   return end;
 }
 
@@ -122,7 +122,7 @@ inline bool is_cancellation(const std::exception_ptr& failure) {
   try {
     std::rethrow_exception(failure);
   } catch (const std::system_error& thrown) {
-    return thrown.code() == errc::cancelled || thrown.code() == asio::error::operation_aborted;
+    return thrown.code() == exec_errc::cancelled || thrown.code() == asio::error::operation_aborted;
   } catch (...) {
     return false;
   }

@@ -2,12 +2,12 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
-#include <cofferdam/core/ends_everything.hpp>
-#include <cofferdam/core/entry.hpp>
+#include <cofferdam/core/directory_entry.hpp>
 #include <cofferdam/core/error.hpp>
-#include <cofferdam/core/file_transfer.hpp>
 #include <cofferdam/core/utf8.hpp>
 #include <cofferdam/core/workspace_path.hpp>
+#include <cofferdam/detail/core/ends_everything.hpp>
+#include <cofferdam/detail/core/file_transfer.hpp>
 #include <cofferdam/files/file_set.hpp>
 #include <cofferdam/os/directory.hpp>
 
@@ -92,7 +92,7 @@ class file_plan {
   using same_source = bool (*)(const std::string&, const std::string&);
 
   explicit file_plan(const file_set& set, same_source same = nullptr)
-      : same_(same), most_bytes_(set.most_bytes()), most_files_(set.most_files()) {}
+      : same_(same), max_bytes_(set.max_bytes()), max_files_(set.max_files()) {}
 
   /// Adds a file. Leaves it out if it is already in the plan.
   /// \throws error{errc::too_large} if the plan exceeds the limits of the set; error{errc::collision} if two files
@@ -111,12 +111,12 @@ class file_plan {
       if (!is_same(file, files_[other->second])) throw collision(file, files_[other->second]);
       return;
     }
-    if (files_.size() == most_files_)
-      throw error(errc::too_large, "these are more than the " + std::to_string(most_files_) +
-                                       " files that were allowed; name fewer, or allow more with at_most_files()");
-    if (file.size() > most_bytes_ - bytes_)
-      throw error(errc::too_large, "these are more than the " + std::to_string(most_bytes_) +
-                                       " bytes that were allowed; name fewer, or allow more with at_most()");
+    if (files_.size() == max_files_)
+      throw error(exec_errc::too_large, "these are more than the " + std::to_string(max_files_) +
+                                            " files that were allowed; name fewer, or allow more with at_most_files()");
+    if (file.size() > max_bytes_ - bytes_)
+      throw error(exec_errc::too_large, "these are more than the " + std::to_string(max_bytes_) +
+                                            " bytes that were allowed; name fewer, or allow more with at_most()");
     bytes_ += file.size();
     if (file.failure())
       failed_.insert(file.source());
@@ -161,7 +161,7 @@ class file_plan {
         const std::string part = path.substr(0, end);
         const auto [other, is_new] = taken.emplace(folded(part), part);
         if (!is_new && other->second != part)
-          return error(errc::collision,
+          return error(exec_errc::collision,
                        "the destinations " + shown_path(other->second) + " and " + shown_path(part) +
                            " differ only in case, which the receiving file system does not keep apart");
         if (end == std::string::npos) break;
@@ -172,12 +172,12 @@ class file_plan {
 
   /// Returns true if a failure during planning ends the whole transfer, and not only one file.
   static bool ends_all(const error& reason) noexcept {
-    if (reason.code() == errc::too_large) return !reason.cause();  // a limit of ours, not the system's
-    return reason.code() == errc::collision || ends_everything(reason);
+    if (reason.code() == exec_errc::too_large) return !reason.cause();  // a limit of ours, not the system's
+    return reason.code() == exec_errc::collision || ends_everything(reason);
   }
 
   const std::vector<planned_file>& files() const noexcept { return files_; }
-  std::uint64_t most_bytes() const noexcept { return most_bytes_; }
+  std::uint64_t max_bytes() const noexcept { return max_bytes_; }
 
  private:
   bool is_same(const planned_file& a, const planned_file& b) const {
@@ -187,18 +187,20 @@ class file_plan {
 
   static error collision(const planned_file& a, const planned_file& b) {
     if (a.destination() == b.destination())
-      return error(errc::collision, shown_path(b.source()) + " and " + shown_path(a.source()) + " would both become " +
-                                        shown_path(a.destination()) + "; move them one by one, with into()");
-    return error(errc::collision, shown_path(b.source()) + " would become the file " + shown_path(b.destination()) +
-                                      ", where " + shown_path(a.source()) + " needs a directory");
+      return error(exec_errc::collision, shown_path(b.source()) + " and " + shown_path(a.source()) +
+                                             " would both become " + shown_path(a.destination()) +
+                                             "; move them one by one, with into()");
+    return error(exec_errc::collision, shown_path(b.source()) + " would become the file " +
+                                           shown_path(b.destination()) + ", where " + shown_path(a.source()) +
+                                           " needs a directory");
   }
 
   std::vector<planned_file> files_;
   std::unordered_map<std::string, std::size_t> taken_;  // destination to index
   std::unordered_set<std::string> failed_;              // sources
   same_source same_;
-  std::uint64_t most_bytes_;
-  std::size_t most_files_;
+  std::uint64_t max_bytes_;
+  std::size_t max_files_;
   std::uint64_t bytes_ = 0;
 };
 

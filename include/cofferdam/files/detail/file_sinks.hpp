@@ -6,9 +6,9 @@
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/file_source.hpp>
-#include <cofferdam/core/file_transfer.hpp>
-#include <cofferdam/core/transfer.hpp>
+#include <cofferdam/core/transfer_result.hpp>
 #include <cofferdam/core/workspace_path.hpp>
+#include <cofferdam/detail/core/file_transfer.hpp>
 #include <cofferdam/files/detail/file_plan.hpp>
 #include <cofferdam/files/detail/guest_files.hpp>
 #include <cofferdam/os/atomic_file.hpp>
@@ -73,8 +73,8 @@ inline awaitable<transferred_file> put_one_on_host(const directory& there, const
 
 /// Writes all files of a source beneath a host directory.
 /// \param there, shown, source  kept by the caller until the awaitable completes.
-inline awaitable<transfer> put_on_host(const directory& there, const std::filesystem::path& shown,
-                                       file_source& source) {
+inline awaitable<transfer_result> put_on_host(const directory& there, const std::filesystem::path& shown,
+                                              file_source& source) {
   return put_each(source, [&there, &shown, &source](const file_header& header) {
     return put_one_on_host(there, shown, source, header);
   });

@@ -4,13 +4,13 @@
 
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/bytes.hpp>
-#include <cofferdam/core/ends_everything.hpp>
-#include <cofferdam/core/entry.hpp>
+#include <cofferdam/core/directory_entry.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/file_operations.hpp>
 #include <cofferdam/core/file_source.hpp>
-#include <cofferdam/core/file_transfer.hpp>
 #include <cofferdam/core/workspace_path.hpp>
+#include <cofferdam/detail/core/ends_everything.hpp>
+#include <cofferdam/detail/core/file_transfer.hpp>
 #include <cofferdam/files/detail/file_plan.hpp>
 #include <cofferdam/files/file_set.hpp>
 #include <cofferdam/files/glob.hpp>
@@ -55,14 +55,14 @@ class guest_planner {
       co_await add_matches(text);
       co_return;
     }
-    std::optional<entry> found;
+    std::optional<directory_entry> found;
     std::optional<error> missing;
     try {
-      entry there = co_await stat(environment_, text);
+      directory_entry there = co_await stat(environment_, text);
       found.emplace(std::move(there));
     } catch (const error& failure) {
-      const bool is_missing = failure.code() == errc::not_found || failure.code() == errc::not_a_directory ||
-                              failure.code() == errc::outside_workspace;
+      const bool is_missing = failure.code() == exec_errc::not_found || failure.code() == exec_errc::not_a_directory ||
+                              failure.code() == exec_errc::outside_workspace;
       if (!is_missing || item.naming() == file_naming::exact || !glob::is_pattern(text)) throw;
     }
     if (found)
@@ -71,7 +71,7 @@ class guest_planner {
       co_await add_matches(text);
   }
 
-  awaitable<void> add_named(entry found) {
+  awaitable<void> add_named(directory_entry found) {
     // The environment may spell the path differently; this is its normalized form in the workspace.
     const std::string path = workspace_path_or_root(found.path());
     const std::string name = last_name(path);
@@ -80,15 +80,15 @@ class guest_planner {
       try {
         co_await load_list(path);
       } catch (const error& failure) {
-        if (failure.code() != errc::not_a_directory) throw;
+        if (failure.code() != exec_errc::not_a_directory) throw;
         leads_to_directory = false;
       }
-      const entry target(path, leads_to_directory ? file_type::directory : file_type::regular, 0, 0644);
+      const directory_entry target(path, leads_to_directory ? file_type::directory : file_type::regular, 0, 0644);
       found = target;
     }
     if (found.is_directory()) {
       if (path == "." && kept_ == kept_path::name && !set_.into())
-        throw error(errc::invalid_argument, "copy '.': the workspace has no name; say where it goes with into()");
+        throw error(exec_errc::invalid_argument, "copy '.': the workspace has no name; say where it goes with into()");
       std::string target = directory_target(set_.into(), name);
       if (kept_ == kept_path::whole) target = file_target(set_.into(), path);
       co_await add_tree(path, target, found.mode());
@@ -105,13 +105,13 @@ class guest_planner {
     try {
       co_await load_list(base);
     } catch (const error& failure) {
-      if (failure.code() != errc::not_found && failure.code() != errc::not_a_directory) throw;
+      if (failure.code() != exec_errc::not_found && failure.code() != exec_errc::not_a_directory) throw;
       is_there = false;
     }
     if (!is_there) throw no_match(pattern);
     bool matched = false;
-    const std::vector<entry>& entries = lists_.at(base);
-    for (const entry& found : entries) {
+    const std::vector<directory_entry>& entries = lists_.at(base);
+    for (const directory_entry& found : entries) {
       if (!matcher.matches(found.path())) continue;
       matched = true;
       const std::string path = joined_path(base, found.path());
@@ -120,7 +120,7 @@ class guest_planner {
       if (!found.is_directory() || matcher.matches_whole_trees()) continue;
       const std::string below = found.path() + "/";
       for (auto inner = std::lower_bound(entries.begin(), entries.end(), below,
-                                         [](const entry& a, const std::string& b) { return a.path() < b; });
+                                         [](const directory_entry& a, const std::string& b) { return a.path() < b; });
            inner != entries.end() && inner->path().starts_with(below); ++inner)
         add_entry(*inner, joined_path(base, inner->path()), joined_path(target, inner->path().substr(below.size())),
                   false);
@@ -129,13 +129,14 @@ class guest_planner {
   }
 
   static error no_match(std::string_view pattern) {
-    return error(errc::not_found, "fetch " + shown_path(pattern) + ": nothing in the workspace matches the pattern");
+    return error(exec_errc::not_found,
+                 "fetch " + shown_path(pattern) + ": nothing in the workspace matches the pattern");
   }
 
   awaitable<void> add_tree(std::string path, std::string target, unsigned mode) {
     co_await load_list(path);
     if (target != ".") add_directory(path, target, mode);
-    for (const entry& found : lists_.at(path))
+    for (const directory_entry& found : lists_.at(path))
       add_entry(found, joined_path(path, found.path()), joined_path(target, found.path()), false);
   }
 
@@ -143,24 +144,25 @@ class guest_planner {
   // the environment.
   awaitable<void> load_list(std::string path) {
     if (lists_.contains(path)) co_return;
-    const list_options options = list_options().entries(std::max(set_.most_files(), file_set::default_files));
-    std::vector<entry> entries = co_await list(environment_, path, options);
-    for (const entry& found : entries) static_cast<void>(checked(found));
-    std::sort(entries.begin(), entries.end(), [](const entry& a, const entry& b) { return a.path() < b.path(); });
+    const list_options options = list_options().entries(std::max(set_.max_files(), file_set::default_files));
+    std::vector<directory_entry> entries = co_await list_directory(environment_, path, options);
+    for (const directory_entry& found : entries) static_cast<void>(checked(found));
+    std::sort(entries.begin(), entries.end(),
+              [](const directory_entry& a, const directory_entry& b) { return a.path() < b.path(); });
     lists_.emplace(std::move(path), std::move(entries));
   }
 
   // The guest controls the names in a listing, so they are checked: they must not lead out of the directory.
-  static const entry& checked(const entry& found) {
+  static const directory_entry& checked(const directory_entry& found) {
     if (path_components(found.path()).empty() || found.path().front() == '/')
-      throw error(errc::io_error, "the environment listed " + shown_path(found.path()) + ", which is no name");
+      throw error(exec_errc::io_error, "the environment listed " + shown_path(found.path()) + ", which is no name");
     for (const std::string_view part : path_components(found.path()))
       if (part == "..")
-        throw error(errc::io_error, "the environment listed " + shown_path(found.path()) + ", which is no name");
+        throw error(exec_errc::io_error, "the environment listed " + shown_path(found.path()) + ", which is no name");
     return found;
   }
 
-  void add_entry(const entry& found, const std::string& source, const std::string& target, bool is_named) {
+  void add_entry(const directory_entry& found, const std::string& source, const std::string& target, bool is_named) {
     switch (found.type()) {
       case file_type::directory: add_directory(source, target, found.mode()); break;
       case file_type::regular:
@@ -170,13 +172,13 @@ class guest_planner {
         if (is_named || set_.follows_symlinks())
           plan_.add(planned_file(source, target, file_type::regular, 0, 0644));
         else
-          plan_.add_failure(source, error(errc::not_a_file,
+          plan_.add_failure(source, error(exec_errc::not_a_file,
                                           "fetch " + shown_path(source) +
                                               ": a symbolic link, and links are only followed with follow_symlinks()"));
         break;
       case file_type::other:
         plan_.add_failure(source,
-                          error(errc::not_a_file, "fetch " + shown_path(source) + ": a FIFO, socket or device"));
+                          error(exec_errc::not_a_file, "fetch " + shown_path(source) + ": a FIFO, socket or device"));
         break;
     }
   }
@@ -190,7 +192,7 @@ class guest_planner {
   const file_set& set_;
   kept_path kept_;
   file_plan plan_;
-  std::map<std::string, std::vector<entry>> lists_;
+  std::map<std::string, std::vector<directory_entry>> lists_;
 };
 
 /// The planned files of a workspace, one after another.
@@ -198,7 +200,7 @@ template <code_exec_environment E>
 class guest_source final : public file_source {
  public:
   guest_source(E& environment, const file_plan& plan)
-      : environment_(environment), plan_(plan), left_(plan.most_bytes()) {}
+      : environment_(environment), plan_(plan), left_(plan.max_bytes()) {}
 
   awaitable<std::optional<file_header>> next() override {
     is_open_ = false;
@@ -227,8 +229,8 @@ class guest_source final : public file_source {
     piece = co_await inner_->read(most);
     if (piece.size() > left_) {
       is_open_ = false;
-      throw error(errc::too_large, "fetch " + shown_path(current_->source()) +
-                                       ": it is larger than what at_most() leaves; allow more with at_most()");
+      throw error(exec_errc::too_large, "fetch " + shown_path(current_->source()) +
+                                            ": it is larger than what at_most() leaves; allow more with at_most()");
     }
     left_ -= piece.size();
     co_return piece;
@@ -245,14 +247,14 @@ class guest_source final : public file_source {
     }
     header = co_await inner_->next();
     if (!header)
-      throw error(errc::io_error, "fetch " + shown_path(file.source()) + ": the environment sent too few files");
+      throw error(exec_errc::io_error, "fetch " + shown_path(file.source()) + ": the environment sent too few files");
     if (header->failure()) {
       const error reason = *header->failure();
       header.emplace(file.source(), reason);
       co_return;
     }
     if (header->type() != file_type::regular || header->destination() != file.destination())
-      throw error(errc::io_error, "fetch " + shown_path(file.source()) + ": the environment sent something else");
+      throw error(exec_errc::io_error, "fetch " + shown_path(file.source()) + ": the environment sent something else");
     const std::uint64_t size = header->size();
     const unsigned mode = header->mode() & 0777U;
     header.emplace(file.source(), file.destination(), file_type::regular, size, mode);

@@ -4,7 +4,7 @@
 
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/bytes.hpp>
-#include <cofferdam/core/entry.hpp>
+#include <cofferdam/core/directory_entry.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/file_source.hpp>
 #include <cofferdam/core/workspace_path.hpp>
@@ -55,13 +55,13 @@ class host_planner {
   }
 
   static error nothing_there(std::string_view text) {
-    return error(errc::not_found, "upload " + shown_path(text) + ": there is no such file or directory");
+    return error(exec_errc::not_found, "upload " + shown_path(text) + ": there is no such file or directory");
   }
 
   awaitable<void> add_item(file_item item) {
     const std::string& text = item.text();
     if (text.empty() || text.find('\0') != std::string::npos)
-      throw error(errc::invalid_argument, "upload " + shown_path(text) + ": empty, or with a NUL byte");
+      throw error(exec_errc::invalid_argument, "upload " + shown_path(text) + ": empty, or with a NUL byte");
     if (item.naming() == file_naming::pattern) {
       co_await add_matches(text);
       co_return;
@@ -95,7 +95,7 @@ class host_planner {
       name = last_name(std::filesystem::absolute(path).lexically_normal().string());
     if (S_ISDIR(status.st_mode)) {
       if (name.empty() && !set_.into())
-        throw error(errc::invalid_argument,
+        throw error(exec_errc::invalid_argument,
                     "upload " + shown_path(shown) + ": it has no name; say where it goes with into()");
       const std::string target = directory_target(set_.into(), name);
       if (set_.follows_symlinks())
@@ -118,7 +118,7 @@ class host_planner {
     std::string last;
     for (std::size_t count = 1;; ++count) {
       if (count % names_a_turn == 0) co_await yield_turn("upload " + shown_path(pattern));
-      std::optional<entry> next;
+      std::optional<directory_entry> next;
       try {
         next = walk.next();
       } catch (const error& failure) {
@@ -133,7 +133,7 @@ class host_planner {
     }
     if (found.entries.empty()) throw no_match(pattern);
     directory::sort_entries(found.entries);
-    for (const entry& match : found.entries) {
+    for (const directory_entry& match : found.entries) {
       const std::string path = joined_path(matcher.prefix(), match.path());
       const std::string target = file_target(set_.into(), match.path());
       if (match.type() == file_type::symlink && set_.follows_symlinks()) {
@@ -150,7 +150,7 @@ class host_planner {
   }
 
   static error no_match(std::string_view pattern) {
-    return error(errc::not_found, "upload " + shown_path(pattern) + ": nothing matches the pattern");
+    return error(exec_errc::not_found, "upload " + shown_path(pattern) + ": nothing matches the pattern");
   }
 
   static std::shared_ptr<const directory> below(const directory& base, const std::string& path) {
@@ -159,11 +159,11 @@ class host_planner {
 
   awaitable<void> add_tree(std::shared_ptr<const directory> base, std::string path, std::string target) {
     if (target != ".") add_directory(path, target, base->stat(".").mode());
-    std::vector<entry> entries;
-    tree_walk walk = base->walk(".", list_options().entries(set_.most_files()));
+    std::vector<directory_entry> entries;
+    tree_walk walk = base->walk(".", list_options().entries(set_.max_files()));
     for (std::size_t count = 1;; ++count) {
       if (count % names_a_turn == 0) co_await yield_turn("upload " + shown_path(path));
-      std::optional<entry> next;
+      std::optional<directory_entry> next;
       try {
         next = walk.next();
       } catch (const error& failure) {
@@ -175,11 +175,11 @@ class host_planner {
       entries.push_back(std::move(*next));
     }
     directory::sort_entries(entries);
-    for (const entry& found : entries)
+    for (const directory_entry& found : entries)
       add_entry(found, joined_path(path, found.path()), joined_path(target, found.path()), base, found.path());
   }
 
-  void add_entry(const entry& found, const std::string& source, const std::string& target,
+  void add_entry(const directory_entry& found, const std::string& source, const std::string& target,
                  const std::shared_ptr<const directory>& base, const std::string& path) {
     switch (found.type()) {
       case file_type::directory: add_directory(source, target, found.mode()); break;
@@ -208,11 +208,11 @@ class host_planner {
   }
 
   static error not_followed(std::string_view path) {
-    return error(errc::not_a_file, "upload " + shown_path(path) +
-                                       ": a symbolic link, and links are only followed with follow_symlinks()");
+    return error(exec_errc::not_a_file, "upload " + shown_path(path) +
+                                            ": a symbolic link, and links are only followed with follow_symlinks()");
   }
   static error not_regular(std::string_view path) {
-    return error(errc::not_a_file, "upload " + shown_path(path) + ": a FIFO, socket or device");
+    return error(exec_errc::not_a_file, "upload " + shown_path(path) + ": a FIFO, socket or device");
   }
 
   // ---- with links followed: by path, because links may leave the tree. A cycle is found by comparing with the
@@ -253,8 +253,8 @@ class host_planner {
     }
     for (const level& above : levels) {
       if (above.device != status.st_dev || above.inode != status.st_ino) continue;
-      plan_.add_failure(
-          path, error(errc::not_a_file, "upload " + shown_path(path) + ": a symbolic link to a directory it is in"));
+      plan_.add_failure(path, error(exec_errc::not_a_file,
+                                    "upload " + shown_path(path) + ": a symbolic link to a directory it is in"));
       return;
     }
     try {
@@ -277,7 +277,7 @@ class host_planner {
 
   struct matches {
     std::shared_ptr<const directory> base;
-    std::vector<entry> entries;
+    std::vector<directory_entry> entries;
   };
 
   const file_set& set_;
@@ -288,7 +288,7 @@ class host_planner {
 /// meanwhile, the replacement is not followed as a link, cannot block, and is not read past the limit.
 class host_source final : public file_source {
  public:
-  explicit host_source(const file_plan& plan) : plan_(plan), left_(plan.most_bytes()) {}
+  explicit host_source(const file_plan& plan) : plan_(plan), left_(plan.max_bytes()) {}
 
   awaitable<std::optional<file_header>> next() override {
     reader_.reset();
@@ -320,8 +320,8 @@ class host_source final : public file_source {
     co_await yield_turn("upload " + shown_path(reader_->path()));
     bytes piece = reader_->read(std::min(most, host_piece));
     if (piece.size() > left_)
-      throw error(errc::too_large, "upload " + shown_path(reader_->path()) +
-                                       ": it has grown past what at_most() leaves; allow more with at_most()");
+      throw error(exec_errc::too_large, "upload " + shown_path(reader_->path()) +
+                                            ": it has grown past what at_most() leaves; allow more with at_most()");
     left_ -= piece.size();
     co_return piece;
   }
@@ -330,8 +330,8 @@ class host_source final : public file_source {
     if (!reader_ || reader_->size() <= reader_->position()) return std::nullopt;
     const std::uint64_t size = reader_->size() - reader_->position();
     if (size > left_)
-      throw error(errc::too_large, "upload " + shown_path(reader_->path()) +
-                                       ": it has grown past what at_most() leaves; allow more with at_most()");
+      throw error(exec_errc::too_large, "upload " + shown_path(reader_->path()) +
+                                            ": it has grown past what at_most() leaves; allow more with at_most()");
     left_ -= size;
     return file_range(reader_->descriptor(), reader_->position(), size);
   }

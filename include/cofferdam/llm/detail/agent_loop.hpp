@@ -3,7 +3,8 @@
 #pragma once
 
 #include <cofferdam/core/asio.hpp>
-#include <cofferdam/core/transfer.hpp>
+#include <cofferdam/core/transfer_result.hpp>
+#include <cofferdam/detail/net/json_object_view.hpp>
 #include <cofferdam/llm/agent_event.hpp>
 #include <cofferdam/llm/agent_result.hpp>
 #include <cofferdam/llm/chat_message.hpp>
@@ -13,7 +14,6 @@
 #include <cofferdam/llm/detail/session_state.hpp>
 #include <cofferdam/llm/detail/tool_answers.hpp>
 #include <cofferdam/llm/detail/tool_round.hpp>
-#include <cofferdam/net/json_object_view.hpp>
 
 #include <cstddef>
 #include <exception>
@@ -49,8 +49,8 @@ class basic_agent_loop {
   }
 
  private:
-  static constexpr std::size_t most_idle_turns = 3;
-  static constexpr std::size_t most_image_bytes = std::size_t{64} * 1024 * 1024;
+  static constexpr std::size_t max_idle_turns = 3;
+  static constexpr std::size_t max_image_bytes = std::size_t{64} * 1024 * 1024;
 
   /// Returns false if the run ends with this turn.
   awaitable<bool> take_turn() {
@@ -93,7 +93,7 @@ class basic_agent_loop {
   /// Returns true if the loop continues after an answer without calls.
   bool goes_on_without_calls(const chat_reply& reply) {
     const bool is_finish = state_.who.is_text_finish();
-    if (is_finish || ++idle_turns_ == most_idle_turns) {
+    if (is_finish || ++idle_turns_ == max_idle_turns) {
       result_.reason = reply.text().empty() ? reply.message().refusal() : reply.text();
       return stops(is_finish ? agent_end::finished : agent_end::no_calls);
     }
@@ -106,7 +106,7 @@ class basic_agent_loop {
   void add_answers(tool_round& round) {
     std::vector<chat_message> messages = answers_.messages(round.calls());
     for (chat_message& each : messages) state_.history.add(std::move(each));
-    if (state_.history.image_bytes() > most_image_bytes) model_.remove_old_images();
+    if (state_.history.image_bytes() > max_image_bytes) model_.remove_old_images();
   }
 
   bool stops(agent_end why) {

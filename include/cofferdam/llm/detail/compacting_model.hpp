@@ -70,7 +70,7 @@ class basic_compacting_model {
     if (!state_.history.can_be_summarised()) co_return false;
     conversation source = state_.history;
     std::string summary;
-    for (int attempt = 0; attempt < most_summary_attempts && summary.empty();) {
+    for (int attempt = 0; attempt < max_summary_attempts && summary.empty();) {
       std::optional<error> failure;
       try {
         chat_request next = summary_request(source, attempt);
@@ -99,7 +99,7 @@ class basic_compacting_model {
   }
 
  private:
-  static constexpr int most_summary_attempts = 3;
+  static constexpr int max_summary_attempts = 3;
 
   chat_request request() const {
     chat_request next(state_.history.messages());
@@ -120,7 +120,7 @@ class basic_compacting_model {
     if (attempt > 0) wish += plain_text_prompt;
     chat_request next(source.messages());
     next.add(chat_message::user(std::move(wish)));
-    if (attempt + 1 < most_summary_attempts) next.tools(state_.tools.descriptions());
+    if (attempt + 1 < max_summary_attempts) next.tools(state_.tools.descriptions());
     next.tool_choice(chat_tool_choice::none);
     return next;
   }

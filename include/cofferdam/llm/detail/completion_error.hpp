@@ -3,10 +3,10 @@
 #pragma once
 
 #include <cofferdam/core/printable_text.hpp>
+#include <cofferdam/detail/net/json_object_view.hpp>
 #include <cofferdam/llm/chat_error.hpp>
 #include <cofferdam/llm/detail/read_json.hpp>
 #include <cofferdam/net/http_message.hpp>
-#include <cofferdam/net/json_object_view.hpp>
 
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
@@ -42,7 +42,7 @@ class service_complaint {
     const std::optional<boost::json::value> value = read_json(text);
     const boost::json::object* const object = value ? value->if_object() : nullptr;
     if (object == nullptr) {
-      made.message = text.substr(0, most_text);
+      made.message = text.substr(0, max_text);
       return made;
     }
     made.take(*object);
@@ -53,12 +53,12 @@ class service_complaint {
   void take(const boost::json::object& object) {
     const boost::json::value* const inside = member(object, "error");
     if (inside != nullptr && inside->is_string()) {
-      message = view_of(inside->get_string()).substr(0, most_text);
+      message = view_of(inside->get_string()).substr(0, max_text);
       return;
     }
     const boost::json::object* const error = inside != nullptr && inside->is_object() ? inside->if_object() : &object;
-    message = text_at(*error, "message").substr(0, most_text);
-    if (message.empty()) message = text_at(*error, "detail").substr(0, most_text);
+    message = text_at(*error, "message").substr(0, max_text);
+    if (message.empty()) message = text_at(*error, "detail").substr(0, max_text);
     type = text_at(*error, "type").substr(0, 200);
     const boost::json::value* const number = member(*error, "code");
     if (number != nullptr && !number->is_null())
@@ -67,7 +67,7 @@ class service_complaint {
   }
 
  private:
-  static constexpr std::size_t most_text = 4096;
+  static constexpr std::size_t max_text = 4096;
 };
 
 inline bool says(std::string_view text, std::string_view words) noexcept {

@@ -4,13 +4,13 @@
 
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/printable_text.hpp>
+#include <cofferdam/detail/net/json_object_view.hpp>
+#include <cofferdam/detail/os/random_text.hpp>
 #include <cofferdam/llm/chat_error.hpp>
 #include <cofferdam/llm/chat_message.hpp>
 #include <cofferdam/llm/chat_model.hpp>
 #include <cofferdam/llm/detail/read_json.hpp>
-#include <cofferdam/net/json_object_view.hpp>
 #include <cofferdam/net/readable_json.hpp>
-#include <cofferdam/os/random_text.hpp>
 
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
@@ -100,7 +100,7 @@ class completion_assembly {
   }
 
  private:
-  static constexpr std::size_t most_calls = 128;
+  static constexpr std::size_t max_calls = 128;
 
   struct slot {
     std::uint64_t index = 0;
@@ -178,7 +178,7 @@ class completion_assembly {
   }
 
   slot& new_slot(std::uint64_t index) {
-    if (calls_.size() == most_calls)
+    if (calls_.size() == max_calls)
       throw chat_failure(chat_errc::bad_answer, "the model's answer has more than 128 tool calls");
     calls_.emplace_back();
     calls_.back().index = index;

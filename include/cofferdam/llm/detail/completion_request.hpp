@@ -4,10 +4,10 @@
 
 #include <cofferdam/core/base64.hpp>
 #include <cofferdam/core/utf8.hpp>
+#include <cofferdam/detail/net/json_object_view.hpp>
 #include <cofferdam/llm/chat_message.hpp>
 #include <cofferdam/llm/chat_model.hpp>
 #include <cofferdam/llm/detail/read_json.hpp>
-#include <cofferdam/net/json_object_view.hpp>
 
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>

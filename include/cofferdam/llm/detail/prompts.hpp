@@ -50,10 +50,10 @@ inline std::string system_prompt(const agent& who) {
 /// \param task    may be empty in a conversation that is resumed.
 /// \param inputs  paths of the input files that were copied in for this task; at most 200 are named.
 inline std::string task_prompt(std::string task, const std::vector<std::string>& inputs) {
-  constexpr std::size_t most_names = 200;
+  constexpr std::size_t max_names = 200;
   std::string list;
-  for (std::size_t at = 0; at < inputs.size() && at < most_names; ++at) list += "\n- " + one_line(inputs[at], 1000);
-  if (inputs.size() > most_names) list += "\n- and " + std::to_string(inputs.size() - most_names) + " more";
+  for (std::size_t at = 0; at < inputs.size() && at < max_names; ++at) list += "\n- " + one_line(inputs[at], 1000);
+  if (inputs.size() > max_names) list += "\n- and " + std::to_string(inputs.size() - max_names) + " more";
   if (!list.empty()) task += "\n\nThese input files are in the workspace:" + list;
   if (task.empty()) task = "Please continue the task.";
   return task;

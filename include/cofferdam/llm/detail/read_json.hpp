@@ -3,7 +3,7 @@
 #pragma once
 
 #include <cofferdam/core/error.hpp>
-#include <cofferdam/net/untrusted_json.hpp>
+#include <cofferdam/detail/net/untrusted_json.hpp>
 
 #include <boost/json/parse_options.hpp>
 #include <boost/json/value.hpp>

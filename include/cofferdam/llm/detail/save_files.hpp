@@ -4,13 +4,13 @@
 
 #include <cofferdam/core/any_provider.hpp>
 #include <cofferdam/core/asio.hpp>
-#include <cofferdam/core/ends_everything.hpp>
-#include <cofferdam/core/entry.hpp>
+#include <cofferdam/core/directory_entry.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/file_operations.hpp>
-#include <cofferdam/core/file_transfer.hpp>
 #include <cofferdam/core/printable_text.hpp>
-#include <cofferdam/core/transfer.hpp>
+#include <cofferdam/core/transfer_result.hpp>
+#include <cofferdam/detail/core/ends_everything.hpp>
+#include <cofferdam/detail/core/file_transfer.hpp>
 #include <cofferdam/files/download.hpp>
 #include <cofferdam/files/file_set.hpp>
 
@@ -28,23 +28,24 @@ namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 /// Saves files one by one. If a case-insensitive file system treats several names as one, the first file gets the name.
 template <class = void>
-awaitable<transfer> save_each_file(any_environment& environment, std::vector<std::string> paths,
-                                   std::filesystem::path output, std::uint64_t most_bytes) {
-  transfer saved;
+awaitable<transfer_result> save_each_file(any_environment& environment, std::vector<std::string> paths,
+                                          std::filesystem::path output, std::uint64_t max_bytes) {
+  transfer_result saved;
   std::set<std::string> taken;
   for (const std::string& path : paths) {
     std::string folded = path;
     for (char& c : folded) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
     std::optional<error> failure;
-    if (!taken.insert(folded).second) failure = error(errc::collision, one_line(path) + ": another file has this name");
+    if (!taken.insert(folded).second)
+      failure = error(exec_errc::collision, one_line(path) + ": another file has this name");
     if (!failure) {
       try {
         file_set one;
-        one.exactly(path).at_most(most_bytes);
-        const transfer report = co_await download(environment, std::move(one), output);
+        one.exactly(path).at_most(max_bytes);
+        const transfer_result report = co_await download(environment, std::move(one), output);
         for (const transferred_file& each : report.files()) {
           saved.add(each);
-          most_bytes -= std::min(most_bytes, each.size());
+          max_bytes -= std::min(max_bytes, each.size());
         }
         for (const failed_file& each : report.failed()) saved.add(each);
       } catch (const error& reason) {
@@ -60,52 +61,52 @@ awaitable<transfer> save_each_file(any_environment& environment, std::vector<std
 /// Copies files of the workspace to a directory of the host; failures are in the report.
 /// \throws error{errc::cancelled}, error{errc::provider_lost}, error{errc::environment_closed}.
 template <class = void>
-awaitable<transfer> save_files(any_environment& environment, std::vector<std::string> paths,
-                               std::filesystem::path output, std::uint64_t most_bytes = file_set::default_bytes) {
+awaitable<transfer_result> save_files(any_environment& environment, std::vector<std::string> paths,
+                                      std::filesystem::path output, std::uint64_t max_bytes = file_set::default_bytes) {
   file_set all;
   for (const std::string& each : paths) all.exactly(each);
-  all.at_most(most_bytes);
+  all.at_most(max_bytes);
   try {
-    transfer saved = co_await download(environment, std::move(all), output);
+    transfer_result saved = co_await download(environment, std::move(all), output);
     co_return saved;
   } catch (const error& failure) {
     if (ends_everything(failure)) throw;
   }
   // If the transfer fails as a whole (because this file system treats two names as one), the files are saved one by
   // one.
-  transfer saved = co_await save_each_file(environment, std::move(paths), std::move(output), most_bytes);
+  transfer_result saved = co_await save_each_file(environment, std::move(paths), std::move(output), max_bytes);
   co_return saved;
 }
 
 /// Copies every regular file of the workspace, except those at or below top-level names that begin with a dot, which
-/// usually belong to programs: caches, settings, packages. More than `most_bytes` of them, or than 100,000 files, are a
+/// usually belong to programs: caches, settings, packages. More than `max_bytes` of them, or than 100,000 files, are a
 /// failure, and none is copied.
 template <class = void>
-awaitable<transfer> save_workspace(any_environment& environment, std::filesystem::path output,
-                                   std::uint64_t most_bytes) {
+awaitable<transfer_result> save_workspace(any_environment& environment, std::filesystem::path output,
+                                          std::uint64_t max_bytes) {
   std::optional<error> failure;
   std::vector<std::string> paths;
   try {
-    const std::vector<entry> standing = co_await list(environment, ".");
+    const std::vector<directory_entry> standing = co_await list_directory(environment, ".");
     std::uint64_t sum = 0;
-    for (const entry& each : standing) {
+    for (const directory_entry& each : standing) {
       if (!each.is_regular() || each.path().starts_with('.')) continue;
       paths.push_back(each.path());
       sum += std::min(each.size(), ~sum);  // a guest's sparse files may claim any size
     }
-    constexpr std::size_t most_files = 100'000;
-    if (sum > most_bytes || paths.size() > most_files)
-      failure = error(errc::too_large, "session: the unfinished work has " + std::to_string(sum) + " bytes in " +
-                                           std::to_string(paths.size()) + " files, and at most " +
-                                           std::to_string(most_bytes) + " in 100000 are copied out");
+    constexpr std::size_t max_files = 100'000;
+    if (sum > max_bytes || paths.size() > max_files)
+      failure = error(exec_errc::too_large, "session: the unfinished work has " + std::to_string(sum) + " bytes in " +
+                                                std::to_string(paths.size()) + " files, and at most " +
+                                                std::to_string(max_bytes) + " in 100000 are copied out");
   } catch (const error& reason) {
     if (ends_everything(reason)) throw;
     failure = reason;
   }
-  transfer saved;
+  transfer_result saved;
   if (failure) saved.add(failed_file(".", *failure));
   if (failure || paths.empty()) co_return saved;
-  saved = co_await save_files(environment, std::move(paths), std::move(output), most_bytes);
+  saved = co_await save_files(environment, std::move(paths), std::move(output), max_bytes);
   co_return saved;
 }
 

@@ -36,7 +36,7 @@ class tool_answers {
   bool is_stuck() const noexcept { return stuck_; }
 
  private:
-  static constexpr std::size_t most_images_a_turn = 8;
+  static constexpr std::size_t max_images_a_turn = 8;
 
   /// Counts an invalid call. Returns an additional text for the answer: empty for the first two.
   std::string complaint_about(const round_call& call) {
@@ -51,7 +51,7 @@ class tool_answers {
   static void add_images(chat_message& answer, const std::vector<tools::tool_image>& images, std::size_t& count) {
     std::size_t left_out = 0;
     for (const tools::tool_image& image : images) {
-      if (++count > most_images_a_turn) {
+      if (++count > max_images_a_turn) {
         ++left_out;
       } else {
         answer.add(chat_part::image(image.content(), image.mime_type()));
@@ -59,7 +59,7 @@ class tool_answers {
     }
     if (left_out != 0)
       answer.add(
-          chat_part("\n[image left out: there are at most " + std::to_string(most_images_a_turn) + " in a turn]"));
+          chat_part("\n[image left out: there are at most " + std::to_string(max_images_a_turn) + " in a turn]"));
   }
 
   std::map<std::string, std::size_t> mistakes_;

@@ -3,8 +3,8 @@
 #pragma once
 
 #include <cofferdam/core/printable_text.hpp>
+#include <cofferdam/detail/net/json_object_view.hpp>
 #include <cofferdam/llm/detail/read_json.hpp>
-#include <cofferdam/net/json_object_view.hpp>
 
 #include <boost/json/object.hpp>
 #include <boost/json/parse_options.hpp>

@@ -4,9 +4,9 @@
 
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/bytes.hpp>
-#include <cofferdam/core/ends_everything.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/printable_text.hpp>
+#include <cofferdam/detail/core/ends_everything.hpp>
 #include <cofferdam/llm/agent_event.hpp>
 #include <cofferdam/llm/agent_result.hpp>
 #include <cofferdam/llm/chat_message.hpp>
@@ -198,13 +198,13 @@ class tool_round {
       std::rethrow_exception(failure);
     } catch (const error& known) {
       if (is_environment_gone(known)) throw;
-      if (cancelled) throw error(errc::cancelled, "the session was cancelled while a tool worked", known.cause());
+      if (cancelled) throw error(exec_errc::cancelled, "the session was cancelled while a tool worked", known.cause());
       return tools::tool_result("Error: " + std::string(known.what()), false);
     } catch (const std::exception& other) {
-      if (cancelled) throw error(errc::cancelled, "the session was cancelled while a tool worked");
+      if (cancelled) throw error(exec_errc::cancelled, "the session was cancelled while a tool worked");
       return tools::tool_result("Error: the tool failed: " + one_line(other.what(), 1000), false);
     } catch (...) {
-      if (cancelled) throw error(errc::cancelled, "the session was cancelled while a tool worked");
+      if (cancelled) throw error(exec_errc::cancelled, "the session was cancelled while a tool worked");
       return tools::tool_result("Error: the tool failed in an unknown way.", false);
     }
   }

@@ -5,10 +5,10 @@
 #include <cofferdam/core/any_provider.hpp>
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/error.hpp>
-#include <cofferdam/core/file_transfer.hpp>
 #include <cofferdam/core/printable_text.hpp>
-#include <cofferdam/core/transfer.hpp>
+#include <cofferdam/core/transfer_result.hpp>
 #include <cofferdam/core/warning.hpp>
+#include <cofferdam/detail/core/file_transfer.hpp>
 #include <cofferdam/files/file_set.hpp>
 #include <cofferdam/files/upload.hpp>
 #include <cofferdam/llm/detail/save_files.hpp>
@@ -27,7 +27,7 @@ class workspace_exchange {
  public:
   void input(file_set set) { inputs_ = std::move(set); }
   void output(std::filesystem::path directory) { output_ = std::move(directory); }
-  void unfinished(std::uint64_t most_bytes) { unfinished_bytes_ = most_bytes; }
+  void unfinished(std::uint64_t max_bytes) { unfinished_bytes_ = max_bytes; }
 
   /// Copies the input files in, if that has not been done yet. Returns their paths in the workspace.
   /// \throws error{errc::io_error} if a file could not be copied; the next call tries again.
@@ -35,7 +35,7 @@ class workspace_exchange {
   awaitable<std::vector<std::string>> bring_in(any_environment& environment) {
     std::vector<std::string> paths;
     if (!inputs_) co_return paths;
-    const transfer report = co_await upload(environment, *inputs_);
+    const transfer_result report = co_await upload(environment, *inputs_);
     if (!report.ok()) throw input_failure(report);
     inputs_.reset();
     for (const transferred_file& each : report.files()) paths.push_back(each.destination());
@@ -44,8 +44,8 @@ class workspace_exchange {
 
   /// Copies the files that the model finished to the output directory. Without one, warns that they are lost.
   template <class = void>
-  awaitable<transfer> save_finished(any_environment& environment, std::vector<std::string> paths) {
-    transfer saved;
+  awaitable<transfer_result> save_finished(any_environment& environment, std::vector<std::string> paths) {
+    transfer_result saved;
     if (paths.empty()) co_return saved;
     if (!output_) {
       warn_of_unsaved(paths);
@@ -57,19 +57,19 @@ class workspace_exchange {
 
   /// Copies the workspace of a run that has not finished to `unfinished/` in the output directory, if that is wanted.
   template <class = void>
-  awaitable<transfer> save_unfinished(any_environment& environment) {
-    transfer saved;
+  awaitable<transfer_result> save_unfinished(any_environment& environment) {
+    transfer_result saved;
     if (!output_ || !unfinished_bytes_) co_return saved;
     saved = co_await save_workspace(environment, *output_ / "unfinished", *unfinished_bytes_);
     co_return saved;
   }
 
  private:
-  static error input_failure(const transfer& report) {
+  static error input_failure(const transfer_result& report) {
     std::string reasons;
     for (const failed_file& each : report.failed())
       if (reasons.size() < 500) reasons += (reasons.empty() ? "" : "; ") + std::string(each.reason().what());
-    return error(errc::io_error, "session: input files could not be copied in: " + reasons,
+    return error(exec_errc::io_error, "session: input files could not be copied in: " + reasons,
                  report.failed().front().reason().code());
   }
 

@@ -89,8 +89,9 @@ class command_pattern {
  public:
   explicit command_pattern(std::string source) : source_(std::move(source)) {
     if (is_recursive(source_))
-      throw error(errc::invalid_argument, "allow_commands: the pattern \"" + one_line(source_) +
-                                              "\" calls itself or a group of its own, which takes too long to match");
+      throw error(exec_errc::invalid_argument,
+                  "allow_commands: the pattern \"" + one_line(source_) +
+                      "\" calls itself or a group of its own, which takes too long to match");
     expression_.imbue(std::locale::classic());
     try {
       expression_.assign(source_, boost::regex_constants::perl);
@@ -98,7 +99,7 @@ class command_pattern {
       std::string why = one_line(failure.what());
       if (source_.find("(?P<") != std::string::npos)
         why += ". A named group is written (?<name>...) here, not (?P<name>...) as in Python";
-      throw error(errc::invalid_argument,
+      throw error(exec_errc::invalid_argument,
                   "allow_commands: the pattern \"" + one_line(source_) + "\" is not a regular expression: " + why);
     }
   }

@@ -3,9 +3,9 @@
 #pragma once
 
 #include <cofferdam/core/asio.hpp>
-#include <cofferdam/core/async_event.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/printable_text.hpp>
+#include <cofferdam/detail/core/async_event.hpp>
 #include <cofferdam/net/byte_stream.hpp>
 #include <cofferdam/net/detail/socket_stream.hpp>
 #include <cofferdam/net/detail/time_limit.hpp>
@@ -54,15 +54,15 @@ inline std::error_code as_system_error(std::error_code failure) {
   return std::error_code(failure.value(), std::system_category());
 }
 inline error connect_error(const std::string& name, const std::string& where, std::error_code cause) {
-  return error(errc::io_error, "cannot connect to " + name + where + ": " + cause.message() + connect_advice(cause),
-               cause);
+  return error(exec_errc::io_error,
+               "cannot connect to " + name + where + ": " + cause.message() + connect_advice(cause), cause);
 }
 inline error connect_timed_out(const std::string& name, const std::string& where) {
-  return error(errc::io_error, "cannot connect to " + name + where + " within the time limit; is it reachable?",
+  return error(exec_errc::io_error, "cannot connect to " + name + where + " within the time limit; is it reachable?",
                net_errc::timed_out);
 }
 inline error connect_cancelled(const std::string& name) {
-  return error(errc::cancelled, "cancelled while connecting to " + name, asio::error::operation_aborted);
+  return error(exec_errc::cancelled, "cancelled while connecting to " + name, asio::error::operation_aborted);
 }
 
 inline void check_host(std::string_view host, std::uint16_t port) {
@@ -72,8 +72,9 @@ inline void check_host(std::string_view host, std::uint16_t port) {
   std::error_code not_an_address;
   if (host.find(':') != std::string_view::npos) asio::ip::make_address_v6(std::string(host), not_an_address);
   if (host.empty() || host.size() > 255 || !visible || not_an_address || port == 0)
-    throw error(errc::invalid_argument, "\"" + one_line(host) + "\", port " + std::to_string(port) +
-                                            ", is no host: it takes a name or an address, and a port that is not 0");
+    throw error(exec_errc::invalid_argument,
+                "\"" + one_line(host) + "\", port " + std::to_string(port) +
+                    ", is no host: it takes a name or an address, and a port that is not 0");
 }
 
 /// \param usual  the default port, which is left out.
@@ -150,7 +151,7 @@ inline awaitable<std::vector<asio::ip::tcp::endpoint>> resolve(std::string host,
     throw connect_timed_out(name, " (its name was not resolved)");
   }
   if (work->failure)
-    throw error(errc::io_error,
+    throw error(exec_errc::io_error,
                 "cannot connect to " + name + ": its name is not known: " + work->failure.message() +
                     "; is it spelled right, and is there a network?",
                 work->failure);

@@ -72,16 +72,16 @@ inline void check_lists(const http_server_settings& settings) {
     for (const std::string& one : *hosts) {
       const std::optional<http_authority> each = parse_authority(one);
       if (!each || each->host.empty())
-        throw error(errc::invalid_argument, "allowed_hosts: \"" + one_line(one) +
-                                                "\" is no name or address, with or without a port; IPv6 stands in "
-                                                "brackets, * stands alone");
+        throw error(exec_errc::invalid_argument, "allowed_hosts: \"" + one_line(one) +
+                                                     "\" is no name or address, with or without a port; IPv6 stands in "
+                                                     "brackets, * stands alone");
     }
   }
   if (const auto& origins = settings.allowed_origins(); origins && !is_everything(*origins)) {
     for (const std::string& one : *origins)
       if (!parse_origin(one))
-        throw error(errc::invalid_argument, "allowed_origins: \"" + one_line(one) +
-                                                "\" is no origin such as https://app.example; * stands alone");
+        throw error(exec_errc::invalid_argument, "allowed_origins: \"" + one_line(one) +
+                                                     "\" is no origin such as https://app.example; * stands alone");
   }
 }
 

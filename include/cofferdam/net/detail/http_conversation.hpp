@@ -62,12 +62,12 @@ class http_conversation {
   awaitable<int> next_head(bool first) {
     begin_request();
     const clock::time_point start = clock::now();
-    clock::time_point due = start + (first ? settings_.head_time() : settings_.idle_time());
+    clock::time_point due = start + (first ? settings_.head_timeout() : settings_.idle_timeout());
     for (;;) {
       const bool fresh = !parser_.began();
       int status = 0;
       if (parse_head(status)) co_return status;
-      if (fresh && parser_.began() && !first) due = clock::now() + settings_.head_time();
+      if (fresh && parser_.began() && !first) due = clock::now() + settings_.head_timeout();
       if (input_.ended()) co_return 0;
       const bool came = co_await input_.more(due);
       if (!came) co_return parser_.began() ? 408 : 0;
@@ -75,10 +75,10 @@ class http_conversation {
   }
 
   awaitable<std::size_t> read_some(std::span<std::byte> into) {
-    if (into.empty()) throw error(errc::invalid_argument, "http_call: there is no room to read into");
+    if (into.empty()) throw error(exec_errc::invalid_argument, "http_call: there is no room to read into");
     if (body_ended_) co_return 0;
     if (verdict_ != 0)
-      throw error(errc::io_error, "the body of this request cannot be read: an earlier read had failed");
+      throw error(exec_errc::io_error, "the body of this request cannot be read: an earlier read had failed");
     if (body_read_ + announced_left() > body_limit_) throw too_long();
     co_await invite();
     for (;;) {
@@ -98,12 +98,13 @@ class http_conversation {
       if (!input_.pending().empty()) continue;
       if (input_.ended()) {
         verdict_ = 400;
-        throw error(errc::io_error, "the client closed the connection inside its request", net_errc::truncated);
+        throw error(exec_errc::io_error, "the client closed the connection inside its request", net_errc::truncated);
       }
       const bool came = co_await input_.more(body_due());
       if (came) continue;
       verdict_ = 408;
-      throw error(errc::io_error, "nothing more of the request's body came within the time limit", net_errc::timed_out);
+      throw error(exec_errc::io_error, "nothing more of the request's body came within the time limit",
+                  net_errc::timed_out);
     }
   }
 
@@ -121,18 +122,18 @@ class http_conversation {
   /// Sends the head of a reply whose body follows.
   awaitable<void> begin(http_reply what, std::optional<std::uint64_t> size) {
     if (!what.body().empty())
-      throw error(errc::invalid_argument, "http_call: a reply that is begun has its body written, not given");
+      throw error(exec_errc::invalid_argument, "http_call: a reply that is begun has its body written, not given");
     const std::string text = begin_reply(what, size);
     co_await send(as_bytes(text));
   }
 
   awaitable<void> write(bytes_view data) {
     if (replied_ != progress::begun)
-      throw error(errc::invalid_argument,
+      throw error(exec_errc::invalid_argument,
                   "http_call: a reply is begun before it is written, and not written when over");
     if (data.empty() || bodiless_) co_return;
     if (left_ && data.size() > *left_)
-      throw error(errc::invalid_argument, "http_call: more is written of the reply than its length allows");
+      throw error(exec_errc::invalid_argument, "http_call: more is written of the reply than its length allows");
     if (left_) *left_ -= data.size();
     if (!chunked_) {
       co_await send(data);
@@ -152,7 +153,8 @@ class http_conversation {
   awaitable<void> end() {
     if (replied_ == progress::whole) co_return;
     if (left_.value_or(0) != 0 && !bodiless_)
-      throw error(errc::invalid_argument, "http_call: the reply was to be " + std::to_string(*left_) + " bytes longer");
+      throw error(exec_errc::invalid_argument,
+                  "http_call: the reply was to be " + std::to_string(*left_) + " bytes longer");
     if (chunked_ && !bodiless_) co_await send(as_bytes(http_last_chunk));
     replied_ = progress::whole;
   }
@@ -161,7 +163,7 @@ class http_conversation {
   awaitable<bool> ready_for_more() {
     if (last_ || broken_ || verdict_ != 0 || replied_ != progress::whole || unanswered_invitation()) co_return false;
     body_limit_ = body_read_ + settings_.drained();
-    drain_due_ = clock::now() + settings_.head_time();
+    drain_due_ = clock::now() + settings_.head_timeout();
     std::array<std::byte, 4096> scratch;
     try {
       std::size_t count = 1;
@@ -245,7 +247,7 @@ class http_conversation {
       return parser_.parse(input);
     } catch (const error& failure) {
       verdict_ = status_for(failure.cause());
-      throw error(errc::io_error, std::string(failure.what()), failure.cause());
+      throw error(exec_errc::io_error, std::string(failure.what()), failure.cause());
     }
   }
 
@@ -253,7 +255,7 @@ class http_conversation {
 
   error too_long() {
     verdict_ = 413;
-    return error(errc::too_large,
+    return error(exec_errc::too_large,
                  "the body of the request is longer than the limit of " + std::to_string(body_limit_) + " bytes");
   }
 
@@ -269,7 +271,7 @@ class http_conversation {
 
   std::string begin_reply(const http_reply& what, std::optional<std::uint64_t> size) {
     if (replied_ != progress::none)
-      throw error(errc::invalid_argument, "http_call: there is a reply already; a request has one");
+      throw error(exec_errc::invalid_argument, "http_call: there is a reply already; a request has one");
     const http_request_head& asked = parser_.head();
     const int status = what.status();
     const bool has_length = size.has_value() && status != 204 && status != 304;
@@ -310,14 +312,15 @@ class http_conversation {
       const bool was_broken =
           std::exchange(broken_, true) || input_.closed();  // assumes a failure until the write succeeds
       if (was_broken)
-        throw error(errc::io_error, "the client cannot be written to: an earlier write had failed",
+        throw error(exec_errc::io_error, "the client cannot be written to: an earlier write had failed",
                     net_errc::connection_lost);
-      write_limit_.arm(settings_.write_time());
+      write_limit_.arm(settings_.write_timeout());
       try {
         co_await input_.stream().write(part);
       } catch (const error&) {
         if (!slow_) throw;
-        throw error(errc::io_error, "the client took nothing of the reply within the time limit", net_errc::timed_out);
+        throw error(exec_errc::io_error, "the client took nothing of the reply within the time limit",
+                    net_errc::timed_out);
       }
       write_limit_.disarm();
       broken_ = false;

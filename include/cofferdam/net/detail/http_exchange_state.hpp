@@ -5,7 +5,7 @@
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/error.hpp>
-#include <cofferdam/core/undumped_text.hpp>
+#include <cofferdam/core/secret_string.hpp>
 #include <cofferdam/net/byte_stream.hpp>
 #include <cofferdam/net/detail/http_pool.hpp>
 #include <cofferdam/net/detail/prefixed_stream.hpp>
@@ -47,7 +47,7 @@ class http_outgoing {
     const http_fields& given = request_.fields();
     for (const std::string_view name : {"Content-Length", "Transfer-Encoding", "Trailer"})
       if (given.count(name) != 0)
-        throw error(errc::invalid_argument,
+        throw error(exec_errc::invalid_argument,
                     "an HTTP request's " + std::string(name) + " is the client's business: give it a body instead");
     http_request_head head;
     head.method = request_.method();
@@ -71,11 +71,11 @@ class http_outgoing {
     for (const auto& [name, value] : request_.secret_fields()) {
       add(name);
       add(": ");
-      add(value.view());
+      add(value.reveal());
       add("\r\n");
     }
     add("\r\n");
-    if (!body.pieces() && !body.file() && body.content().size() <= longest_inline) {
+    if (!body.pieces() && !body.file() && body.content().size() <= max_inline) {
       if (chunked_) add(chunks_begin());
       add(as_text(body.content()));
       if (chunked_) add(chunks_end());
@@ -106,7 +106,7 @@ class http_outgoing {
   bool closes() const noexcept { return closes_; }
 
  private:
-  static constexpr std::size_t longest_inline = 16 * 1024;
+  static constexpr std::size_t max_inline = 16 * 1024;
 
   bool is_expected_to_have_a_body() const noexcept {
     const std::string& method = request_.method();
@@ -116,7 +116,7 @@ class http_outgoing {
   void add(std::string_view part) { text_.insert(text_.end(), part.begin(), part.end()); }
 
   http_request request_;
-  undumped_bytes text_;
+  secret_bytes text_;
   bool whole_ = false;
   bool begins_body_ = false;
   bool chunked_ = false;
@@ -173,10 +173,10 @@ class http_exchange_state {
   }
 
   awaitable<std::size_t> read_some(std::span<std::byte> into) {
-    if (into.empty()) throw error(errc::invalid_argument, "HTTP: there is no room to read into");
+    if (into.empty()) throw error(exec_errc::invalid_argument, "HTTP: there is no room to read into");
     if (ended_) co_return 0;
     if (!lease_)
-      throw error(errc::io_error, "HTTP: the connection of this answer is closed: an earlier read had failed");
+      throw error(exec_errc::io_error, "HTTP: the connection of this answer is closed: an earlier read had failed");
     std::size_t count = 0;
     std::exception_ptr failure;
     try {
@@ -248,7 +248,7 @@ class http_exchange_state {
     try {
       co_await std::move(writing);
     } catch (const error& failure) {
-      if (failure.code() != errc::io_error || lease_->limit.expired() || lease_->client_closed) throw;
+      if (failure.code() != exec_errc::io_error || lease_->limit.expired() || lease_->client_closed) throw;
       taken = false;
     }
     co_return taken;
@@ -320,9 +320,9 @@ class http_exchange_state {
 
   static void check_sum(const http_body& body, std::uint64_t total, bool more) {
     if (body.size() && (total > *body.size() || (!more && total != *body.size())))
-      throw error(errc::invalid_argument, "an HTTP request's body was to have " + std::to_string(*body.size()) +
-                                              " bytes; its source made " + std::to_string(total) +
-                                              (more ? " and more" : ""));
+      throw error(exec_errc::invalid_argument, "an HTTP request's body was to have " + std::to_string(*body.size()) +
+                                                   " bytes; its source made " + std::to_string(total) +
+                                                   (more ? " and more" : ""));
   }
 
   static bytes framed(const bytes& piece) {
@@ -406,7 +406,7 @@ class http_exchange_state {
     }
   }
   error named(const error& failure) const {
-    return error(static_cast<errc>(failure.code().value()), peer() + ": " + failure.what(), failure.cause());
+    return error(static_cast<exec_errc>(failure.code().value()), peer() + ": " + failure.what(), failure.cause());
   }
 
   void finish() {
@@ -427,18 +427,18 @@ class http_exchange_state {
     if (closed) throw pool_->closed_error();
     const bool answered = parser_.head().status >= 200;
     if (expired)
-      throw error(errc::io_error,
+      throw error(exec_errc::io_error,
                   peer() + (answered ? ": nothing more of its answer came within the idle limit"
                                      : ": no answer came within the limit for the head"),
                   net_errc::timed_out);
     try {
       std::rethrow_exception(failure);
     } catch (const error& reason) {
-      retryable_ = reused && !parser_.began() && reason.code() == errc::io_error;
+      retryable_ = reused && !parser_.began() && reason.code() == exec_errc::io_error;
       throw;
     } catch (const std::system_error& reason) {
       if (reason.code() != asio::error::operation_aborted) throw;
-      throw error(errc::cancelled, "the request to " + peer() + " was cancelled; its connection is closed",
+      throw error(exec_errc::cancelled, "the request to " + peer() + " was cancelled; its connection is closed",
                   reason.code());
     }
   }

@@ -3,9 +3,9 @@
 #pragma once
 
 #include <cofferdam/core/asio.hpp>
-#include <cofferdam/core/async_event.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/error.hpp>
+#include <cofferdam/detail/core/async_event.hpp>
 #include <cofferdam/net/byte_stream.hpp>
 
 #include <asio/any_io_executor.hpp>
@@ -71,7 +71,8 @@ class http_input {
     while (!ended_ && end_ - begin_ == before) {
       if (std::chrono::steady_clock::now() >= due) co_return false;
       const wait_result ended = co_await came_.wait(due);
-      if (ended == wait_result::cancelled) throw error(errc::cancelled, "cancelled while waiting for a request's body");
+      if (ended == wait_result::cancelled)
+        throw error(exec_errc::cancelled, "cancelled while waiting for a request's body");
     }
     co_return true;
   }

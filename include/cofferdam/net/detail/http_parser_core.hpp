@@ -23,7 +23,7 @@
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 inline error http_violation(net_errc cause, const std::string& what) {
-  return error(errc::io_error, "the peer's HTTP cannot be taken: " + what, cause);
+  return error(exec_errc::io_error, "the peer's HTTP cannot be taken: " + what, cause);
 }
 inline std::string in_quotes(std::string_view text) { return "\"" + one_line(text, 60) + "\""; }
 
@@ -126,8 +126,8 @@ struct body_step {
 class http_body_reader {
  public:
   http_body_reader() = default;
-  http_body_reader(body_kind kind, std::uint64_t length, http_lines trailer_lines, std::size_t most_fields)
-      : kind_(kind), left_(length), lines_(std::move(trailer_lines)), most_fields_(most_fields) {}
+  http_body_reader(body_kind kind, std::uint64_t length, http_lines trailer_lines, std::size_t max_fields)
+      : kind_(kind), left_(length), lines_(std::move(trailer_lines)), max_fields_(max_fields) {}
 
   body_kind kind() const noexcept { return kind_; }
   const http_fields& trailers() const noexcept { return trailers_; }
@@ -164,7 +164,7 @@ class http_body_reader {
 
  private:
   enum class part { size, data, carriage_return, line_feed, trailers, end };
-  static constexpr std::size_t longest_size_line = 1024;
+  static constexpr std::size_t max_size_line = 1024;
 
   body_step data(std::string_view input) {
     const std::size_t count = static_cast<std::size_t>(std::min<std::uint64_t>(left_, input.size()));
@@ -194,7 +194,7 @@ class http_body_reader {
         if (lines_.line().empty()) {
           part_ = part::end;
         } else {
-          add_field(trailers_, lines_.line(), most_fields_);
+          add_field(trailers_, lines_.line(), max_fields_);
         }
         return count;
       }
@@ -204,7 +204,7 @@ class http_body_reader {
     return 0;
   }
 
-  static http_lines fresh_size_line() { return {longest_size_line, longest_size_line + 2}; }
+  static http_lines fresh_size_line() { return {max_size_line, max_size_line + 2}; }
 
   static std::uint64_t chunk_size(std::string_view line) {
     std::uint64_t value = 0;
@@ -229,7 +229,7 @@ class http_body_reader {
   std::uint64_t left_ = 0;
   http_lines size_line_ = fresh_size_line();
   http_lines lines_;
-  std::size_t most_fields_ = 0;
+  std::size_t max_fields_ = 0;
   http_fields trailers_;
 };
 

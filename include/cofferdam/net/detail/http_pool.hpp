@@ -3,9 +3,9 @@
 #pragma once
 
 #include <cofferdam/core/asio.hpp>
-#include <cofferdam/core/async_event.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/error.hpp>
+#include <cofferdam/detail/core/async_event.hpp>
 #include <cofferdam/net/byte_stream.hpp>
 #include <cofferdam/net/detail/time_limit.hpp>
 #include <cofferdam/net/http_limits.hpp>
@@ -93,7 +93,7 @@ class http_pool {
   }
 
   error closed_error() const {
-    return error(errc::environment_closed, "the HTTP client for " + peer_.name() + " is closed");
+    return error(exec_errc::environment_closed, "the HTTP client for " + peer_.name() + " is closed");
   }
 
  private:
@@ -139,7 +139,7 @@ class http_pool {
     while (!mine.granted() && !self->closed_) {
       co_await mine.changed().wait();
       if (!mine.granted() && !self->closed_)
-        throw error(errc::cancelled, "cancelled while waiting for a free connection to " + self->peer_.name(),
+        throw error(exec_errc::cancelled, "cancelled while waiting for a free connection to " + self->peer_.name(),
                     asio::error::operation_aborted);
     }
     if (!mine.granted()) throw self->closed_error();
@@ -152,7 +152,7 @@ class http_pool {
     while (!idle_.empty()) {
       std::unique_ptr<http_connection> one = std::move(idle_.back());
       idle_.pop_back();
-      if (now - one->idle_since <= settings_.idle_time() && one->stream.is_quiet()) return one;
+      if (now - one->idle_since <= settings_.idle_timeout() && one->stream.is_quiet()) return one;
     }
     return nullptr;
   }

@@ -115,7 +115,7 @@ class http_served_connection {
     }
     overdue_ = false;
     failure_ = nullptr;
-    request_limit_.arm(settings_.request_time());
+    request_limit_.arm(settings_.request_timeout());
     co_await asio::co_spawn(executor_, handle(std::move(self)),
                             asio::bind_cancellation_slot(cancel_.slot(), asio::use_awaitable));
     request_limit_.disarm();
@@ -132,7 +132,7 @@ class http_served_connection {
     one.call_ = &call;
     try {
       // The client may have disconnected before there was a handler to cancel.
-      if (one.talk_.input().ended()) throw error(errc::cancelled, "the client has gone");
+      if (one.talk_.input().ended()) throw error(exec_errc::cancelled, "the client has gone");
       co_await one.handler_(call);
     } catch (...) {
       one.failure_ = std::current_exception();
@@ -147,7 +147,7 @@ class http_served_connection {
     int status = 0;
     if (failure_) {
       if (!is_known(failure_)) report(failure_);
-      if (talk_.replied() == progress::begun) throw error(errc::io_error, "a reply was cut off");
+      if (talk_.replied() == progress::begun) throw error(exec_errc::io_error, "a reply was cut off");
       if (talk_.verdict() != 0 || overdue_) talk_.last();
       if (none) status = overdue_ ? 503 : talk_.verdict() != 0 ? talk_.verdict() : 500;
     } else if (talk_.replied() == progress::begun) {
@@ -160,7 +160,7 @@ class http_served_connection {
       if (cut) report(cut);
       if (cut) std::rethrow_exception(cut);
     } else if (none) {
-      report(std::make_exception_ptr(error(errc::invalid_argument, "the handler ended without a reply")));
+      report(std::make_exception_ptr(error(exec_errc::invalid_argument, "the handler ended without a reply")));
       status = 500;
     }
     if (status != 0) co_await refuse(status);

@@ -3,9 +3,9 @@
 #pragma once
 
 #include <cofferdam/core/asio.hpp>
-#include <cofferdam/core/async_event.hpp>
 #include <cofferdam/core/error.hpp>
-#include <cofferdam/core/with_cleanup.hpp>
+#include <cofferdam/detail/core/async_event.hpp>
+#include <cofferdam/detail/core/with_cleanup.hpp>
 #include <cofferdam/net/detail/http_served_connection.hpp>
 #include <cofferdam/net/http_server_settings.hpp>
 #include <cofferdam/net/listener.hpp>
@@ -37,7 +37,7 @@ class http_server_core : public std::enable_shared_from_this<http_server_core> {
         handler_(std::move(handler)),
         settings_(std::move(settings)),
         changed_(executor_) {
-    if (!handler_) throw error(errc::invalid_argument, "http_server: the handler is empty");
+    if (!handler_) throw error(exec_errc::invalid_argument, "http_server: the handler is empty");
     check_lists(settings_);
   }
 
@@ -45,7 +45,7 @@ class http_server_core : public std::enable_shared_from_this<http_server_core> {
   std::size_t connections() const noexcept { return connections_.size(); }
   void listen(listener where) {
     if (running_ || stopping_)
-      throw error(errc::invalid_argument, "http_server: it takes no listener once it runs or was stopped");
+      throw error(exec_errc::invalid_argument, "http_server: it takes no listener once it runs or was stopped");
     static_cast<void>(where.name());  // throws if there is no listener
     listeners_.push_back(std::move(where));
   }
@@ -65,8 +65,8 @@ class http_server_core : public std::enable_shared_from_this<http_server_core> {
 
   static awaitable<void> run(std::shared_ptr<http_server_core> self) {
     http_server_core& core = *self;
-    if (core.listeners_.empty()) throw error(errc::invalid_argument, "http_server: it listens nowhere");
-    if (std::exchange(core.running_, true)) throw error(errc::invalid_argument, "http_server: it runs already");
+    if (core.listeners_.empty()) throw error(exec_errc::invalid_argument, "http_server: it listens nowhere");
+    if (std::exchange(core.running_, true)) throw error(exec_errc::invalid_argument, "http_server: it runs already");
     if (!core.stopping_) {
       for (listener& each : core.listeners_) core.spawn_acceptor(each);
     }
@@ -77,14 +77,14 @@ class http_server_core : public std::enable_shared_from_this<http_server_core> {
       return end_at_once(self);
     };
     co_await with_cleanup(waits, ends);
-    if (!whole) throw error(errc::cancelled, "the HTTP server was cancelled; everything of it has ended");
+    if (!whole) throw error(exec_errc::cancelled, "the HTTP server was cancelled; everything of it has ended");
     if (core.failure_) std::rethrow_exception(core.failure_);
   }
 
   static awaitable<void> stop(std::shared_ptr<http_server_core> self) {
     http_server_core& core = *self;
     core.begin_stop();
-    const clock::time_point due = clock::now() + core.settings_.stop_time();
+    const clock::time_point due = clock::now() + core.settings_.stop_timeout();
     bool whole = false;
     const auto waits = [&]() -> awaitable<void> {
       const bool in_time = co_await core.over_by(due);
@@ -98,7 +98,7 @@ class http_server_core : public std::enable_shared_from_this<http_server_core> {
     };
     co_await with_cleanup(waits, ends);
     if (!whole)
-      throw error(errc::cancelled, "stopping the HTTP server was cancelled; everything of it was ended at once");
+      throw error(exec_errc::cancelled, "stopping the HTTP server was cancelled; everything of it was ended at once");
   }
 
  private:

@@ -31,7 +31,7 @@ namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 inline error proxy_error(const http_proxy& proxy, const std::string& name, const std::string& why,
                          std::error_code cause) {
-  return error(errc::io_error,
+  return error(exec_errc::io_error,
                "cannot connect to " + name + " through the proxy " + host_and_port(proxy.host(), proxy.port(), 0) +
                    " (HTTPS_PROXY): " + why,
                cause);

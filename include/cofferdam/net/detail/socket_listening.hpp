@@ -49,7 +49,7 @@ class socket_listening : public listening {
 
  protected:
   void check(std::error_code failure) const {
-    if (failure) throw error(errc::io_error, "cannot listen on " + name_ + ": " + failure.message(), failure);
+    if (failure) throw error(exec_errc::io_error, "cannot listen on " + name_ + ": " + failure.message(), failure);
   }
   /// Sets close-on-exec: child processes would inherit the sockets that Asio opens and accepts.
   static void keep_from_children(int fd) noexcept { ::fcntl(fd, F_SETFD, FD_CLOEXEC); }
@@ -73,7 +73,7 @@ class tcp_listening : public socket_listening<asio::ip::tcp> {
     std::error_code failure;
     const asio::ip::address where = asio::ip::make_address(address, failure);
     if (failure)
-      throw error(errc::invalid_argument, "\"" + one_line(address) + "\" is no IPv4 or IPv6 address to listen on");
+      throw error(exec_errc::invalid_argument, "\"" + one_line(address) + "\" is no IPv4 or IPv6 address to listen on");
     asio::ip::tcp::endpoint place(where, port);
     name_ = text(place);
     acceptor_.open(place.protocol(), failure);
@@ -120,9 +120,10 @@ class unix_listening final : public socket_listening<asio::local::stream_protoco
   unix_listening(const asio::any_io_executor& executor, const std::string& path)
       : socket_listening(executor), path_(path) {
     if (path.empty() || path.front() != '/' || path.size() > 107 || path.find('\0') != std::string::npos)
-      throw error(errc::invalid_argument, "\"" + one_line(path) +
-                                              "\" is no path of a Unix socket: it has to be absolute and at most 107 "
-                                              "bytes long");
+      throw error(exec_errc::invalid_argument,
+                  "\"" + one_line(path) +
+                      "\" is no path of a Unix socket: it has to be absolute and at most 107 "
+                      "bytes long");
     name_ = "the socket \"" + one_line(path) + "\"";
     remove_dead_socket();
     std::error_code failure;
@@ -140,7 +141,7 @@ class unix_listening final : public socket_listening<asio::local::stream_protoco
     bound_ = true;
     if (!S_ISSOCK(made.st_mode) || (made.st_mode & 0077U) != 0) {
       remove_file();
-      throw error(errc::permission_denied, "cannot listen on " + name_ + ": others could connect to it");
+      throw error(exec_errc::permission_denied, "cannot listen on " + name_ + ": others could connect to it");
     }
     acceptor_.listen(asio::socket_base::max_listen_connections, failure);
     if (failure) remove_file();
@@ -165,7 +166,7 @@ class unix_listening final : public socket_listening<asio::local::stream_protoco
     struct stat there {};
     if (::lstat(path_.c_str(), &there) != 0) return;
     if (!S_ISSOCK(there.st_mode))
-      throw error(errc::already_exists, "cannot listen on " + name_ + ": something else has that name");
+      throw error(exec_errc::already_exists, "cannot listen on " + name_ + ": something else has that name");
     const int fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
@@ -173,7 +174,7 @@ class unix_listening final : public socket_listening<asio::local::stream_protoco
     const bool dead = fd >= 0 && ::connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0 &&
                       errno == ECONNREFUSED;
     if (fd >= 0) ::close(fd);
-    if (!dead) throw error(errc::already_exists, "cannot listen on " + name_ + ": somebody listens there already");
+    if (!dead) throw error(exec_errc::already_exists, "cannot listen on " + name_ + ": somebody listens there already");
     ::unlink(path_.c_str());
   }
 

@@ -17,10 +17,10 @@ namespace cofferdam::inline COFFERDAM_ABI::detail {
 /// \param closed  true if this side has closed the stream: an aborted operation is then not a cancellation.
 inline error stream_error(const std::string& peer, const char* doing, std::error_code cause, bool closed) {
   if (closed)
-    return error(errc::io_error, peer + ": closed by this side while " + doing, asio::error::operation_aborted);
+    return error(exec_errc::io_error, peer + ": closed by this side while " + doing, asio::error::operation_aborted);
   if (cause == asio::error::operation_aborted)
-    return error(errc::cancelled, peer + ": cancelled while " + doing, cause);
-  return error(errc::io_error, peer + ": lost while " + doing + ": " + cause.message(), cause);
+    return error(exec_errc::cancelled, peer + ": cancelled while " + doing, cause);
+  return error(exec_errc::io_error, peer + ": lost while " + doing + ": " + cause.message(), cause);
 }
 
 /// Returns true if a descriptor has nothing to read, and is not at its end.

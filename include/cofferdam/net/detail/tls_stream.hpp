@@ -58,7 +58,7 @@ inline std::string pem_source::load(const char* what) const {
   file.read(content.data(), static_cast<std::streamsize>(content.size()));
   content.resize(static_cast<std::size_t>(file.gcount()));
   if (content.empty() || content.size() > most || file.bad())
-    throw error(errc::invalid_argument,
+    throw error(exec_errc::invalid_argument,
                 std::string("TLS: ") + name() + " for " + what + " cannot be read, is empty or is longer than 1 MiB");
   return content;
 }
@@ -72,7 +72,7 @@ class tls_identity {
         has_certificate_(chain.given()) {
     SSL_CTX* native = context_->native_handle();
     if (SSL_CTX_set_min_proto_version(native, TLS1_2_VERSION) != 1)
-      throw error(errc::invalid_argument, "TLS: OpenSSL has no TLS 1.2");
+      throw error(exec_errc::invalid_argument, "TLS: OpenSSL has no TLS 1.2");
     SSL_CTX_set_verify(native, verify ? SSL_VERIFY_PEER : SSL_VERIFY_NONE, nullptr);
     // Otherwise OpenSSL would prompt on the terminal for an encrypted key's password.
     SSL_CTX_set_default_passwd_cb(native, [](char*, int, int, void*) { return 0; });
@@ -83,7 +83,7 @@ class tls_identity {
     } else if (verify) {
       context_->set_default_verify_paths(failure);
       if (failure)
-        throw error(errc::invalid_argument, "TLS: the system's trusted certificates cannot be used", failure);
+        throw error(exec_errc::invalid_argument, "TLS: the system's trusted certificates cannot be used", failure);
     }
     if (!chain.given()) return;
     load_certificate(chain, key, "client");
@@ -95,7 +95,7 @@ class tls_identity {
         has_certificate_(true) {
     SSL_CTX* native = context_->native_handle();
     if (SSL_CTX_set_min_proto_version(native, TLS1_2_VERSION) != 1)
-      throw error(errc::invalid_argument, "TLS: OpenSSL has no TLS 1.2");
+      throw error(exec_errc::invalid_argument, "TLS: OpenSSL has no TLS 1.2");
     SSL_CTX_set_options(native, SSL_OP_NO_RENEGOTIATION);
     SSL_CTX_set_default_passwd_cb(native, [](char*, int, int, void*) { return 0; });
     load_certificate(chain, key, "server");
@@ -116,7 +116,7 @@ class tls_identity {
     OPENSSL_cleanse(key_text.data(), key_text.size());
     check(failure, key, "has no private key that is unencrypted and belongs to the " + whose + " certificate");
     if (SSL_CTX_check_private_key(context_->native_handle()) != 1)
-      throw error(errc::invalid_argument,
+      throw error(exec_errc::invalid_argument,
                   "TLS: the key in " + key.name() + " does not belong to the " + whose + " certificate");
   }
 
@@ -125,7 +125,7 @@ class tls_identity {
   static void check(std::error_code failure, const pem_source& from, const std::string& what) {
     ERR_clear_error();
     if (failure)
-      throw error(errc::invalid_argument, "TLS: " + from.name() + " " + what + ": " + failure.message(), failure);
+      throw error(exec_errc::invalid_argument, "TLS: " + from.name() + " " + what + ": " + failure.message(), failure);
   }
 
   std::shared_ptr<asio::ssl::context> context_;
@@ -181,7 +181,7 @@ inline error certificate_error(const std::string& peer, bool has_certificate) {
                              "server trusts, and still valid?"
                            : " wants a client certificate and was given none; set certificate() in the "
                              "tls_settings";
-  return error(errc::io_error, peer + advice, net_errc::client_certificate_needed);
+  return error(exec_errc::io_error, peer + advice, net_errc::client_certificate_needed);
 }
 
 /// TLS over TCP.
@@ -207,7 +207,7 @@ class tls_stream final : public byte_stream::implementation {
       done = X509_VERIFY_PARAM_set1_ip_asc(rules, expected.c_str());
     }
     ERR_clear_error();
-    if (done != 1) throw error(errc::io_error, peer_ + ": TLS cannot be told whom to expect");
+    if (done != 1) throw error(exec_errc::io_error, peer_ + ": TLS cannot be told whom to expect");
   }
 
   /// Makes this the server's side: the first read makes the handshake.
@@ -225,7 +225,8 @@ class tls_stream final : public byte_stream::implementation {
     const bool expired = limit.expired();
     limit.stop();
     if (expired)
-      throw error(errc::io_error, "cannot connect to " + peer_ + ": its TLS handshake took longer than the time limit",
+      throw error(exec_errc::io_error,
+                  "cannot connect to " + peer_ + ": its TLS handshake took longer than the time limit",
                   net_errc::timed_out);
     if (failure == asio::error::operation_aborted) throw connect_cancelled(peer_);
     if (failure) throw handshake_error(failure);
@@ -283,7 +284,7 @@ class tls_stream final : public byte_stream::implementation {
     BIO* memory = BIO_new(BIO_s_mem());
     if (memory == nullptr || BIO_up_ref(before) != 1) {
       BIO_free(memory);
-      throw error(errc::io_error, peer_ + ": no memory for TLS");
+      throw error(exec_errc::io_error, peer_ + ": no memory for TLS");
     }
     SSL_set0_wbio(native, memory);
     SSL_shutdown(native);
@@ -306,16 +307,16 @@ class tls_stream final : public byte_stream::implementation {
     const std::string what = "cannot connect to " + peer_ + ": ";
     const long verdict = SSL_get_verify_result(stream_.native_handle());
     if (identity_.verifies() && verdict != X509_V_OK)
-      return error(errc::io_error,
+      return error(exec_errc::io_error,
                    what + "its certificate was not accepted: " + X509_verify_cert_error_string(verdict) +
                        advice_for_verdict(verdict_code(verdict)),
                    verdict_code(verdict));
     if (wants_certificate(cause) || is_handshake_alert(cause))
       return certificate_error(peer_, identity_.has_certificate());
     if (speaks_no_tls(cause))
-      return error(errc::io_error, what + "it does not speak TLS 1.2 or newer on that port: " + cause.message(),
+      return error(exec_errc::io_error, what + "it does not speak TLS 1.2 or newer on that port: " + cause.message(),
                    net_errc::not_tls);
-    return error(errc::io_error, what + "the TLS handshake failed: " + cause.message(), cause);
+    return error(exec_errc::io_error, what + "the TLS handshake failed: " + cause.message(), cause);
   }
 
   /// Returns true for an alert that TLS 1.2 servers send, among other reasons, if the client certificate is missing.

@@ -81,15 +81,15 @@ COFFERDAM_DECL awaitable<connect_opening> connect_server_stream(http_client& cli
   what.body(http_body(body).in_chunks());
   http_exchange answer = co_await client.send(std::move(what), std::move(limits));
   if (answer.status() != 200) {
-    constexpr std::size_t longest_refusal = std::size_t{64} * 1024;
+    constexpr std::size_t max_refusal = std::size_t{64} * 1024;
     const auto status = static_cast<unsigned>(answer.status());
-    bytes content = co_await answer.read_all(longest_refusal);
+    bytes content = co_await answer.read_all(max_refusal);
     connect_answer refusal(static_cast<int>(status), read_connect_failure(status, as_text(content)),
                            answer.head().fields);
     co_return connect_opening(std::move(refusal));
   }
   if (!detail::has_media_type(answer.head(), "application/connect+json"))
-    throw error(errc::io_error, "Connect: the answer is no stream of messages: its Content-Type is another",
+    throw error(exec_errc::io_error, "Connect: the answer is no stream of messages: its Content-Type is another",
                 net_errc::malformed);
   connect_stream stream(std::move(answer), most);
   co_return connect_opening(std::move(stream));

@@ -5,8 +5,8 @@
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/error.hpp>
-#include <cofferdam/core/large_block.hpp>
-#include <cofferdam/core/rethrow_cancellation.hpp>
+#include <cofferdam/detail/core/large_block.hpp>
+#include <cofferdam/detail/core/rethrow_cancellation.hpp>
 #include <cofferdam/net/byte_stream.hpp>
 #include <cofferdam/net/detail/http_exchange_state.hpp>
 #include <cofferdam/net/detail/http_pool.hpp>
@@ -44,7 +44,8 @@ COFFERDAM_DECL awaitable<std::size_t> http_exchange::read_some(std::span<std::by
 }
 
 COFFERDAM_DECL detail::http_exchange_state& http_exchange::get() const {
-  if (!state_) throw error(errc::invalid_argument, "http_exchange: there is none (default-constructed or moved from)");
+  if (!state_)
+    throw error(exec_errc::invalid_argument, "http_exchange: there is none (default-constructed or moved from)");
   return *state_;
 }
 
@@ -81,7 +82,7 @@ COFFERDAM_DECL awaitable<http_upgrade> http_client::upgrade(http_request what, h
 }
 
 COFFERDAM_DECL const std::shared_ptr<detail::http_pool>& http_client::pool() const {
-  if (!pool_) throw error(errc::invalid_argument, "http_client: it was moved from");
+  if (!pool_) throw error(exec_errc::invalid_argument, "http_client: it was moved from");
   return pool_;
 }
 
@@ -93,10 +94,10 @@ COFFERDAM_DECL awaitable<void> http_client::end(std::shared_ptr<detail::http_poo
 COFFERDAM_DECL awaitable<bytes> http_exchange::read_all(std::size_t most) {
   try {
     const auto announced = head_.fields.find("Content-Length");
-    const error too_long(errc::too_large, get().peer() + ": the body of its answer is longer than the limit of " +
-                                              std::to_string(most) + " bytes");
+    const error too_long(exec_errc::too_large, get().peer() + ": the body of its answer is longer than the limit of " +
+                                                   std::to_string(most) + " bytes");
     constexpr std::size_t step = 256 * 1024;
-    constexpr std::uint64_t most_reserved = std::uint64_t{256} << 20U;
+    constexpr std::uint64_t max_reserved = std::uint64_t{256} << 20U;
     bytes content;
     std::size_t have = 0;
     if (!get().ended() && announced && announced->size() <= 18) {
@@ -106,7 +107,7 @@ COFFERDAM_DECL awaitable<bytes> http_exchange::read_all(std::size_t most) {
         throw too_long;
       }
       // Only received bytes touch this memory, so a peer that announces too much gains nothing.
-      content.reserve(static_cast<std::size_t>(std::min(length, most_reserved)));
+      content.reserve(static_cast<std::size_t>(std::min(length, max_reserved)));
       detail::fill_soon(content.data(), content.capacity());
     }
     while (!get().ended()) {
@@ -161,11 +162,11 @@ COFFERDAM_DECL awaitable<http_exchange> http_client::open(std::shared_ptr<detail
     const bool asks_for_coding = what.fields().find("Accept-Encoding").has_value();
     std::unique_ptr<state> one = co_await transact(pool, std::move(what), std::move(limits), false);
     if (one->upgraded())
-      throw error(errc::io_error, one->peer() + ": it switched to another protocol, which nobody had asked for",
+      throw error(exec_errc::io_error, one->peer() + ": it switched to another protocol, which nobody had asked for",
                   net_errc::malformed);
     const auto coding = one->parser().head().fields.find("Content-Encoding");
     if (!asks_for_coding && coding && !detail::same_ignoring_case(*coding, "identity"))
-      throw error(errc::io_error,
+      throw error(exec_errc::io_error,
                   one->peer() + ": its answer is compressed, which nobody had offered; is a proxy on the way?",
                   net_errc::unsupported_coding);
     co_return http_exchange(std::move(one));

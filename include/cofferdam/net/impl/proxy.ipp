@@ -5,7 +5,7 @@
 #include <cofferdam/core/base64.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/error.hpp>
-#include <cofferdam/net/port_number.hpp>
+#include <cofferdam/detail/net/port_number.hpp>
 #include <cofferdam/net/proxy.hpp>
 
 #include <asio/ip/address.hpp>
@@ -46,7 +46,7 @@ inline bool covers(const std::string& rule, const asio::ip::address& address) {
 
 COFFERDAM_DECL http_proxy http_proxy::parse(std::string_view url, std::string_view setting) {
   const auto wrong = [&](const char* why) {
-    return error(errc::invalid_argument, std::string(setting) + " is no proxy that can be used: " + why);
+    return error(exec_errc::invalid_argument, std::string(setting) + " is no proxy that can be used: " + why);
   };
   const std::string whole = url.find("://") == std::string_view::npos ? "http://" + std::string(url) : std::string(url);
   const auto parsed = boost::urls::parse_uri(whole);

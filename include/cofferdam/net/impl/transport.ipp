@@ -15,9 +15,10 @@ namespace cofferdam::inline COFFERDAM_ABI {
 
 COFFERDAM_DECL connector unix_connector(std::string path, std::string host) {
   if (path.empty() || path.front() != '/' || path.size() > 107 || path.find('\0') != std::string::npos)
-    throw error(errc::invalid_argument, "\"" + one_line(path) +
-                                            "\" is no path of a Unix socket: it has to be absolute and at most 107 "
-                                            "bytes long");
+    throw error(exec_errc::invalid_argument,
+                "\"" + one_line(path) +
+                    "\" is no path of a Unix socket: it has to be absolute and at most 107 "
+                    "bytes long");
   std::string name = "the socket \"" + one_line(path) + "\"";
   return connector(name, std::move(host), detail::unix_recipe(std::move(path), name));
 }

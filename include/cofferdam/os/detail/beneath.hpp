@@ -2,10 +2,10 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
-#include <cofferdam/core/entry.hpp>
+#include <cofferdam/core/directory_entry.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/workspace_path.hpp>
-#include <cofferdam/os/path_error.hpp>
+#include <cofferdam/detail/os/path_error.hpp>
 #include <cofferdam/os/unique_fd.hpp>
 
 #include <algorithm>
@@ -49,10 +49,10 @@ inline file_type type_of(const struct stat& status) noexcept {
   return file_type::other;
 }
 
-inline entry entry_of(std::string path, const struct stat& status) {
+inline directory_entry entry_of(std::string path, const struct stat& status) {
   const file_type type = type_of(status);
   const auto size = type == file_type::regular ? static_cast<std::uint64_t>(status.st_size) : 0;
-  return entry(std::move(path), type, size, status.st_mode & 0777U);
+  return directory_entry(std::move(path), type, size, status.st_mode & 0777U);
 }
 
 inline bool same_file(const struct stat& a, const struct stat& b) noexcept {
@@ -77,7 +77,7 @@ inline int openat2_once(int directory, const char* path, int flags, link_policy 
 // Reads the link that an O_PATH descriptor refers to, so that it cannot be replaced meanwhile. Empty, with `errno` set,
 // on failure.
 inline std::string read_link(int link) {
-  std::array<char, longest_path + 1> target{};
+  std::array<char, max_path + 1> target{};
   const ssize_t length = ::readlinkat(link, "", target.data(), target.size());
   if (length < 0) return {};
   return std::string(target.data(), static_cast<std::size_t>(length));
@@ -90,7 +90,7 @@ class component_walk {
  public:
   component_walk(int root, std::string_view path, link_policy links)
       : root_(root),
-        most_links_(links == link_policy::refuse ? 0 : 40) {  // 40: the limit of the kernel, path_resolution(7)
+        max_links_(links == link_policy::refuse ? 0 : 40) {  // 40: the limit of the kernel, path_resolution(7)
     prepend(path);
   }
 
@@ -98,7 +98,7 @@ class component_walk {
   int open(int flags) {
     flags |= O_CLOEXEC;
     while (!pending_.empty()) {
-      if (++steps_ > most_steps) return failed(ELOOP);
+      if (++steps_ > max_steps) return failed(ELOOP);
       const std::string name = std::move(pending_.back());
       pending_.pop_back();
       if (name == "..") {
@@ -110,7 +110,7 @@ class component_walk {
       struct stat status {};
       if (!next || ::fstat(next.get(), &status) != 0) return -1;
       if (S_ISLNK(status.st_mode) && !(last && (flags & O_NOFOLLOW) != 0)) {
-        if (++links_ > most_links_) return failed(ELOOP);
+        if (++links_ > max_links_) return failed(ELOOP);
         const std::string target = read_link(next.get());
         if (target.empty()) return failed(ENOENT);
         if (target.front() == '/') return failed(EXDEV);
@@ -126,7 +126,7 @@ class component_walk {
   }
 
  private:
-  static constexpr std::size_t most_steps = 65536;  // a bound for 40 long links full of `..`
+  static constexpr std::size_t max_steps = 65536;  // a bound for 40 long links full of `..`
 
   int here() const noexcept { return at_ ? at_.get() : root_; }
 
@@ -160,7 +160,7 @@ class component_walk {
     names_.pop_back();
     at_.reset();
     for (const std::string& name : names_) {
-      if (++steps_ > most_steps) {
+      if (++steps_ > max_steps) {
         errno = ELOOP;
         return false;
       }
@@ -175,7 +175,7 @@ class component_walk {
   }
 
   int root_;
-  int most_links_;
+  int max_links_;
   unique_fd at_;
   std::vector<std::string> names_;    // from the root to `at_`; none of them is a link
   std::vector<std::string> pending_;  // still to go, the next one last
@@ -184,8 +184,8 @@ class component_walk {
 };
 
 inline unique_fd walk_beneath(int root, std::string_view path, int flags, link_policy links) {
-  constexpr int most_tries = 64;
-  for (int i = 0; i < most_tries; ++i) {
+  constexpr int max_tries = 64;
+  for (int i = 0; i < max_tries; ++i) {
     component_walk walk(root, path, links);
     unique_fd fd(walk.open(flags));
     if (fd || errno != EAGAIN) return fd;
@@ -198,9 +198,9 @@ inline unique_fd walk_beneath(int root, std::string_view path, int flags, link_p
 inline unique_fd open_beneath(int root, const std::string& path, int flags, path_resolution how,
                               link_policy links = link_policy::follow) {
   if (how == path_resolution::kernel) {
-    constexpr int most_tries = 64;  // EAGAIN: something was renamed while the kernel followed a `..`
+    constexpr int max_tries = 64;  // EAGAIN: something was renamed while the kernel followed a `..`
     int fd = -1;
-    for (int i = 0; i < most_tries; ++i) {
+    for (int i = 0; i < max_tries; ++i) {
       fd = openat2_once(root, path.c_str(), flags, links);
       if (fd >= 0 || (errno != EAGAIN && errno != EINTR)) break;
     }

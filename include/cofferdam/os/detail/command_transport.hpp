@@ -3,8 +3,8 @@
 #pragma once
 
 #include <cofferdam/core/command_result.hpp>
+#include <cofferdam/detail/os/terminal.hpp>
 #include <cofferdam/os/detail/command_lifecycle.hpp>
-#include <cofferdam/os/terminal.hpp>
 #include <cofferdam/version.hpp>
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <cofferdam/core/bytes.hpp>
-#include <cofferdam/core/captured.hpp>
+#include <cofferdam/core/captured_output.hpp>
 #include <cofferdam/core/command_result.hpp>
 
 #include <array>
@@ -12,7 +12,7 @@
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 /// Returns true if a stream has sudo's message about no_new_privs.
-inline bool tells_of_no_new_privileges(const captured& stream) {
+inline bool tells_of_no_new_privileges(const captured_output& stream) {
   // The second sentence is that of releases before 1.9.
   constexpr std::array<std::string_view, 2> sentences{"\"no new privileges\" flag is set",
                                                       "sudo: effective uid is not 0"};

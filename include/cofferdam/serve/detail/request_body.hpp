@@ -3,8 +3,8 @@
 #pragma once
 
 #include <cofferdam/core/asio.hpp>
-#include <cofferdam/core/async_semaphore.hpp>
 #include <cofferdam/core/bytes.hpp>
+#include <cofferdam/detail/core/async_semaphore.hpp>
 #include <cofferdam/net/http_call.hpp>
 
 #include <asio/any_io_executor.hpp>

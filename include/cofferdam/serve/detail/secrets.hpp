@@ -2,7 +2,7 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
-#include <cofferdam/net/sha256.hpp>
+#include <cofferdam/detail/net/sha256.hpp>
 
 #include <openssl/crypto.h>
 

@@ -3,8 +3,8 @@
 #pragma once
 
 #include <cofferdam/core/asio.hpp>
-#include <cofferdam/core/async_event.hpp>
 #include <cofferdam/core/error.hpp>
+#include <cofferdam/detail/core/async_event.hpp>
 
 #include <asio/any_io_executor.hpp>
 #include <asio/bind_cancellation_slot.hpp>
@@ -30,7 +30,7 @@ inline std::exception_ptr failure_to_report(std::exception_ptr before, std::exce
   try {
     std::rethrow_exception(before);
   } catch (const error& failure) {
-    return failure.code() == errc::cancelled ? of_closing : before;
+    return failure.code() == exec_errc::cancelled ? of_closing : before;
   } catch (const std::system_error& failure) {
     return failure.code() == asio::error::operation_aborted ? of_closing : before;
   } catch (...) {

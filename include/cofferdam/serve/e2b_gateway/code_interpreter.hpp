@@ -55,8 +55,8 @@ class code_interpreter {
   /// Sets the maximum size of one request in bytes: 413. Default 4 MiB.
   code_interpreter& request(std::size_t most) { return limit(&detail::interpreter_settings::request, most); }
   /// Limits the time for the arrival of a request: 408. Default one minute; at least 10 ms.
-  code_interpreter& request_time(std::chrono::milliseconds most) {
-    return time(&detail::interpreter_settings::request_time, "the request time", most);
+  code_interpreter& request_timeout(std::chrono::milliseconds most) {
+    return time(&detail::interpreter_settings::request_timeout, "the request time", most);
   }
   /// Sets the maximum bytes that are sent of each output of an execution; of more, the first and last half. Default 4
   /// MiB.
@@ -89,7 +89,7 @@ class code_interpreter {
     return *this;
   }
   code_interpreter& limit(std::size_t detail::interpreter_settings::*which, std::size_t most) {
-    if (most == 0) throw error(errc::invalid_argument, "code_interpreter: a limit is at least 1");
+    if (most == 0) throw error(exec_errc::invalid_argument, "code_interpreter: a limit is at least 1");
     auto changed = copy();
     (*changed).*which = most;
     return with(std::move(changed));
@@ -97,7 +97,7 @@ class code_interpreter {
   code_interpreter& time(std::chrono::milliseconds detail::interpreter_settings::*which, const char* name,
                          std::chrono::milliseconds most) {
     if (most < std::chrono::milliseconds(10) || most > std::chrono::hours(1))
-      throw error(errc::invalid_argument, "code_interpreter: " + std::string(name) + " is 10 ms to an hour");
+      throw error(exec_errc::invalid_argument, "code_interpreter: " + std::string(name) + " is 10 ms to an hour");
     auto changed = copy();
     (*changed).*which = most;
     return with(std::move(changed));

@@ -31,7 +31,7 @@ class options {
     bool is_visible = !key.empty() && key.size() <= 512;
     for (const char c : key) is_visible = is_visible && c > ' ' && c < 0x7F;
     if (!is_visible)
-      throw error(errc::invalid_argument, "e2b_gateway: an API key is 1 to 512 visible ASCII characters");
+      throw error(exec_errc::invalid_argument, "e2b_gateway: an API key is 1 to 512 visible ASCII characters");
     api_keys_.push_back(std::move(key));
     return *this;
   }
@@ -45,7 +45,7 @@ class options {
       is_name = is_name &&
                 ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '.');
     if (!is_name || name.front() == '.' || name.back() == '.')
-      throw error(errc::invalid_argument, "e2b_gateway: the domain is a DNS name without a port");
+      throw error(exec_errc::invalid_argument, "e2b_gateway: the domain is a DNS name without a port");
     for (char& c : name) c = cofferdam::detail::lowered(c);
     domain_ = std::move(name);
     return *this;
@@ -95,10 +95,10 @@ class options {
   options& message(std::size_t most) { return at_least_one(message_, most); }
   /// Limits the time for the arrival of such a request, including the wait for memory: 408, or 503 if memory was
   /// missing. Default one minute; at least 10 ms.
-  options& message_time(std::chrono::milliseconds most) {
+  options& message_timeout(std::chrono::milliseconds most) {
     if (most < std::chrono::milliseconds(10) || most > std::chrono::hours(1))
-      throw error(errc::invalid_argument, "e2b_gateway: the message time is 10 ms to an hour");
-    message_time_ = most;
+      throw error(exec_errc::invalid_argument, "e2b_gateway: the message time is 10 ms to an hour");
+    message_timeout_ = most;
     return *this;
   }
   /// Limits the memory of all such requests of more than 16 KiB, in bytes; others wait. The requests of one key have a
@@ -110,16 +110,16 @@ class options {
     return *this;
   }
   /// Sets the maximum lifetime that a client may request, counted from now: 400. Default 24 h.
-  options& longest_life(std::chrono::seconds most) {
+  options& max_lifetime(std::chrono::seconds most) {
     if (most < std::chrono::seconds(1) || most > std::chrono::hours(24 * 365))
-      throw error(errc::invalid_argument, "e2b_gateway: the longest life is one second to a year");
-    longest_life_ = most;
+      throw error(exec_errc::invalid_argument, "e2b_gateway: the longest life is one second to a year");
+    max_lifetime_ = most;
     return *this;
   }
   /// Sets the interval for polling a watched directory. Default 250 ms; at least 10 ms.
   options& watch_interval(std::chrono::milliseconds time) {
     if (time < std::chrono::milliseconds(10) || time > std::chrono::hours(1))
-      throw error(errc::invalid_argument, "e2b_gateway: the watch interval is 10 ms to an hour");
+      throw error(exec_errc::invalid_argument, "e2b_gateway: the watch interval is 10 ms to an hour");
     watch_interval_ = time;
     return *this;
   }
@@ -129,7 +129,8 @@ class options {
   /// \param port  1 to 65535, but not 49983.
   options& port(std::uint16_t number, port_factory factory) {
     if (number == 0 || number == 49983 || !factory)
-      throw error(errc::invalid_argument, "e2b_gateway: a service needs a factory, and a port that is not 0 or 49983");
+      throw error(exec_errc::invalid_argument,
+                  "e2b_gateway: a service needs a factory, and a port that is not 0 or 49983");
     ports_[number] = std::move(factory);
     return *this;
   }
@@ -154,24 +155,24 @@ class options {
   std::size_t subscribers() const noexcept { return subscribers_; }
   std::size_t watchers() const noexcept { return watchers_; }
   std::size_t message() const noexcept { return message_; }
-  std::chrono::milliseconds message_time() const noexcept { return message_time_; }
+  std::chrono::milliseconds message_timeout() const noexcept { return message_timeout_; }
   std::size_t memory() const noexcept { return memory_ < message_ ? message_ : memory_; }
   std::uint64_t upload() const noexcept { return upload_; }
-  std::chrono::seconds longest_life() const noexcept { return longest_life_; }
+  std::chrono::seconds max_lifetime() const noexcept { return max_lifetime_; }
   std::chrono::milliseconds watch_interval() const noexcept { return watch_interval_; }
   const std::map<std::uint16_t, port_factory>& ports() const noexcept { return ports_; }
   const http_server_settings& server() const noexcept { return server_; }
 
  private:
   options& at_least_one(std::size_t& which, std::size_t most) {
-    if (most == 0) throw error(errc::invalid_argument, "e2b_gateway: a limit is at least 1");
+    if (most == 0) throw error(exec_errc::invalid_argument, "e2b_gateway: a limit is at least 1");
     which = most;
     return *this;
   }
   options& absolute(std::string& which, std::string path) {
     if (path.size() < 2 || path.front() != '/' || path.back() == '/' || path.find("//") != std::string::npos ||
         path.find("/.") != std::string::npos)
-      throw error(errc::invalid_argument,
+      throw error(exec_errc::invalid_argument,
                   "e2b_gateway: the home and the workspace are absolute paths in their shortest form: /home/user");
     which = std::move(path);
     return *this;
@@ -179,8 +180,8 @@ class options {
   static http_server_settings usual_server() {
     return http_server_settings()
         .connections(1024)
-        .write_time(std::chrono::minutes(10))
-        .idle_time(std::chrono::seconds(640));
+        .write_timeout(std::chrono::minutes(10))
+        .idle_timeout(std::chrono::seconds(640));
   }
 
   std::vector<std::string> api_keys_;
@@ -195,10 +196,10 @@ class options {
   std::size_t subscribers_ = 32;
   std::size_t watchers_ = 32;
   std::size_t message_ = std::size_t{4} * 1024 * 1024;
-  std::chrono::milliseconds message_time_{60'000};
+  std::chrono::milliseconds message_timeout_{60'000};
   std::size_t memory_ = std::size_t{64} * 1024 * 1024;
   std::uint64_t upload_ = std::uint64_t{4} * 1024 * 1024 * 1024;
-  std::chrono::seconds longest_life_{24 * 3600};
+  std::chrono::seconds max_lifetime_{24 * 3600};
   std::chrono::milliseconds watch_interval_{250};
   std::map<std::uint16_t, port_factory> ports_;
   http_server_settings server_ = usual_server();

@@ -7,10 +7,10 @@
 #include <cofferdam/code/python.hpp>
 #include <cofferdam/core/any_provider.hpp>
 #include <cofferdam/core/asio.hpp>
-#include <cofferdam/core/borrowed_environment.hpp>
 #include <cofferdam/core/code_exec_provider.hpp>
+#include <cofferdam/core/environment_ref.hpp>
 #include <cofferdam/core/error.hpp>
-#include <cofferdam/core/with_cleanup.hpp>
+#include <cofferdam/detail/core/with_cleanup.hpp>
 #include <cofferdam/net/byte_stream.hpp>
 #include <cofferdam/net/http_server.hpp>
 #include <cofferdam/net/listener.hpp>
@@ -88,14 +88,15 @@ COFFERDAM_DECL server::server(asio::any_io_executor executor, server_options opt
 
 COFFERDAM_DECL server& server::python(cofferdam::python how) {
   if (!core_->plan.open_environment)
-    throw error(errc::invalid_argument, "mcp: python needs a server with an environment to run it in");
+    throw error(exec_errc::invalid_argument, "mcp: python needs a server with an environment to run it in");
   return runner([how = std::move(how)](any_environment& inside) {
-    return any_runner_provider(borrowed<any_environment>(inside) | how);
+    return any_runner_provider(environment_ref<any_environment>(inside) | how);
   });
 }
 
 COFFERDAM_DECL server& server::runner(std::function<any_runner_provider(any_environment& inside)> make) {
-  if (!core_->plan.open_environment) throw error(errc::invalid_argument, "mcp: there is no environment for the runner");
+  if (!core_->plan.open_environment)
+    throw error(exec_errc::invalid_argument, "mcp: there is no environment for the runner");
   core_->plan.open_runner = [make = std::move(make)](std::shared_ptr<any_environment> inside) {
     return detail::open_inside(make(*inside), inside);
   };
@@ -163,17 +164,17 @@ COFFERDAM_DECL awaitable<void> server::serve(byte_stream client) {
 
 COFFERDAM_DECL awaitable<void> server::serve(listener where) {
   if (core_->options().tokens().empty() && !where.is_loopback())
-    throw error(errc::invalid_argument, "mcp: " + where.name() +
-                                            " can be reached from elsewhere, and there is no token: say "
-                                            "server_options::token, or listen on 127.0.0.1");
+    throw error(exec_errc::invalid_argument, "mcp: " + where.name() +
+                                                 " can be reached from elsewhere, and there is no token: say "
+                                                 "server_options::token, or listen on 127.0.0.1");
   if (core_->options().tokens().empty() && core_->options().needs_token())
-    throw error(errc::invalid_argument, "mcp: there is no token, so every user of this machine could use what " +
-                                            where.name() +
-                                            " serves: say server_options::token, or server_options::without_token");
-  if (http_) throw error(errc::invalid_argument, "mcp: it serves HTTP already, or has served");
+    throw error(exec_errc::invalid_argument,
+                "mcp: there is no token, so every user of this machine could use what " + where.name() +
+                    " serves: say server_options::token, or server_options::without_token");
+  if (http_) throw error(exec_errc::invalid_argument, "mcp: it serves HTTP already, or has served");
   http_server_settings settings = core_->options().http();
   settings.allowed_hosts({"*"}).allowed_origins({"*"});  // the endpoint itself checks them
-  settings.body(core_->options().message()).stop_time(std::chrono::milliseconds(200));
+  settings.body(core_->options().message()).stop_timeout(std::chrono::milliseconds(200));
   endpoint_ = std::make_shared<detail::http_endpoint>(core_);
   endpoint_->check_hosts(where.is_loopback() || !core_->options().hosts().empty());
   http_ = std::make_shared<http_server>(
@@ -185,18 +186,18 @@ COFFERDAM_DECL awaitable<void> server::serve(listener where) {
 }
 
 COFFERDAM_DECL awaitable<void> server::stop() {
-  if (!http_) throw error(errc::invalid_argument, "mcp: it does not serve HTTP");
+  if (!http_) throw error(exec_errc::invalid_argument, "mcp: it does not serve HTTP");
   return http_->stop();
 }
 
 COFFERDAM_DECL std::size_t server::sessions() const noexcept { return endpoint_ ? endpoint_->sessions() : 0; }
 
 COFFERDAM_DECL void server::require_new(const std::string& name) const {
-  if (core_->tool(name)) throw error(errc::invalid_argument, "mcp: there is a tool '" + name + "' already");
+  if (core_->tool(name)) throw error(exec_errc::invalid_argument, "mcp: there is a tool '" + name + "' already");
 }
 
 COFFERDAM_DECL void server::require_handler(bool has_one, const std::string& name) {
-  if (!has_one) throw error(errc::invalid_argument, "mcp: there is no handler for '" + name + "'");
+  if (!has_one) throw error(exec_errc::invalid_argument, "mcp: there is no handler for '" + name + "'");
 }
 
 COFFERDAM_DECL void server::add_environment_tools() {

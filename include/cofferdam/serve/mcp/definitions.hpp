@@ -30,7 +30,7 @@ class tool_definition {
                       c == '.' || c == '-');
     if (!good)
       throw error(
-          errc::invalid_argument,
+          exec_errc::invalid_argument,
           "mcp: a tool's name has 1 to 128 letters, digits, dots, dashes and underscores, not \"" + name_ + "\"");
     input_["type"] = "object";
     input_["additionalProperties"] = false;
@@ -48,7 +48,7 @@ class tool_definition {
   tool_definition& input(boost::json::object schema) {
     const std::string complaint = detail::schema_complaint(schema);
     if (!complaint.empty())
-      throw error(errc::invalid_argument, "mcp: the input schema of the tool '" + name_ + "' " + complaint);
+      throw error(exec_errc::invalid_argument, "mcp: the input schema of the tool '" + name_ + "' " + complaint);
     input_ = std::move(schema);
     return *this;
   }

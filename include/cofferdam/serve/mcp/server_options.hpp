@@ -50,15 +50,15 @@ class server_options {
 
   /// Sets the time limits of commands and of Python code without one. Default 120 s and 60 s.
   /// \throws error{errc::invalid_argument}
-  server_options& command_time(std::chrono::seconds usual) { return set(command_time_, usual); }
-  server_options& python_time(std::chrono::seconds usual) { return set(python_time_, usual); }
+  server_options& command_timeout(std::chrono::seconds usual) { return set(command_timeout_, usual); }
+  server_options& python_timeout(std::chrono::seconds usual) { return set(python_timeout_, usual); }
   /// Sets the maximum time limit that a call may request. Default one hour.
-  server_options& longest_time(std::chrono::seconds most) { return set(longest_time_, most); }
+  server_options& max_timeout(std::chrono::seconds most) { return set(max_timeout_, most); }
   /// Sets how many Python interpreters a client may have besides the default one, and the idle time after which one is
   /// ended. Default 16 and 30 minutes.
   server_options& python_contexts(std::size_t most, std::chrono::seconds idle = std::chrono::minutes(30)) {
-    most_contexts_ = most;
-    return set(context_time_, idle);
+    max_contexts_ = most;
+    return set(context_timeout_, idle);
   }
   /// Sets a folder of this machine from which clients may copy files by the tool `upload_file`, or one to which they
   /// may copy by `download_file`. Default: none. Clients cannot leave these folders, even through links in them. All
@@ -79,7 +79,7 @@ class server_options {
   }
   /// Sets how many calls run at once in one environment, and how many may wait. Default 8 and 64.
   server_options& calls(std::size_t at_once, std::size_t waiting) {
-    if (at_once == 0) throw error(errc::invalid_argument, "mcp: at least one call must be able to run");
+    if (at_once == 0) throw error(exec_errc::invalid_argument, "mcp: at least one call must be able to run");
     at_once_ = at_once;
     waiting_ = waiting;
     return *this;
@@ -93,13 +93,13 @@ class server_options {
   /// limit (at least 1,000), because parsing values delays all other clients. Default 4 MiB; at least 1.
   /// \throws error{errc::invalid_argument}
   server_options& message(std::size_t most) {
-    if (most == 0) throw error(errc::invalid_argument, "mcp: a message has at least one byte");
+    if (most == 0) throw error(exec_errc::invalid_argument, "mcp: a message has at least one byte");
     message_ = most;
     return *this;
   }
   /// Sets the maximum number of entries in one page of a list. Default 100.
   server_options& page(std::size_t most) {
-    if (most == 0) throw error(errc::invalid_argument, "mcp: a page has at least one entry");
+    if (most == 0) throw error(exec_errc::invalid_argument, "mcp: a page has at least one entry");
     page_ = most;
     return *this;
   }
@@ -114,17 +114,17 @@ class server_options {
   /// message. Default 64 MiB, and at least one message.
   /// \throws error{errc::invalid_argument}
   server_options& memory(std::size_t most) {
-    if (most == 0) throw error(errc::invalid_argument, "mcp: the memory of messages is at least one byte");
+    if (most == 0) throw error(exec_errc::invalid_argument, "mcp: the memory of messages is at least one byte");
     memory_ = most;
     return *this;
   }
   /// HTTP: limits the time for the arrival of a message, including the wait for memory: 408, or 503 if it waited for
   /// memory. From 10 ms to an hour; default one minute.
   /// \throws error{errc::invalid_argument}
-  server_options& message_time(std::chrono::milliseconds most) {
+  server_options& message_timeout(std::chrono::milliseconds most) {
     if (most < std::chrono::milliseconds(10) || most > std::chrono::hours(1))
-      throw error(errc::invalid_argument, "mcp: the message time is 10 ms to an hour");
-    message_time_ = most;
+      throw error(exec_errc::invalid_argument, "mcp: the message time is 10 ms to an hour");
+    message_timeout_ = most;
     return *this;
   }
 
@@ -140,13 +140,13 @@ class server_options {
   server_options& token(std::string secret) {
     bool good = secret.size() >= 16;
     for (const char c : secret) good = good && c > ' ' && c < 0x7F;
-    if (!good) throw error(errc::invalid_argument, "mcp: a token has at least 16 visible characters");
+    if (!good) throw error(exec_errc::invalid_argument, "mcp: a token has at least 16 visible characters");
     tokens_.push_back(std::move(secret));
     return *this;
   }
   /// HTTP: sets the path of the endpoint. Default "/mcp".
   server_options& path(std::string where) {
-    if (!where.starts_with('/')) throw error(errc::invalid_argument, "mcp: the path begins with a slash");
+    if (!where.starts_with('/')) throw error(exec_errc::invalid_argument, "mcp: the path begins with a slash");
     path_ = std::move(where);
     return *this;
   }
@@ -166,7 +166,7 @@ class server_options {
   /// token, is not counted.
   server_options& sessions(std::size_t most, std::chrono::seconds idle = std::chrono::minutes(30)) {
     sessions_ = most;
-    return set(session_time_, idle);
+    return set(session_timeout_, idle);
   }
   /// HTTP, legacy era: sets if a single answer is sent as JSON. Default true. If false, all answers are streams, which
   /// clients can resume from the first byte on.
@@ -192,11 +192,11 @@ class server_options {
   const std::optional<std::string>& instructions() const noexcept { return instructions_; }
   const std::string& about_environment() const noexcept { return about_environment_; }
   bool open_world() const noexcept { return open_world_; }
-  std::chrono::seconds command_time() const noexcept { return command_time_; }
-  std::chrono::seconds python_time() const noexcept { return python_time_; }
-  std::chrono::seconds longest_time() const noexcept { return longest_time_; }
-  std::size_t most_contexts() const noexcept { return most_contexts_; }
-  std::chrono::seconds context_time() const noexcept { return context_time_; }
+  std::chrono::seconds command_timeout() const noexcept { return command_timeout_; }
+  std::chrono::seconds python_timeout() const noexcept { return python_timeout_; }
+  std::chrono::seconds max_timeout() const noexcept { return max_timeout_; }
+  std::size_t max_contexts() const noexcept { return max_contexts_; }
+  std::chrono::seconds context_timeout() const noexcept { return context_timeout_; }
   const std::string& input_folder() const noexcept { return input_folder_; }
   const std::string& output_folder() const noexcept { return output_folder_; }
   std::size_t kept_output() const noexcept { return kept_output_; }
@@ -207,7 +207,7 @@ class server_options {
   std::size_t page() const noexcept { return page_; }
   bool has_files() const noexcept { return has_files_; }
   std::size_t memory() const noexcept { return memory_; }
-  std::chrono::milliseconds message_time() const noexcept { return message_time_; }
+  std::chrono::milliseconds message_timeout() const noexcept { return message_timeout_; }
   const std::vector<std::string>& tokens() const noexcept { return tokens_; }
   bool needs_token() const noexcept { return !without_token_; }
   const std::string& path() const noexcept { return path_; }
@@ -215,14 +215,14 @@ class server_options {
   const std::vector<std::string>& origins() const noexcept { return origins_; }
   bool json_answers() const noexcept { return json_answers_; }
   std::size_t sessions() const noexcept { return sessions_; }
-  std::chrono::seconds session_time() const noexcept { return session_time_; }
+  std::chrono::seconds session_timeout() const noexcept { return session_timeout_; }
   const http_server_settings& http() const noexcept { return http_; }
   const std::function<void(const std::string&, std::exception_ptr)>& on_error() const noexcept { return on_error_; }
 
  private:
   server_options& set(std::chrono::seconds& which, std::chrono::seconds wanted) {
     if (wanted <= std::chrono::seconds::zero() || wanted > std::chrono::hours(24 * 365))
-      throw error(errc::invalid_argument, "mcp: a time is at least a second and at most a year");
+      throw error(exec_errc::invalid_argument, "mcp: a time is at least a second and at most a year");
     which = wanted;
     return *this;
   }
@@ -236,11 +236,11 @@ class server_options {
   bool has_files_ = false;
   bool json_answers_ = true;
   bool without_token_ = false;
-  std::chrono::seconds command_time_{120};
-  std::chrono::seconds python_time_{60};
-  std::chrono::seconds longest_time_{3600};
-  std::size_t most_contexts_ = 16;
-  std::chrono::seconds context_time_{1800};
+  std::chrono::seconds command_timeout_{120};
+  std::chrono::seconds python_timeout_{60};
+  std::chrono::seconds max_timeout_{3600};
+  std::size_t max_contexts_ = 16;
+  std::chrono::seconds context_timeout_{1800};
   std::string input_folder_;
   std::string output_folder_;
   std::size_t kept_output_ = 20'000;
@@ -249,10 +249,10 @@ class server_options {
   std::size_t requests_ = 128;
   std::size_t message_ = std::size_t{4} * 1024 * 1024;
   std::size_t memory_ = std::size_t{64} * 1024 * 1024;
-  std::chrono::milliseconds message_time_{60'000};
+  std::chrono::milliseconds message_timeout_{60'000};
   std::size_t page_ = 100;
   std::size_t sessions_ = 256;
-  std::chrono::seconds session_time_{1800};
+  std::chrono::seconds session_timeout_{1800};
   std::vector<std::string> tokens_;
   std::string path_ = "/mcp";
   std::vector<std::string> hosts_;

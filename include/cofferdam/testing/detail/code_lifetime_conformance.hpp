@@ -255,7 +255,7 @@ TYPED_TEST_P(code_deadline_conformance, a_cancelled_run_is_ended_and_its_output_
         code_result result = co_await with.run_code(endless);
         ADD_FAILURE() << "a cancelled run has a result: " << detail::told(result);
       } catch (const error& failure) {
-        EXPECT_EQ(failure.code(), make_error_code(errc::cancelled)) << failure.what();
+        EXPECT_EQ(failure.code(), make_error_code(exec_errc::cancelled)) << failure.what();
         const auto partial = failure.partial();
         EXPECT_TRUE(partial != nullptr && partial->out().text() == "begun\n");
       }
@@ -285,7 +285,7 @@ TYPED_TEST_P(code_deadline_conformance, closing_ends_what_runs) {
         code_result result = co_await with.run_code(endless);
         EXPECT_FALSE(result.success());
       } catch (const error& failure) {
-        EXPECT_EQ(failure.code(), make_error_code(errc::environment_closed)) << failure.what();
+        EXPECT_EQ(failure.code(), make_error_code(exec_errc::environment_closed)) << failure.what();
       }
       *over = true;
     };
@@ -307,7 +307,7 @@ TYPED_TEST_P(code_deadline_conformance, a_closed_runner_says_so) {
     co_await runner.close();
     co_await runner.close();
     auto late = [&runner]() -> awaitable<void> { co_await runner.run_code(code_request("1")); };
-    co_await detail::expect_error(late, errc::environment_closed, "run_code after close");
+    co_await detail::expect_error(late, exec_errc::environment_closed, "run_code after close");
   });
 }
 

@@ -254,10 +254,10 @@ TYPED_TEST_P(command_conformance, a_wrong_working_directory_is_an_error_and_noth
     const auto in = [&env](std::string where) {
       return env.run_command(shell("touch /dev/null ran").working_directory(std::move(where)));
     };
-    co_await detail::expect_error([&] { return in("missing"); }, errc::not_found, "a missing directory");
-    co_await detail::expect_error([&] { return in("file"); }, errc::not_a_directory, "a file");
-    co_await detail::expect_error([&] { return in(".."); }, errc::outside_workspace, "the parent");
-    co_await detail::expect_error([&] { return in("/"); }, errc::outside_workspace, "an absolute path");
+    co_await detail::expect_error([&] { return in("missing"); }, exec_errc::not_found, "a missing directory");
+    co_await detail::expect_error([&] { return in("file"); }, exec_errc::not_a_directory, "a file");
+    co_await detail::expect_error([&] { return in(".."); }, exec_errc::outside_workspace, "the parent");
+    co_await detail::expect_error([&] { return in("/"); }, exec_errc::outside_workspace, "an absolute path");
     const bool ran = co_await exists(env, "ran");
     EXPECT_FALSE(ran);
   });
@@ -482,8 +482,8 @@ TYPED_TEST_P(command_conformance, a_result_says_how_long_it_took) {
 
 TYPED_TEST_P(command_conformance, open_input_needs_start) {
   this->with([](auto& env) -> awaitable<void> {
-    co_await detail::expect_error([&env] { return env.run_command(shell("cat").open_input()); }, errc::invalid_argument,
-                                  "run_command with an open input");
+    co_await detail::expect_error([&env] { return env.run_command(shell("cat").open_input()); },
+                                  exec_errc::invalid_argument, "run_command with an open input");
   });
 }
 

@@ -74,7 +74,7 @@ class conformance : public ::testing::Test {
 
 /// Expects `work` to throw an `error` of this code.
 template <class Work>
-awaitable<void> expect_error(Work work, errc wanted, std::string_view what) {
+awaitable<void> expect_error(Work work, exec_errc wanted, std::string_view what) {
   try {
     co_await work();
     ADD_FAILURE() << what << ": no error at all; expected '" << make_error_code(wanted).message() << "'";

@@ -10,12 +10,12 @@
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/file_source.hpp>
 #include <cofferdam/core/file_system.hpp>
-#include <cofferdam/core/file_transfer.hpp>
-#include <cofferdam/core/home_strand.hpp>
 #include <cofferdam/core/output_collector.hpp>
 #include <cofferdam/core/printable_text.hpp>
 #include <cofferdam/core/process.hpp>
-#include <cofferdam/core/transfer.hpp>
+#include <cofferdam/core/transfer_result.hpp>
+#include <cofferdam/detail/core/file_transfer.hpp>
+#include <cofferdam/detail/core/home_strand.hpp>
 #include <cofferdam/os/command_request.hpp>
 #include <cofferdam/testing/fake_files.hpp>
 #include <cofferdam/testing/fake_reply.hpp>
@@ -92,8 +92,9 @@ class fake_script {
         pattern += (pattern.back() == '(' ? "\"" : ", \"") + one_line(word) + "\"";
       pattern += ")";
     }
-    return error(errc::unsupported, "fake_provider: no reply to the command " + pattern + "; script it by fake.on(" +
-                                        pattern + ", reply(\"...\")), or all others by fake.on(any_command, ...)");
+    return error(exec_errc::unsupported, "fake_provider: no reply to the command " + pattern +
+                                             "; script it by fake.on(" + pattern +
+                                             ", reply(\"...\")), or all others by fake.on(any_command, ...)");
   }
 };
 
@@ -120,7 +121,8 @@ class fake_state {
   std::vector<fake_process*>& running() noexcept { return running_; }
 
   void require_open() const {
-    if (closed_) throw error(errc::environment_closed, "fake_provider: the environment is closed; open another one");
+    if (closed_)
+      throw error(exec_errc::environment_closed, "fake_provider: the environment is closed; open another one");
   }
 
   static awaitable<command_result> run(std::shared_ptr<fake_state> self, command c);
@@ -171,17 +173,17 @@ class fake_process final : public process::implementation {
 
   void wake() { timer_.cancel(); }
 
-  awaitable<chunk> read() override {
-    std::optional<chunk> piece;
+  awaitable<output_chunk> read() override {
+    std::optional<output_chunk> piece;
     do {
       piece = co_await advance("read");
     } while (piece && piece->end());
-    if (!piece) co_return chunk();
+    if (!piece) co_return output_chunk();
     co_return std::move(*piece);
   }
 
   awaitable<command_result> wait() override {
-    std::optional<chunk> piece;
+    std::optional<output_chunk> piece;
     do {
       piece = co_await advance("run");
     } while (piece);
@@ -192,9 +194,10 @@ class fake_process final : public process::implementation {
   awaitable<void> write_input(bytes_view data) override {
     state_->require_open();
     if (!command_.has_open_input())
-      throw error(errc::unsupported,
+      throw error(exec_errc::unsupported,
                   "write_input: the command's input was not left open; say open_input() on the command");
-    if (over_ || input_closed_) throw error(errc::io_error, "write_input: the command has ended, or its input has");
+    if (over_ || input_closed_)
+      throw error(exec_errc::io_error, "write_input: the command has ended, or its input has");
     const std::lock_guard lock(state_->script().mutex);
     command& recorded = state_->script().commands[number_];
     bytes input = recorded.take_input();
@@ -208,7 +211,7 @@ class fake_process final : public process::implementation {
   }
   awaitable<void> signal(int number) override {
     if (number < 1 || number > 64)
-      throw error(errc::invalid_argument, "signal: " + std::to_string(number) + " is no signal; they are 1 to 64");
+      throw error(exec_errc::invalid_argument, "signal: " + std::to_string(number) + " is no signal; they are 1 to 64");
     signal_ = number;
     wake();
     co_return;
@@ -219,7 +222,7 @@ class fake_process final : public process::implementation {
 
  private:
   /// Waits for the next piece of output, and collects it; no value at the end.
-  awaitable<std::optional<chunk>> advance(std::string doing) {
+  awaitable<std::optional<output_chunk>> advance(std::string doing) {
     if (over_) co_return std::nullopt;
     const bool has_more = at_ < pieces_.size();
     const std::chrono::milliseconds due = has_more ? clock_ + pieces_[at_].wait : clock_;
@@ -229,7 +232,7 @@ class fake_process final : public process::implementation {
       const reply::piece& piece = pieces_[at_++];
       clock_ = due;
       (piece.stream == output_stream::out ? out_ : err_).append(piece.data);
-      co_return chunk(piece.stream, piece.data);
+      co_return output_chunk(piece.stream, piece.data);
     }
     if (signal_ != 0) {
       result_.exit_code(-1).term_signal(signal_);
@@ -250,14 +253,15 @@ class fake_process final : public process::implementation {
     bool waits = true;
     while (waits) {
       if (state_->is_closed())
-        throw error(errc::environment_closed, doing + ": the environment was closed; the command was ended")
+        throw error(exec_errc::environment_closed, doing + ": the environment was closed; the command was ended")
             .with_partial(partial());
       if (signal_ != 0) co_return;
       std::error_code failure;
       timer_.expires_at(when);
       co_await timer_.async_wait(asio::redirect_error(asio::use_awaitable, failure));
       if (failure && !state_->is_closed() && signal_ == 0)
-        throw error(errc::cancelled, doing + ": cancelled; the command was ended", failure).with_partial(partial());
+        throw error(exec_errc::cancelled, doing + ": cancelled; the command was ended", failure)
+            .with_partial(partial());
       waits = failure || std::chrono::steady_clock::now() < when;
     }
   }
@@ -307,7 +311,8 @@ inline awaitable<process> fake_state::start(std::shared_ptr<fake_state> self, co
 
 inline awaitable<command_result> fake_state::run(std::shared_ptr<fake_state> self, command c) {
   if (c.has_open_input())
-    throw error(errc::invalid_argument, "run_command: open_input() needs start(); give the whole input with input()");
+    throw error(exec_errc::invalid_argument,
+                "run_command: open_input() needs start(); give the whole input with input()");
   process running = co_await start(std::move(self), std::move(c));
   command_result result = co_await std::move(running).wait();
   co_return result;
@@ -354,10 +359,10 @@ class fake_file_operations {
     locked([&](fake_files& files) { files.write(path, bytes(content.begin(), content.end())); });
     co_return;
   }
-  awaitable<entry> stat(std::string path) {
+  awaitable<directory_entry> stat(std::string path) {
     co_return locked([&](fake_files& files) { return files.stat(path); });
   }
-  awaitable<std::vector<entry>> list(std::string path, list_options options) {
+  awaitable<std::vector<directory_entry>> list(std::string path, list_options options) {
     co_return locked([&](fake_files& files) { return files.list(path, options); });
   }
   awaitable<void> make_directory(std::string path) {
@@ -372,7 +377,7 @@ class fake_file_operations {
     locked([&](fake_files& files) { files.rename(from, to); });
     co_return;
   }
-  awaitable<transfer> put_files(file_source& source) {
+  awaitable<transfer_result> put_files(file_source& source) {
     return cofferdam::detail::put_each(source,
                                        [this, &source](const file_header& header) { return put_file(source, header); });
   }
@@ -381,11 +386,11 @@ class fake_file_operations {
     for (const file_request& each : requests) {
       try {
         bytes content = locked([&](fake_files& files) { return files.read(each.path()); });
-        const entry found = locked([&](fake_files& files) { return files.stat(each.path()); });
+        const directory_entry found = locked([&](fake_files& files) { return files.stat(each.path()); });
         file_header header(each.path(), each.destination(), file_type::regular, content.size(), found.mode());
         items.push_back(fake_file_source::item{std::move(header), std::move(content)});
       } catch (const error& failure) {
-        if (failure.code() == errc::environment_closed) throw;
+        if (failure.code() == exec_errc::environment_closed) throw;
         items.push_back(fake_file_source::item{file_header(each.path(), failure), bytes()});
       }
     }

@@ -56,9 +56,9 @@ inline bytes distinct_bytes(std::size_t size) {
   return content;
 }
 
-inline std::string paths_of(const std::vector<entry>& entries) {
+inline std::string paths_of(const std::vector<directory_entry>& entries) {
   std::string all;
-  for (const entry& one : entries) all += one.path() + (one.is_directory() ? "/ " : " ");
+  for (const directory_entry& one : entries) all += one.path() + (one.is_directory() ? "/ " : " ");
   return all;
 }
 
@@ -127,7 +127,7 @@ TYPED_TEST_P(file_conformance, odd_names_round_trip_and_mean_the_same_to_command
       command_result seen = co_await env.run_command(argv("cat", "./odd/" + name));
       EXPECT_EQ(as_text(seen.out().head()), "content of " + name);
     }
-    std::vector<entry> found = co_await list(env, "odd");
+    std::vector<directory_entry> found = co_await list_directory(env, "odd");
     std::vector<std::string> names = detail::odd_names();
     std::sort(names.begin(), names.end());
     EXPECT_EQ(found.size(), names.size());
@@ -137,8 +137,8 @@ TYPED_TEST_P(file_conformance, odd_names_round_trip_and_mean_the_same_to_command
 
 TYPED_TEST_P(file_conformance, a_missing_file_is_not_found) {
   this->with([](auto& env) -> awaitable<void> {
-    co_await detail::expect_error([&env] { return env.read_file("missing", 10); }, errc::not_found, "read");
-    co_await detail::expect_error([&env] { return env.read_file("missing/deeper", 10); }, errc::not_found,
+    co_await detail::expect_error([&env] { return env.read_file("missing", 10); }, exec_errc::not_found, "read");
+    co_await detail::expect_error([&env] { return env.read_file("missing/deeper", 10); }, exec_errc::not_found,
                                   "read deeper");
     const bool there = co_await exists(env, "missing");
     EXPECT_FALSE(there);
@@ -148,8 +148,9 @@ TYPED_TEST_P(file_conformance, a_missing_file_is_not_found) {
 TYPED_TEST_P(file_conformance, a_directory_is_not_a_file) {
   this->with([](auto& env) -> awaitable<void> {
     co_await make_directory(env, "folder");
-    co_await detail::expect_error([&env] { return env.read_file("folder", 10); }, errc::not_a_file, "read");
-    co_await detail::expect_error([&env] { return env.write_file("folder", bytes_view()); }, errc::not_a_file, "write");
+    co_await detail::expect_error([&env] { return env.read_file("folder", 10); }, exec_errc::not_a_file, "read");
+    co_await detail::expect_error([&env] { return env.write_file("folder", bytes_view()); }, exec_errc::not_a_file,
+                                  "write");
   });
 }
 
@@ -158,7 +159,7 @@ TYPED_TEST_P(file_conformance, a_file_that_is_too_large_is_not_read) {
     co_await write_text(env, "ten", "0123456789");
     bytes exactly = co_await env.read_file("ten", 10);
     EXPECT_EQ(as_text(exactly), "0123456789");
-    co_await detail::expect_error([&env] { return env.read_file("ten", 9); }, errc::too_large, "read");
+    co_await detail::expect_error([&env] { return env.read_file("ten", 9); }, exec_errc::too_large, "read");
   });
 }
 
@@ -166,19 +167,20 @@ TYPED_TEST_P(file_conformance, a_sparse_file_of_a_tebibyte_is_too_large_at_once)
   this->with([](auto& env) -> awaitable<void> {
     command_result made = co_await env.run_command(shell("truncate -s 1T huge"));
     if (!made.ok()) co_return;  // a file system without such files cannot hold the trap either
-    co_await detail::expect_error([&env] { return env.read_file("huge", 1024 * 1024); }, errc::too_large, "read");
+    co_await detail::expect_error([&env] { return env.read_file("huge", 1024 * 1024); }, exec_errc::too_large, "read");
   });
 }
 
 TYPED_TEST_P(file_conformance, paths_out_of_the_workspace_are_refused) {
   this->with([](auto& env) -> awaitable<void> {
     for (const std::string path : {"/etc/passwd", "../x", "a/../../x", "a/..", "..", "//etc/passwd"}) {
-      co_await detail::expect_error([&] { return env.read_file(path, 10); }, errc::outside_workspace, "read " + path);
-      co_await detail::expect_error([&] { return env.write_file(path, bytes_view()); }, errc::outside_workspace,
+      co_await detail::expect_error([&] { return env.read_file(path, 10); }, exec_errc::outside_workspace,
+                                    "read " + path);
+      co_await detail::expect_error([&] { return env.write_file(path, bytes_view()); }, exec_errc::outside_workspace,
                                     "write " + path);
-      co_await detail::expect_error([&]() -> awaitable<void> { co_await list(env, path); }, errc::outside_workspace,
-                                    "list " + path);
-      co_await detail::expect_error([&] { return remove(env, path); }, errc::outside_workspace, "remove " + path);
+      co_await detail::expect_error([&]() -> awaitable<void> { co_await list_directory(env, path); },
+                                    exec_errc::outside_workspace, "list " + path);
+      co_await detail::expect_error([&] { return remove(env, path); }, exec_errc::outside_workspace, "remove " + path);
     }
   });
 }
@@ -187,8 +189,8 @@ TYPED_TEST_P(file_conformance, paths_that_are_none_are_refused) {
   this->with([](auto& env) -> awaitable<void> {
     for (const std::string& path : {std::string(), std::string("a\0b", 3), std::string(256, 'n'),
                                     std::string("a/") + std::string(5000, '/') + std::string(300, 'n')}) {
-      co_await detail::expect_error([&] { return env.read_file(path, 10); }, errc::invalid_argument, "read");
-      co_await detail::expect_error([&] { return env.write_file(path, bytes_view()); }, errc::invalid_argument,
+      co_await detail::expect_error([&] { return env.read_file(path, 10); }, exec_errc::invalid_argument, "read");
+      co_await detail::expect_error([&] { return env.write_file(path, bytes_view()); }, exec_errc::invalid_argument,
                                     "write");
     }
   });
@@ -205,7 +207,7 @@ TYPED_TEST_P(file_conformance, a_link_out_of_the_workspace_is_not_followed) {
         co_await env.read_file(path, 1000);
         ADD_FAILURE() << path << " was read";
       } catch (const error& refused) {
-        EXPECT_NE(refused.code(), errc::invalid_argument) << refused.what();
+        EXPECT_NE(refused.code(), exec_errc::invalid_argument) << refused.what();
       }
     }
   });
@@ -226,8 +228,8 @@ TYPED_TEST_P(file_conformance, a_fifo_is_refused_and_does_not_block) {
     command_result made = co_await env.run_command(shell("mkfifo pipe"));
     EXPECT_TRUE(made.ok());
     const auto before = std::chrono::steady_clock::now();
-    co_await detail::expect_error([&env] { return env.read_file("pipe", 10); }, errc::not_a_file, "read a FIFO");
-    co_await detail::expect_error([&env] { return env.write_file("pipe", bytes_view()); }, errc::not_a_file,
+    co_await detail::expect_error([&env] { return env.read_file("pipe", 10); }, exec_errc::not_a_file, "read a FIFO");
+    co_await detail::expect_error([&env] { return env.write_file("pipe", bytes_view()); }, exec_errc::not_a_file,
                                   "write a FIFO");
     EXPECT_LT(std::chrono::steady_clock::now() - before, std::chrono::seconds(10));
   });
@@ -251,12 +253,12 @@ TYPED_TEST_P(file_conformance, a_list_has_every_depth_in_order) {
     co_await write_text(env, "a", "xyz");
     co_await write_text(env, "b.txt", "");
     co_await make_directory(env, "empty");
-    std::vector<entry> all = co_await list(env, ".");
+    std::vector<directory_entry> all = co_await list_directory(env, ".");
     EXPECT_EQ(detail::paths_of(all), "a b/ b.txt b/a b/c/ b/c/d empty/ ");
-    std::vector<entry> below = co_await list(env, "b");
+    std::vector<directory_entry> below = co_await list_directory(env, "b");
     EXPECT_EQ(detail::paths_of(below), "a c/ c/d ");
     EXPECT_EQ(below.front().size(), 2U);
-    std::vector<entry> none = co_await list(env, "empty");
+    std::vector<directory_entry> none = co_await list_directory(env, "empty");
     EXPECT_TRUE(none.empty());
   });
 }
@@ -266,13 +268,13 @@ TYPED_TEST_P(file_conformance, a_list_goes_as_deep_as_it_is_told) {
     co_await write_text(env, "b/c/d/e", "x");
     co_await write_text(env, "b/a", "xy");
     co_await write_text(env, "a", "xyz");
-    std::vector<entry> top = co_await list(env, ".", list_options().depth(1));
+    std::vector<directory_entry> top = co_await list_directory(env, ".", list_options().depth(1));
     EXPECT_EQ(detail::paths_of(top), "a b/ ");
-    std::vector<entry> two = co_await list(env, ".", list_options().depth(2));
+    std::vector<directory_entry> two = co_await list_directory(env, ".", list_options().depth(2));
     EXPECT_EQ(detail::paths_of(two), "a b/ b/a b/c/ ");
-    std::vector<entry> below = co_await list(env, "b", list_options().depth(2));
+    std::vector<directory_entry> below = co_await list_directory(env, "b", list_options().depth(2));
     EXPECT_EQ(detail::paths_of(below), "a c/ c/d/ ");
-    std::vector<entry> all = co_await list(env, ".", list_options().depth(1'000'000));
+    std::vector<directory_entry> all = co_await list_directory(env, ".", list_options().depth(1'000'000));
     EXPECT_EQ(all.size(), 6U);
   });
 }
@@ -281,17 +283,18 @@ TYPED_TEST_P(file_conformance, a_list_of_more_than_was_allowed_is_an_error) {
   this->with([](auto& env) -> awaitable<void> {
     command_result made = co_await env.run_command(shell("mkdir d && cd d && touch a b c dd && mkdir e && touch e/f"));
     EXPECT_TRUE(made.ok());
-    std::vector<entry> six = co_await list(env, "d", list_options().entries(6).path_bytes(9));
+    std::vector<directory_entry> six = co_await list_directory(env, "d", list_options().entries(6).path_bytes(9));
     EXPECT_EQ(six.size(), 6U);
-    std::vector<entry> five = co_await list(env, "d", list_options().depth(1).entries(5).path_bytes(6));
+    std::vector<directory_entry> five =
+        co_await list_directory(env, "d", list_options().depth(1).entries(5).path_bytes(6));
     EXPECT_EQ(five.size(), 5U);
     const list_options few = list_options().entries(5);
-    co_await detail::expect_error([&]() -> awaitable<void> { co_await list(env, "d", few); }, errc::too_large,
-                                  "5 names");
+    co_await detail::expect_error([&]() -> awaitable<void> { co_await list_directory(env, "d", few); },
+                                  exec_errc::too_large, "5 names");
     const list_options brief = list_options().path_bytes(8);
-    co_await detail::expect_error([&]() -> awaitable<void> { co_await list(env, "d", brief); }, errc::too_large,
-                                  "8 bytes");
-    std::vector<entry> again = co_await list(env, "d");
+    co_await detail::expect_error([&]() -> awaitable<void> { co_await list_directory(env, "d", brief); },
+                                  exec_errc::too_large, "8 bytes");
+    std::vector<directory_entry> again = co_await list_directory(env, "d");
     EXPECT_EQ(again.size(), 6U);
   });
 }
@@ -300,7 +303,7 @@ TYPED_TEST_P(file_conformance, a_list_does_not_enter_links) {
   this->with([](auto& env) -> awaitable<void> {
     command_result made = co_await env.run_command(shell("mkdir d && ln -s /etc d/out && ln -s . d/self"));
     EXPECT_TRUE(made.ok());
-    std::vector<entry> all = co_await list(env, ".");
+    std::vector<directory_entry> all = co_await list_directory(env, ".");
     EXPECT_EQ(detail::paths_of(all), "d/ d/out d/self ");
     EXPECT_EQ(all.back().type(), file_type::symlink);
   });
@@ -309,10 +312,10 @@ TYPED_TEST_P(file_conformance, a_list_does_not_enter_links) {
 TYPED_TEST_P(file_conformance, listing_what_is_no_directory_is_an_error) {
   this->with([](auto& env) -> awaitable<void> {
     co_await write_text(env, "file", "x");
-    co_await detail::expect_error([&env]() -> awaitable<void> { co_await list(env, "missing"); }, errc::not_found,
-                                  "missing");
-    co_await detail::expect_error([&env]() -> awaitable<void> { co_await list(env, "file"); }, errc::not_a_directory,
-                                  "file");
+    co_await detail::expect_error([&env]() -> awaitable<void> { co_await list_directory(env, "missing"); },
+                                  exec_errc::not_found, "missing");
+    co_await detail::expect_error([&env]() -> awaitable<void> { co_await list_directory(env, "file"); },
+                                  exec_errc::not_a_directory, "file");
   });
 }
 
@@ -321,10 +324,10 @@ TYPED_TEST_P(file_conformance, a_stat_tells_what_stands_there) {
     co_await write_text(env, "file", "12345");
     command_result made = co_await env.run_command(shell("chmod 750 file; mkdir dir; ln -s file link; mkfifo pipe"));
     EXPECT_TRUE(made.ok());
-    entry file = co_await stat(env, "file");
-    entry dir = co_await stat(env, "dir");
-    entry link = co_await stat(env, "link");
-    entry pipe = co_await stat(env, "pipe");
+    directory_entry file = co_await stat(env, "file");
+    directory_entry dir = co_await stat(env, "dir");
+    directory_entry link = co_await stat(env, "link");
+    directory_entry pipe = co_await stat(env, "pipe");
     EXPECT_EQ(file.type(), file_type::regular);
     EXPECT_EQ(file.path(), "file");
     EXPECT_EQ(file.size(), 5U);
@@ -332,7 +335,7 @@ TYPED_TEST_P(file_conformance, a_stat_tells_what_stands_there) {
     EXPECT_EQ(dir.type(), file_type::directory);
     EXPECT_EQ(link.type(), file_type::symlink);
     EXPECT_EQ(pipe.type(), file_type::other);
-    co_await detail::expect_error([&env]() -> awaitable<void> { co_await stat(env, "missing"); }, errc::not_found,
+    co_await detail::expect_error([&env]() -> awaitable<void> { co_await stat(env, "missing"); }, exec_errc::not_found,
                                   "missing");
   });
 }
@@ -362,9 +365,9 @@ TYPED_TEST_P(file_conformance, removing_takes_files_trees_and_links_but_not_what
     EXPECT_TRUE(made.ok());
     co_await remove(env, "tree");
     co_await remove(env, "link");
-    std::vector<entry> left = co_await list(env, ".");
+    std::vector<directory_entry> left = co_await list_directory(env, ".");
     EXPECT_EQ(detail::paths_of(left), "keep/ keep/file ");
-    co_await detail::expect_error([&env] { return remove(env, "missing"); }, errc::not_found, "missing");
+    co_await detail::expect_error([&env] { return remove(env, "missing"); }, exec_errc::not_found, "missing");
   });
 }
 
@@ -377,7 +380,7 @@ TYPED_TEST_P(file_conformance, renaming_moves_and_replaces) {
     EXPECT_EQ(text, "new content");
     const bool gone = co_await exists(env, "old");
     EXPECT_FALSE(gone);
-    co_await detail::expect_error([&env] { return rename(env, "missing", "x"); }, errc::not_found, "missing");
+    co_await detail::expect_error([&env] { return rename(env, "missing", "x"); }, exec_errc::not_found, "missing");
   });
 }
 

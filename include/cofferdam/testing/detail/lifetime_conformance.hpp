@@ -2,12 +2,12 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
-#include <cofferdam/core/command_files.hpp>
-#include <cofferdam/core/entry.hpp>
+#include <cofferdam/core/directory_entry.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/file_operations.hpp>
 #include <cofferdam/core/file_system.hpp>
 #include <cofferdam/core/with.hpp>
+#include <cofferdam/detail/core/command_files.hpp>
 #include <cofferdam/testing/detail/conformance_base.hpp>
 
 #include <asio/bind_cancellation_slot.hpp>
@@ -55,10 +55,10 @@ TYPED_TEST_P(lifetime_conformance, a_closed_environment_says_so) {
     auto env = co_await recipe.open();
     co_await env.close();
     co_await detail::expect_error([&env]() -> awaitable<void> { co_await env.run_command(shell("true")); },
-                                  errc::environment_closed, "run_command");
+                                  exec_errc::environment_closed, "run_command");
     co_await detail::expect_error([&env]() -> awaitable<void> { co_await env.read_file("x", 1); },
-                                  errc::environment_closed, "read_file");
-    co_await detail::expect_error([&env] { return env.write_file("x", bytes_view()); }, errc::environment_closed,
+                                  exec_errc::environment_closed, "read_file");
+    co_await detail::expect_error([&env] { return env.write_file("x", bytes_view()); }, exec_errc::environment_closed,
                                   "write_file");
   });
 }
@@ -91,7 +91,7 @@ TYPED_TEST_P(lifetime_conformance, closing_ends_what_runs_and_tells_its_awaiter)
     }
     co_await env.close();
     while (!done) co_await detail::sleep_for(std::chrono::milliseconds(1));
-    EXPECT_EQ(seen, errc::environment_closed);
+    EXPECT_EQ(seen, exec_errc::environment_closed);
     EXPECT_EQ(partial, "before\n");
   });
 }
@@ -120,7 +120,7 @@ TYPED_TEST_P(lifetime_conformance, cancelling_ends_the_command_and_the_environme
     }
     cancel.emit(asio::cancellation_type::terminal);
     while (!done) co_await detail::sleep_for(std::chrono::milliseconds(1));
-    EXPECT_EQ(seen, errc::cancelled);
+    EXPECT_EQ(seen, exec_errc::cancelled);
     EXPECT_EQ(partial, "before\n");
     command_result first = co_await env.run_command(shell("wc -l < alive"));
     co_await detail::sleep_for(std::chrono::milliseconds(200));
@@ -203,11 +203,11 @@ TYPED_TEST_P(lifetime_conformance, its_files_are_valid_across_moves_and_closed_w
     const file_system files = env.files();
     co_await files.make_directory("folder");
     auto moved = std::move(env);
-    const entry found = co_await files.stat("folder");
+    const directory_entry found = co_await files.stat("folder");
     EXPECT_TRUE(found.is_directory());
     co_await files.remove("folder");
-    const std::vector<entry> left = co_await files.list(".");
-    for (const entry& each : left) EXPECT_NE(each.path(), "folder");
+    const std::vector<directory_entry> left = co_await files.list(".");
+    for (const directory_entry& each : left) EXPECT_NE(each.path(), "folder");
     co_await moved.close();
     std::error_code code;
     try {
@@ -215,7 +215,7 @@ TYPED_TEST_P(lifetime_conformance, its_files_are_valid_across_moves_and_closed_w
     } catch (const error& failure) {
       code = failure.code();
     }
-    EXPECT_EQ(code, errc::environment_closed);
+    EXPECT_EQ(code, exec_errc::environment_closed);
     {
       auto dropped = co_await recipe.open();
       auto last = cofferdam::detail::completed_t<decltype(dropped)>(std::move(dropped));
@@ -229,7 +229,7 @@ TYPED_TEST_P(lifetime_conformance, its_files_are_valid_across_moves_and_closed_w
     } catch (const error& failure) {
       code = failure.code();
     }
-    EXPECT_EQ(code, errc::environment_closed);
+    EXPECT_EQ(code, exec_errc::environment_closed);
   });
 }
 

@@ -26,7 +26,7 @@ namespace detail {
 inline awaitable<std::string> read_until(process& running, std::string wanted) {
   std::string seen;
   while (seen.find(wanted) == std::string::npos) {
-    chunk piece = co_await running.read();
+    output_chunk piece = co_await running.read();
     if (piece.end()) break;
     if (piece.stream() == output_stream::out) seen += as_text(piece.data());
   }
@@ -55,13 +55,13 @@ TYPED_TEST_P(streaming_conformance, both_streams_come_and_say_which_they_are) {
     std::string out;
     std::string err;
     for (;;) {
-      chunk piece = co_await running.read();
+      output_chunk piece = co_await running.read();
       if (piece.end()) break;
       (piece.stream() == output_stream::out ? out : err) += as_text(piece.data());
     }
     EXPECT_EQ(out, "out");
     EXPECT_EQ(err, "err");
-    chunk again = co_await running.read();
+    output_chunk again = co_await running.read();
     EXPECT_TRUE(again.end());
   });
 }
@@ -91,7 +91,7 @@ TYPED_TEST_P(streaming_conformance, input_given_with_the_command_comes_before_in
 TYPED_TEST_P(streaming_conformance, writing_without_an_open_input_is_unsupported) {
   this->with([](auto& env) -> awaitable<void> {
     process running = co_await env.start(shell("cat"));
-    co_await detail::expect_error([&running] { return running.write_input(as_bytes("x")); }, errc::unsupported,
+    co_await detail::expect_error([&running] { return running.write_input(as_bytes("x")); }, exec_errc::unsupported,
                                   "write");
     command_result result = co_await running.wait();
     EXPECT_TRUE(result.ok());
@@ -103,7 +103,8 @@ TYPED_TEST_P(streaming_conformance, writing_to_a_command_that_has_ended_is_an_er
     process running = co_await env.start(shell("exit 0").open_input());
     command_result result = co_await running.wait();
     EXPECT_TRUE(result.ok());
-    co_await detail::expect_error([&running] { return running.write_input(as_bytes("x")); }, errc::io_error, "write");
+    co_await detail::expect_error([&running] { return running.write_input(as_bytes("x")); }, exec_errc::io_error,
+                                  "write");
   });
 }
 
@@ -111,7 +112,7 @@ TYPED_TEST_P(streaming_conformance, writing_more_than_an_ended_command_took_is_a
   this->with([](auto& env) -> awaitable<void> {
     process running = co_await env.start(shell("head -c 10 >/dev/null").open_input());
     const bytes much(8 * 1024 * 1024);
-    co_await detail::expect_error([&] { return running.write_input(much); }, errc::io_error, "write");
+    co_await detail::expect_error([&] { return running.write_input(much); }, exec_errc::io_error, "write");
     command_result result = co_await running.wait();
     EXPECT_TRUE(result.ok());
   });
@@ -135,7 +136,7 @@ TYPED_TEST_P(streaming_conformance, megabytes_go_round_while_both_sides_work) {
         });
     bytes back;
     for (;;) {
-      chunk piece = co_await running.read();
+      output_chunk piece = co_await running.read();
       if (piece.end()) break;
       back.insert(back.end(), piece.data().begin(), piece.data().end());
     }
@@ -181,7 +182,7 @@ TYPED_TEST_P(streaming_conformance, waiting_takes_what_was_not_read) {
     command_result again = co_await running.wait();
     EXPECT_EQ(again.exit_code(), 3);
     EXPECT_EQ(again.out().text(), "one\ntwo\n");
-    chunk after = co_await running.read();
+    output_chunk after = co_await running.read();
     EXPECT_TRUE(after.end());
   });
 }
@@ -197,8 +198,8 @@ TYPED_TEST_P(streaming_conformance, a_signal_reaches_the_command) {
     EXPECT_EQ(result.exit_code(), 9);
     EXPECT_EQ(result.out().text(), "ready\ncaught\n");
     co_await running.signal(SIGUSR1);
-    co_await detail::expect_error([&running] { return running.signal(0); }, errc::invalid_argument, "signal 0");
-    co_await detail::expect_error([&running] { return running.signal(99); }, errc::invalid_argument, "signal 99");
+    co_await detail::expect_error([&running] { return running.signal(0); }, exec_errc::invalid_argument, "signal 0");
+    co_await detail::expect_error([&running] { return running.signal(99); }, exec_errc::invalid_argument, "signal 99");
   });
 }
 
@@ -234,7 +235,7 @@ TYPED_TEST_P(streaming_conformance, a_process_that_is_dropped_is_ended) {
 TYPED_TEST_P(streaming_conformance, a_program_that_cannot_be_started_is_a_finished_process) {
   this->with([](auto& env) -> awaitable<void> {
     process running = co_await env.start(argv("cofferdam-no-such-program"));
-    chunk nothing = co_await running.read();
+    output_chunk nothing = co_await running.read();
     EXPECT_TRUE(nothing.end());
     command_result result = co_await running.wait();
     EXPECT_EQ(result.kind(), error_kind::execution_error);
@@ -260,7 +261,7 @@ TYPED_TEST_P(streaming_conformance, cancelling_a_read_loses_nothing_and_leaves_t
     co_await detail::sleep_for(std::chrono::milliseconds(50));
     cancel.emit(asio::cancellation_type::terminal);
     while (!done) co_await detail::sleep_for(std::chrono::milliseconds(1));
-    EXPECT_EQ(seen, errc::cancelled);
+    EXPECT_EQ(seen, exec_errc::cancelled);
     co_await running.write_input(as_bytes("\n"));
     std::string text = co_await detail::read_until(running, "went on\n");
     EXPECT_EQ(text, "went on\n");
@@ -289,7 +290,7 @@ TYPED_TEST_P(streaming_conformance, cancelling_a_wait_ends_the_command) {
     co_await detail::sleep_for(std::chrono::milliseconds(50));
     cancel.emit(asio::cancellation_type::terminal);
     while (!done) co_await detail::sleep_for(std::chrono::milliseconds(1));
-    EXPECT_EQ(seen, errc::cancelled);
+    EXPECT_EQ(seen, exec_errc::cancelled);
     EXPECT_EQ(partial, "up\n");
     command_result first = co_await env.run_command(shell("wc -l < alive"));
     co_await detail::sleep_for(std::chrono::milliseconds(200));
@@ -301,8 +302,9 @@ TYPED_TEST_P(streaming_conformance, cancelling_a_wait_ends_the_command) {
 TYPED_TEST_P(streaming_conformance, stream_output_hands_over_everything_and_yields_the_result) {
   this->with([](auto& env) -> awaitable<void> {
     std::string seen;
-    command_result result = co_await stream_output(env, shell("for i in 1 2 3; do echo $i; sleep 0.02; done; exit 4"),
-                                                   [&seen](const chunk& piece) { seen += as_text(piece.data()); });
+    command_result result =
+        co_await stream_output(env, shell("for i in 1 2 3; do echo $i; sleep 0.02; done; exit 4"),
+                               [&seen](const output_chunk& piece) { seen += as_text(piece.data()); });
     EXPECT_EQ(seen, "1\n2\n3\n");
     EXPECT_EQ(result.exit_code(), 4);
     EXPECT_EQ(result.out().text(), seen);
@@ -314,7 +316,7 @@ TYPED_TEST_P(streaming_conformance, a_callback_that_throws_ends_the_command_and_
     std::string caught;
     try {
       co_await stream_output(env, shell("while :; do echo x; echo x >> alive; sleep 0.02; done"),
-                             [](const chunk&) { throw std::runtime_error("enough"); });
+                             [](const output_chunk&) { throw std::runtime_error("enough"); });
     } catch (const std::runtime_error& thrown) {
       caught = thrown.what();
     }

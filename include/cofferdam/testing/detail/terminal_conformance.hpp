@@ -98,10 +98,11 @@ TYPED_TEST_P(terminal_conformance, another_size_is_told) {
 TYPED_TEST_P(terminal_conformance, sizes_of_zero_and_pipes_are_refused) {
   this->with([](auto& env) -> awaitable<void> {
     co_await detail::expect_error([&env] { return env.run_command(shell("true").terminal(0, 80)); },
-                                  errc::invalid_argument, "terminal of no rows");
+                                  exec_errc::invalid_argument, "terminal of no rows");
     process running = co_await env.start(shell("sleep 60"));
-    co_await detail::expect_error([&running] { return running.resize(24, 0); }, errc::invalid_argument, "no columns");
-    co_await detail::expect_error([&running] { return running.resize(24, 80); }, errc::unsupported, "no terminal");
+    co_await detail::expect_error([&running] { return running.resize(24, 0); }, exec_errc::invalid_argument,
+                                  "no columns");
+    co_await detail::expect_error([&running] { return running.resize(24, 80); }, exec_errc::unsupported, "no terminal");
   });
 }
 

@@ -3,10 +3,10 @@
 #pragma once
 
 #include <cofferdam/core/asio.hpp>
-#include <cofferdam/core/async_event.hpp>
-#include <cofferdam/core/async_semaphore.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/error.hpp>
+#include <cofferdam/detail/core/async_event.hpp>
+#include <cofferdam/detail/core/async_semaphore.hpp>
 #include <cofferdam/warden/detail/warden_command.hpp>
 #include <cofferdam/warden/protocol.hpp>
 
@@ -70,7 +70,7 @@ class basic_file_requests {
   };
 
   explicit basic_file_requests(const asio::any_io_executor& executor)
-      : executor_(executor), window_(executor, wire::file_window - reserve), files_(executor, wire::most_unfinished) {}
+      : executor_(executor), window_(executor, wire::file_window - reserve), files_(executor, wire::max_unfinished) {}
 
   static constexpr std::uint32_t first_number = 0x80000000;  ///< numbers below this are for commands
 
@@ -114,7 +114,7 @@ class basic_file_requests {
       const wait_result result = co_await one->came.wait();
       if (one->answered) break;
       if (result == wait_result::cancelled)
-        throw error(errc::cancelled, "file operation: cancelled; whether it was done is not known");
+        throw error(exec_errc::cancelled, "file operation: cancelled; whether it was done is not known");
     }
     if (!one->answered) throw *lost_;
     co_return std::move(one->answer);
@@ -148,7 +148,7 @@ class basic_file_requests {
         one.data->take(payload);
         return true;
       }
-      if (payload.size() > wire::most_read - one.answer.data.size())
+      if (payload.size() > wire::max_read - one.answer.data.size())
         throw wire::violation("more data for a file request than was asked for");
       one.answer.data.insert(one.answer.data.end(), payload.begin(), payload.end());
       return true;

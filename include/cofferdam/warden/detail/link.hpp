@@ -109,7 +109,7 @@ class warden_link {
   static constexpr int frames_in_turn = 64;
 
   static error ended(std::error_code cause) {
-    return error(errc::provider_lost,
+    return error(exec_errc::provider_lost,
                  std::string("the warden is gone: its stream has ended") + (cause ? ": " + cause.message() : ""),
                  cause);
   }
@@ -514,11 +514,11 @@ class coroutine_link final : public warden_link, public std::enable_shared_from_
       std::rethrow_exception(failure);
     } catch (const error& reason) {
       listener->link_lost(
-          error(errc::provider_lost, std::string("the warden is gone: ") + reason.what(), reason.cause()));
+          error(exec_errc::provider_lost, std::string("the warden is gone: ") + reason.what(), reason.cause()));
     } catch (const std::system_error& reason) {
       listener->link_lost(ended(reason.code()));
     } catch (const std::exception& reason) {
-      listener->link_lost(error(errc::provider_lost, std::string("the warden is lost: ") + reason.what()));
+      listener->link_lost(error(exec_errc::provider_lost, std::string("the warden is lost: ") + reason.what()));
     }
   }
 

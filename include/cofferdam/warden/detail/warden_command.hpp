@@ -6,10 +6,10 @@
 #include <cofferdam/core/command.hpp>
 #include <cofferdam/core/command_result.hpp>
 #include <cofferdam/core/error.hpp>
-#include <cofferdam/os/command_ends.hpp>
-#include <cofferdam/os/command_pipes.hpp>
+#include <cofferdam/detail/os/command_ends.hpp>
+#include <cofferdam/detail/os/command_pipes.hpp>
+#include <cofferdam/detail/os/running_command.hpp>
 #include <cofferdam/os/command_request.hpp>
-#include <cofferdam/os/running_command.hpp>
 #include <cofferdam/os/spawn.hpp>
 #include <cofferdam/warden/protocol.hpp>
 
@@ -90,7 +90,7 @@ class framed_input final : public input_end {
   bool is_open() const noexcept override { return open_; }
   ssize_t write(bytes_view data) override {
     if (!open_) return -2;
-    const std::size_t count = std::min<std::size_t>({data.size(), credit_, wire::longest_payload / 2});
+    const std::size_t count = std::min<std::size_t>({data.size(), credit_, wire::max_payload / 2});
     if (count == 0) return -1;
     credit_ -= static_cast<std::uint32_t>(count);
     sink_->send(wire::frame_writer(wire::frame_type::input, job_).data(data.first(count)).take());
@@ -266,7 +266,7 @@ class basic_warden_command final : public command_transport {
     command_.status_known();
     if (cause)
       command_.fail(
-          error(errc::unavailable,
+          error(exec_errc::unavailable,
                 "Cannot run " + program_ +
                     ": the system passes no descriptors now, because programs of the same user have too many on their "
                     "way through Unix sockets (" +
@@ -346,7 +346,7 @@ class basic_warden_command final : public command_transport {
         is_told_to_end_ || !limits().timeout
             ? "a command was to be ended"
             : "the time limit of a command (" + std::to_string(limits().timeout->count()) + " ms) has passed";
-    const error reason(errc::provider_lost,
+    const error reason(exec_errc::provider_lost,
                        why +
                            ", and the warden has not ended it: a command may have stopped the warden; this program "
                            "has ended everything in the environment; open another one");

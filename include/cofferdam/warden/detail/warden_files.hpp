@@ -4,16 +4,16 @@
 
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/bytes.hpp>
-#include <cofferdam/core/ends_everything.hpp>
-#include <cofferdam/core/entry.hpp>
+#include <cofferdam/core/directory_entry.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/file_source.hpp>
-#include <cofferdam/core/file_transfer.hpp>
 #include <cofferdam/core/list_options.hpp>
-#include <cofferdam/core/transfer.hpp>
+#include <cofferdam/core/transfer_result.hpp>
 #include <cofferdam/core/workspace_path.hpp>
+#include <cofferdam/detail/core/ends_everything.hpp>
+#include <cofferdam/detail/core/file_transfer.hpp>
+#include <cofferdam/detail/os/path_error.hpp>
 #include <cofferdam/os/directory.hpp>
-#include <cofferdam/os/path_error.hpp>
 #include <cofferdam/warden/detail/file_requests.hpp>
 #include <cofferdam/warden/detail/warden_command.hpp>
 #include <cofferdam/warden/protocol.hpp>
@@ -60,7 +60,7 @@ class basic_warden_files {
 
   awaitable<void> write_file(std::string path, bytes_view content);
 
-  awaitable<entry> stat(std::string path) {
+  awaitable<directory_entry> stat(std::string path) {
     const std::string clean = beneath(path);
     wire::frame_writer frame(wire::frame_type::stat, 0);
     file_answer answer = co_await ask("stat", clean, frame.text(clean));
@@ -68,13 +68,13 @@ class basic_warden_files {
     co_return values.next_entry(clean);
   }
 
-  awaitable<std::vector<entry>> list(std::string path, list_options options);
+  awaitable<std::vector<directory_entry>> list(std::string path, list_options options);
 
   /// Returns the warden's own path of a directory beneath the root.
   awaitable<std::string> directory_path(std::string path) {
     const std::string clean = beneath(path);
     if (clean == ".") co_return path_;
-    entry found = co_await stat(clean);
+    directory_entry found = co_await stat(clean);
     if (found.type() == file_type::symlink) {  // It may lead out, or to a file. Listing it shows this.
       wire::frame_writer frame(wire::frame_type::list, 0);
       co_await ask("enter", clean, frame.text(clean).number(no_byte));
@@ -104,9 +104,9 @@ class basic_warden_files {
     co_await ask("rename", clean, frame.text(clean).text(target));
   }
 
-  awaitable<transfer> put_files(file_source& from) {
+  awaitable<transfer_result> put_files(file_source& from) {
     const auto put = [this, &from](const file_header& header) { return put_one(from, header); };
-    transfer report = co_await put_each(from, put);
+    transfer_result report = co_await put_each(from, put);
     co_return report;
   }
 
@@ -121,19 +121,19 @@ class basic_warden_files {
   class values_of {
    public:
     explicit values_of(bytes_view values) : frame_(wire::frame_type::reply, 0, values), reader_(frame_) {}
-    entry next_entry(std::string path) {
+    directory_entry next_entry(std::string path) {
       const auto type = reader_.number<std::uint8_t>();
       const auto mode = reader_.number<std::uint32_t>();
       const auto size = reader_.number<std::uint64_t>();
       reader_.number<std::int64_t>();
       reader_.number<std::uint32_t>();
       if (type > 3) throw wire::violation("a file of type " + std::to_string(type));
-      return entry(std::move(path), static_cast<file_type>(type), size, mode & 0777U);
+      return directory_entry(std::move(path), static_cast<file_type>(type), size, mode & 0777U);
     }
-    entry next_named_entry() {
-      const entry found = next_entry("");
+    directory_entry next_named_entry() {
+      const directory_entry found = next_entry("");
       std::string name = reader_.text();
-      return entry(std::move(name), found.type(), found.size(), found.mode());
+      return directory_entry(std::move(name), found.type(), found.size(), found.mode());
     }
     std::uint64_t next_size() { return reader_.number<std::uint64_t>(); }
     std::uint32_t next_mode() { return reader_.number<std::uint32_t>(); }
@@ -185,7 +185,7 @@ class basic_warden_files<Unused>::listing final : public reply_data_sink {
   void take(bytes_view piece) override {
     values_of values(piece);
     while (!failure_ && !values.empty()) {
-      entry one = values.next_named_entry();
+      directory_entry one = values.next_named_entry();
       if (!room_.reaches(one.path())) continue;
       try {
         room_.take_names(1);
@@ -200,7 +200,7 @@ class basic_warden_files<Unused>::listing final : public reply_data_sink {
 
   /// Returns the sorted entries. May be called once.
   /// \throws error{errc::too_large}
-  std::vector<entry> entries() {
+  std::vector<directory_entry> entries() {
     if (failure_) throw *failure_;
     directory::sort_entries(entries_);
     return std::move(entries_);
@@ -208,18 +208,18 @@ class basic_warden_files<Unused>::listing final : public reply_data_sink {
 
  private:
   listing_room room_;
-  std::vector<entry> entries_;
+  std::vector<directory_entry> entries_;
   std::optional<error> failure_;
 };
 
 template <class Unused>
-awaitable<std::vector<entry>> basic_warden_files<Unused>::list(std::string path, list_options options) {
+awaitable<std::vector<directory_entry>> basic_warden_files<Unused>::list(std::string path, list_options options) {
   const std::string clean = beneath(path);
   const auto found = std::make_shared<listing>(listing_room(options, clean));
   wire::frame_writer frame(wire::frame_type::list, 0);
   frame.text(clean).number(options.depth() == 1 ? no_byte : yes_byte);
   co_await ask("list", clean, frame, found);
-  std::vector<entry> entries = found->entries();
+  std::vector<directory_entry> entries = found->entries();
   co_return entries;
 }
 
@@ -254,7 +254,7 @@ class basic_warden_files<Unused>::writing {
   awaitable<void> put(bytes_view content) {
     while (!content.empty()) {
       check_answers();
-      const bytes_view piece = content.first(std::min(content.size(), wire::longest_payload));
+      const bytes_view piece = content.first(std::min(content.size(), wire::max_payload));
       bytes whole = wire::frame_writer(wire::frame_type::write_data, number_).data(piece).take();
       co_await send(std::move(whole));
       content = content.subspan(piece.size());
@@ -305,7 +305,7 @@ class basic_warden_files<Unused>::reading {
  public:
   reading(const basic_warden_files& files, std::string path) : files_(files), path_(std::move(path)) {}
 
-  /// Returns the next piece, at most wire::most_read bytes; empty at the end.
+  /// Returns the next piece, at most wire::max_read bytes; empty at the end.
   awaitable<bytes> next() {
     bytes piece;
     if (ended_) co_return piece;
@@ -316,7 +316,7 @@ class basic_warden_files<Unused>::reading {
     values_of values(answer.values);
     size_ = values.next_size();
     mode_ = values.next_mode();
-    if (answer.data.size() > wire::most_read) throw wire::violation("more of a file than was asked for");
+    if (answer.data.size() > wire::max_read) throw wire::violation("more of a file than was asked for");
     got_ += answer.data.size();
     ended_ = answer.data.empty() || got_ >= size_;
     piece = std::move(answer.data);
@@ -332,7 +332,7 @@ class basic_warden_files<Unused>::reading {
   awaitable<void> ask() {
     const std::uint32_t number = files_.requests_->number();
     wire::frame_writer frame(wire::frame_type::read, number);
-    bytes whole = frame.text(path_).number(got_).number(wire::most_read).take();
+    bytes whole = frame.text(path_).number(got_).number(wire::max_read).take();
     ahead_ = co_await files_.requests_->send(*files_.sink_, number, std::move(whole));
   }
 
@@ -358,7 +358,7 @@ class basic_warden_files<Unused>::source final : public file_source {
     const file_request& wanted = requests_[at_++];
     try {
       const std::string clean = files_.beneath(wanted.path());
-      entry found = co_await files_.stat(clean);
+      directory_entry found = co_await files_.stat(clean);
       if (found.is_directory()) {
         header.emplace(wanted.path(), wanted.destination(), file_type::directory, 0, found.mode());
       } else {
@@ -405,7 +405,8 @@ awaitable<bytes> basic_warden_files<Unused>::read_file(std::string path, std::si
   for (;;) {
     bytes piece = co_await from.next();
     if (piece.size() > most - content.size() || from.size() > most)
-      throw error(errc::too_large, "read " + shown_path(path) + ": longer than " + std::to_string(most) + " bytes");
+      throw error(exec_errc::too_large,
+                  "read " + shown_path(path) + ": longer than " + std::to_string(most) + " bytes");
     if (piece.empty()) co_return content;
     if (content.empty())
       content = std::move(piece);

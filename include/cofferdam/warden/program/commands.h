@@ -13,7 +13,7 @@ namespace {
 void warden::arm_outlet(job& one, outlet& from, source what) {
   if (from.fd < 0 || from.armed) return;
   if (from.credit == 0 && from.cap != 0) return;
-  if (out_free() < room_for_answers + wire::longest_payload) return;
+  if (out_free() < room_for_answers + wire::max_payload) return;
   from.armed = true;
   rearm(from.fd, in_event | one_shot, what, index_of(one));
 }
@@ -30,8 +30,8 @@ void warden::pump(job& one, outlet& from, source what) {
     got = read_fd(from.fd, lost, sizeof lost);
     if (got > 0) from.dropped += static_cast<u64>(got);
   } else {
-    if (from.credit == 0 || out_free() < room_for_answers + wire::longest_payload) return;
-    u64 most = wire::longest_payload;
+    if (from.credit == 0 || out_free() < room_for_answers + wire::max_payload) return;
+    u64 most = wire::max_payload;
     if (most > from.credit) most = from.credit;
     if (most > from.cap) most = from.cap;
     const frame_type type = what == source::out ? frame_type::output : frame_type::error_output;
@@ -181,7 +181,7 @@ void warden::take_exit(job& one, const report& what) {
   if (what.left == 0) return;
   if ((one.flags & wire::spawn_keep) != 0)
     // The host takes this frame as the end of the output; later output belongs to the remaining processes.
-    one.out.last = one.err.last = most_last;
+    one.out.last = one.err.last = max_last;
   else if (one.reason == wire::exit_reason::none && !one.lost)
     one.kill_at = now_us() + u64{one.linger_ms} * 1000;
 }

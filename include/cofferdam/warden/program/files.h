@@ -18,8 +18,8 @@
 namespace wire = cofferdam::wire;
 
 inline constexpr u32 mode_format = 0170000, mode_directory = 0040000, mode_regular = 0100000, mode_link = 0120000;
-inline constexpr size_t longest_path = 4095;
-inline constexpr size_t longest_name = 255;
+inline constexpr size_t max_path = 4095;
+inline constexpr size_t max_name = 255;
 
 inline bool is_format(const struct stat& status, u32 format) { return (status.st_mode & mode_format) == format; }
 inline long status_at(int directory, const char* name, struct stat& status) {
@@ -73,7 +73,7 @@ inline long clean_path(char* path, bool may_be_root) {
     if (to != path) *to++ = '/';
     const char* const name = to;
     while (*at != 0 && *at != '/') *to++ = *at++;
-    if (to - name > static_cast<long>(longest_name)) return -ENAMETOOLONG;
+    if (to - name > static_cast<long>(max_name)) return -ENAMETOOLONG;
     if (name[0] != '.') continue;
     if (to - name == 2 && name[1] == '.') return -EXDEV;
     if (to - name == 1) to = before;
@@ -83,7 +83,7 @@ inline long clean_path(char* path, bool may_be_root) {
     *to++ = '.';
   }
   *to = 0;
-  return static_cast<size_t>(to - path) <= longest_path ? 0 : -ENAMETOOLONG;
+  return static_cast<size_t>(to - path) <= max_path ? 0 : -ENAMETOOLONG;
 }
 
 /// Splits a clean path into the directory, which stays in `path`, and the name, which is returned.
@@ -98,8 +98,8 @@ inline const char* split_path(const char*& path, char* whole) {
 // ---- paths beneath the root -----------------------------------------------------------------------------------------
 
 // 40 links, as in the kernel, of at most a path's length each, and the path itself.
-inline constexpr int most_links = 40;
-inline constinit char walk_pending[(most_links + 1) * (longest_path + 1) + 1] = {};
+inline constexpr int max_links = 40;
+inline constinit char walk_pending[(max_links + 1) * (max_path + 1) + 1] = {};
 inline constinit char walk_names[sizeof walk_pending] = {};
 
 /// Opens paths only beneath a directory. Symbolic links are followed as long as they stay beneath.
@@ -122,12 +122,12 @@ class file_root {
   int open(const char* path, int flags) {
     if (!walks_) {
       int fd = -EAGAIN;  // something was renamed while the kernel followed a `..`
-      for (int i = 0; i < most_tries && (fd == -EAGAIN || fd == -EINTR); ++i) fd = open_by_kernel(path, flags);
+      for (int i = 0; i < max_tries && (fd == -EAGAIN || fd == -EINTR); ++i) fd = open_by_kernel(path, flags);
       // -EPERM may come from a filter that does not know the call; the walk then gives the right result.
       if (fd != -ENOSYS && fd != -EPERM && fd != -EAGAIN && fd != -EINTR) return fd;
     }
     int fd = -EAGAIN;
-    for (int i = 0; i < most_tries && fd == -EAGAIN; ++i) {
+    for (int i = 0; i < max_tries && fd == -EAGAIN; ++i) {
       at_ = -1;
       names_size_ = 0;
       pending_ = walk_pending + sizeof walk_pending - 1;
@@ -139,8 +139,8 @@ class file_root {
   }
 
  private:
-  static constexpr int most_tries = 64;
-  static constexpr u32 most_steps = 65536;  // a bound for 40 long links full of `..`
+  static constexpr int max_tries = 64;
+  static constexpr u32 max_steps = 65536;  // a bound for 40 long links full of `..`
 
   int open_by_kernel(const char* path, int flags) const {
     const struct {
@@ -155,8 +155,8 @@ class file_root {
   int walk(int flags) {
     int links = 0;
     for (u32 step = 0; *pending_ != 0; ++step) {
-      if (step == most_steps) return -ELOOP;
-      char name[longest_name + 1];
+      if (step == max_steps) return -ELOOP;
+      char name[max_name + 1];
       const size_t size = take_name(name);
       if (size == 0) return -ENAMETOOLONG;
       if (size == 2 && name[0] == '.' && name[1] == '.') {
@@ -174,7 +174,7 @@ class file_root {
       if (next < 0) return next;
       const bool is_link = is_format(status, mode_link);
       if (is_link && !(last && (flags & o_nofollow) != 0)) {
-        const int result = ++links > most_links ? -ELOOP : follow(next);
+        const int result = ++links > max_links ? -ELOOP : follow(next);
         close_fd(next);
         if (result < 0) return result;
         continue;
@@ -209,7 +209,7 @@ class file_root {
   size_t take_name(char* to) {
     size_t size = 0;
     for (; *pending_ != 0 && *pending_ != '/'; ++pending_) {
-      if (size == longest_name) return 0;
+      if (size == max_name) return 0;
       to[size++] = *pending_;
     }
     to[size] = 0;
@@ -219,7 +219,7 @@ class file_root {
 
   // Reads the link of a descriptor, so that it cannot be replaced meanwhile.
   int follow(int link) {
-    char target[longest_path];
+    char target[max_path];
     const long size = kernel(__NR_readlinkat, link, address(""), address(target), sizeof target);
     if (size <= 0) return -ENOENT;
     if (target[0] == '/') return -EXDEV;
@@ -255,11 +255,11 @@ struct upper_directory {
   i64 position;
 };
 
-inline constexpr u32 most_held = 32;
-inline constinit read_directory held_directories[most_held] = {};
+inline constexpr u32 max_held = 32;
+inline constinit read_directory held_directories[max_held] = {};
 // A path in a list must fit into a frame, so no directory is deeper than half a frame.
-inline constinit upper_directory upper_directories[wire::longest_payload / 2] = {};
-inline constinit char list_prefix[wire::longest_payload] = {};
+inline constinit upper_directory upper_directories[wire::max_payload / 2] = {};
+inline constinit char list_prefix[wire::max_payload] = {};
 
 /// Removes trees in bounded memory and with a bounded number of descriptors at any depth: directories that are too deep
 /// are moved up. Symbolic links are removed, not followed.
@@ -278,7 +278,7 @@ class tree_removal {
   }
 
  private:
-  static constexpr u32 most_rounds = 10000;  // for the case that a process fills the tree while it is emptied
+  static constexpr u32 max_rounds = 10000;  // for the case that a process fills the tree while it is emptied
 
   read_directory& here() { return held_directories[depth_]; }
 
@@ -305,7 +305,7 @@ class tree_removal {
   }
 
   long enter(const char* name, long why_not_unlinked) {
-    if (depth_ + 1 == most_held) return lift(name);
+    if (depth_ + 1 == max_held) return lift(name);
     int fd = open_at(here().fd, name, o_rdonly | o_directory | o_nofollow);
     if (fd == -EACCES) {
       allow(name);
@@ -354,7 +354,7 @@ class tree_removal {
     return 0;
   }
 
-  long count_round() { return ++rounds_ > most_rounds ? -ENOTEMPTY : 0; }
+  long count_round() { return ++rounds_ > max_rounds ? -ENOTEMPTY : 0; }
 
   u32 depth_ = 0;
   u32 rounds_ = 0;
@@ -372,13 +372,13 @@ struct unfinished_file {
   int parent;
   int data;
   u64 size;
-  char name[longest_name + 1];
+  char name[max_name + 1];
   char temporary[random_name_size];
 };
 
-inline constinit unfinished_file unfinished_files[wire::most_unfinished] = {};
-inline constinit u8 worker_in[wire::header_size + wire::longest_payload] = {};
-inline constinit u8 worker_out[wire::header_size + wire::longest_payload] = {};
+inline constinit unfinished_file unfinished_files[wire::max_unfinished] = {};
+inline constinit u8 worker_in[wire::header_size + wire::max_payload] = {};
+inline constinit u8 worker_out[wire::header_size + wire::max_payload] = {};
 
 class file_worker {
  public:
@@ -395,7 +395,7 @@ class file_worker {
       const u32 size = head.get<u32>();
       const auto type = static_cast<wire::frame_type>(head.get<u8>());
       job_ = head.get<u32>();
-      if (size > wire::longest_payload) leave(2);  // the warden lets no larger ones through
+      if (size > wire::max_payload) leave(2);  // the warden lets no larger ones through
       need(wire::header_size + size);
       u8* payload = worker_in + in_begin_ + wire::header_size;
       in_begin_ += wire::header_size + size;
@@ -472,7 +472,7 @@ class file_worker {
     switch (type) {
       case stat: return tell(path);
       case list: return list_all(path, choice != 0);
-      case read: return read_some(path, offset, most < wire::most_read ? most : wire::most_read);
+      case read: return read_some(path, offset, most < wire::max_read ? most : wire::max_read);
       case write: return begin_write(path, mode, choice != 0);
       case make_directory: {
         int made = open_made(path, mode & 0777);
@@ -539,12 +539,12 @@ class file_worker {
     long result = 0;
     do result = list_step(recursive);
     while (result > 0);
-    for (u32 i = lowest_held_; i <= depth_; ++i) close_fd(held_directories[i % most_held].fd);
+    for (u32 i = lowest_held_; i <= depth_; ++i) close_fd(held_directories[i % max_held].fd);
     if (result >= 0 && list_size_ != 0) send(wire::frame_type::reply_data, list_size_);
     return result;
   }
 
-  read_directory& here() { return held_directories[depth_ % most_held]; }
+  read_directory& here() { return held_directories[depth_ % max_held]; }
 
   /// Adds one name. Returns zero at the end of the list.
   long list_step(bool recursive) {
@@ -574,7 +574,7 @@ class file_worker {
     list_prefix[prefix_size_++] = '/';
     upper_directories[depth_].position = position;
     ++depth_;
-    if (depth_ - lowest_held_ == most_held) {
+    if (depth_ - lowest_held_ == max_held) {
       // This slot is that of the uppermost open directory.
       status.st_ino = 0;
       here().fd = looked_at(here().fd, status);
@@ -599,7 +599,7 @@ class file_worker {
         close_fd(above);
         return -EIO;
       }
-      held_directories[--lowest_held_ % most_held].begin(above);
+      held_directories[--lowest_held_ % max_held].begin(above);
     }
     close_fd(here().fd);
     --depth_;
@@ -611,10 +611,10 @@ class file_worker {
   long add_entry(const struct stat& status, const char* name, size_t name_size) {
     const size_t path_size = prefix_size_ + name_size;
     const size_t size = wire::entry_fixed_size + 4 + path_size + 1;
-    if (size > wire::longest_payload) return -ENAMETOOLONG;
+    if (size > wire::max_payload) return -ENAMETOOLONG;
     listed_bytes_ += size;
-    if (++listed_ > wire::most_listed || listed_bytes_ > wire::most_listed_bytes) return -EFBIG;
-    if (list_size_ + size > wire::longest_payload) {
+    if (++listed_ > wire::max_listed || listed_bytes_ > wire::max_listed_bytes) return -EFBIG;
+    if (list_size_ + size > wire::max_payload) {
       send(wire::frame_type::reply_data, list_size_);
       list_size_ = 0;
     }
@@ -645,7 +645,7 @@ class file_worker {
     if (fd < 0) return fd;
     result = not_regular(status);
     while (result >= 0 && most != 0) {
-      const size_t piece = most < wire::longest_payload ? most : wire::longest_payload;
+      const size_t piece = most < wire::max_payload ? most : wire::max_payload;
       result = kernel(__NR_pread64, fd, address(data()), static_cast<long>(piece), static_cast<long>(offset));
       if (retried(result)) {
         result = 0;

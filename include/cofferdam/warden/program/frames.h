@@ -43,7 +43,7 @@ void warden::flush() {
     input_paused_ = pause;
     rearm(in_, (pause ? 0 : in_event) | (is_socket_ && out_waits_ ? out_event : 0), source::transport, 0);
   }
-  if (out_free() < room_for_answers + wire::longest_payload) return;
+  if (out_free() < room_for_answers + wire::max_payload) return;
   arm_worker();
   for (u32 i = 0; i < jobs_end_; ++i) {
     if (!jobs_[i].used) continue;
@@ -92,7 +92,7 @@ void warden::take_frames() {
     const u32 size = head.get<u32>();
     const u8 type = head.get<u8>();
     const u32 id = head.get<u32>();
-    const size_t most = type == static_cast<u8>(frame_type::spawn) ? wire::longest_spawn : wire::longest_payload;
+    const size_t most = type == static_cast<u8>(frame_type::spawn) ? wire::max_spawn : wire::max_payload;
     if (size > most) give_up(wire::fault::too_long, type);
     if (in_size_ - at - wire::header_size < size) break;
     take_frame(static_cast<frame_type>(type), id, in_data + at + wire::header_size, size);
@@ -200,7 +200,7 @@ void warden::spawn(u32 id, const u8* payload, size_t size) {
   bool good = take_spawn_head(from, head);
   for (int list = 0; list < 3 && good; ++list) {
     const u32 count = from.get<u32>();
-    good = count <= wire::most_strings && (list == 2 || count != 0);
+    good = count <= wire::max_strings && (list == 2 || count != 0);
     for (u32 i = 0; i < count && good; ++i) good = from.text() != nullptr;
   }
   const u32 flags = head.flags;
@@ -323,7 +323,7 @@ void warden::hand_over(job& one, const u8* payload, size_t size, const int* stan
   what.kind = order_kind::job;
   what.size = static_cast<u32>(size);
   what.flags = one.flags;
-  if (size > longest_order) {
+  if (size > max_order) {
     file = static_cast<int>(kernel(__NR_memfd_create, address("spawn"), 1));  // MFD_CLOEXEC
     if (file < 0) return fail(one.id, wire::fail_stage::limit, file);
     for (size_t at = 0; at < size;) {
@@ -340,7 +340,7 @@ void warden::hand_over(job& one, const u8* payload, size_t size, const int* stan
   size_t count = 3;
   if (directory >= 0) fds[count++] = directory;
   if (file >= 0) fds[count++] = file;
-  for (u32 attempt = 0; attempt < most_idle + 2; ++attempt) {  // all idle ones may be dead
+  for (u32 attempt = 0; attempt < max_idle + 2; ++attempt) {  // all idle ones may be dead
     keeper* by = idle_keeper();
     if (by == nullptr) by = start_keeper();
     if (by == nullptr) break;

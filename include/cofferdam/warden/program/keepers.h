@@ -66,7 +66,7 @@ void warden::become_child(int end, int root) {
 
 keeper* warden::start_keeper() {
   keeper* free = nullptr;
-  for (u32 i = 0; i < most_jobs + most_idle && free == nullptr; ++i)
+  for (u32 i = 0; i < max_jobs + max_idle && free == nullptr; ++i)
     if (keepers_[i].pid == 0) free = &keepers_[i];
   if (free == nullptr) return nullptr;
   int pair[2];
@@ -106,7 +106,7 @@ keeper* warden::idle_keeper() {
 void warden::set_idle(keeper& one) {
   one.job = -1;
   ++idle_count_;
-  if (idle_count_ > most_idle || closing_ || one.stopped != 0 || one.condemned || one.unfit) retire(one);
+  if (idle_count_ > max_idle || closing_ || one.stopped != 0 || one.condemned || one.unfit) retire(one);
 }
 
 /// Dismisses an idle supervisor: it exits when its socket pair is closed.

@@ -244,7 +244,7 @@ class descendants {
     const char* name;
     for (u32 pid = walked_directory.next_number(name); pid != 0; pid = walked_directory.next_number(name)) {
       u32 parent = 0;
-      if (all_count_ < most_processes && look_at(pid, parent)) all_[all_count_++] = {pid, parent};
+      if (all_count_ < max_processes && look_at(pid, parent)) all_[all_count_++] = {pid, parent};
     }
     close_in_proc(all);
     for (u32 i = 0; i < all_count_; ++i)
@@ -254,7 +254,7 @@ class descendants {
         if (all_[i].parent == found_[k].pid) add(all_[i].pid, found_[k].pid);
   }
 
-  static constexpr u32 most_processes = 32768;
+  static constexpr u32 max_processes = 32768;
 
   // No initializers: everything is zero at first and takes no space in the image.
   u32 root_;
@@ -262,7 +262,7 @@ class descendants {
   u32 count_;
   u32 all_count_;
   one found_[most];
-  one all_[most_processes];  // used only if the kernel has no children files
+  one all_[max_processes];  // used only if the kernel has no children files
 };
 
 /// The warden has one, and after the fork each supervisor has its own copy.

@@ -41,7 +41,7 @@ struct report {
 };
 
 /// The maximum size of a payload inside the order itself.
-inline constexpr size_t longest_order = 32 * 1024;
+inline constexpr size_t max_order = 32 * 1024;
 
 // ---- the command's side of the fork ---------------------------------------------------------------------------------
 
@@ -52,7 +52,7 @@ struct limit_setting {
 
 /// The payload of `spawn` without its lists. Pointers refer to the payload.
 struct spawn_head {
-  static constexpr u32 most_limits = 16;
+  static constexpr u32 max_limits = 16;
 
   u32 flags;
   u32 uid;
@@ -65,7 +65,7 @@ struct spawn_head {
   u16 rows;
   u16 columns;
   u32 limit_count;
-  limit_setting limits[most_limits];
+  limit_setting limits[max_limits];
   const char* directory;
 };
 
@@ -82,7 +82,7 @@ struct spawn_head {
   to.rows = from.get<u16>();
   to.columns = from.get<u16>();
   to.limit_count = from.get<u32>();
-  if (to.limit_count > spawn_head::most_limits) return false;
+  if (to.limit_count > spawn_head::max_limits) return false;
   for (u32 i = 0; i < to.limit_count; ++i) {
     to.limits[i].resource = from.get<u32>();
     to.limits[i].values.soft = from.get<u64>();
@@ -248,7 +248,7 @@ class supervisor {
 
   bool take_list(reader& from, const char**& list) {
     const u32 count = from.get<u32>();
-    if (!from.good() || count > wire::most_strings || string_count_ + count + 1 > most_pointers) return false;
+    if (!from.good() || count > wire::max_strings || string_count_ + count + 1 > max_pointers) return false;
     list = strings_ + string_count_;
     for (u32 i = 0; i < count; ++i) strings_[string_count_++] = from.text();
     strings_[string_count_++] = nullptr;
@@ -401,7 +401,7 @@ class supervisor {
     }
   }
 
-  static constexpr u32 most_pointers = 3 * wire::most_strings + 3;
+  static constexpr u32 max_pointers = 3 * wire::max_strings + 3;
 
   // No initializers: all of it is zero at first, and none of it stands in the image.
   int orders_;
@@ -413,8 +413,8 @@ class supervisor {
   report exit_;
   u32 string_count_;
   alignas(16) u8 child_stack_[16 * 1024];
-  alignas(8) u8 message_[sizeof(order) + longest_order];
-  const char* strings_[most_pointers];  // touched as far as a command needs it
+  alignas(8) u8 message_[sizeof(order) + max_order];
+  const char* strings_[max_pointers];  // touched as far as a command needs it
 };
 
 inline constinit supervisor own_supervisor;

@@ -289,8 +289,8 @@ inline long send_message(int fd, const void* head, size_t head_size, const void*
   return result;
 }
 
-/// Receives one piece of a stream, or one message, with up to `most_fds` descriptors: more, or a cut list, is -EPROTO.
-inline long receive_message(int fd, void* to, size_t most, int flags, int* fds, size_t most_fds, size_t& fd_count) {
+/// Receives one piece of a stream, or one message, with up to `max_fds` descriptors: more, or a cut list, is -EPROTO.
+inline long receive_message(int fd, void* to, size_t most, int flags, int* fds, size_t max_fds, size_t& fd_count) {
   fd_count = 0;
   io_vector vector{to, most};
   alignas(8) u8 control[256];
@@ -313,7 +313,7 @@ inline long receive_message(int fd, void* to, size_t most, int flags, int* fds, 
       for (size_t i = sizeof header; i + sizeof(int) <= header.size; i += sizeof(int)) {
         int got;
         memcpy(&got, control + at + i, sizeof got);
-        if (fd_count < most_fds) {
+        if (fd_count < max_fds) {
           fds[fd_count++] = got;
         } else {
           surplus = true;

@@ -42,9 +42,9 @@ void warden::serve(bool on_socket) {
   kernel(__NR_rt_sigprocmask, 2, address(&all_signals), 0, sizeof all_signals);
   note_turn();
   kernel(__NR_prlimit64, 0, 7, 0, address(&files_before_));  // RLIMIT_NOFILE
-  const limit_values most_files{files_before_.hard, files_before_.hard};
-  kernel(__NR_prlimit64, 0, 7, address(&most_files), 0);
-  if (files_before_.hard < most_jobs * 5 + 64)
+  const limit_values max_files{files_before_.hard, files_before_.hard};
+  kernel(__NR_prlimit64, 0, 7, address(&max_files), 0);
+  if (files_before_.hard < max_jobs * 5 + 64)
     machine_limit_ = files_before_.hard > 128 ? static_cast<u32>((files_before_.hard - 64) / 5) : 8;
   if (files_before_.soft < 1024 || files_before_.soft > files_before_.hard)
     files_before_.soft = files_before_.hard < 1024 ? files_before_.hard : 1024;

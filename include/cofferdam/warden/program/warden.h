@@ -17,8 +17,8 @@ using wire::frame_type;
 
 namespace {
 
-constexpr u32 most_jobs = 2048;
-constexpr u32 most_idle = 8;
+constexpr u32 max_jobs = 2048;
+constexpr u32 max_idle = 8;
 constexpr u64 never = ~u64{0};
 
 /// A supervisor process.
@@ -75,12 +75,12 @@ struct job {
 
 // The large tables. All zero at first, so that they take no room in the image and no memory until they are used; a zero
 // job or keeper is a free one.
-alignas(job) constinit u8 job_bytes[most_jobs * sizeof(job)] = {};
-alignas(keeper) constinit u8 keeper_bytes[(most_jobs + most_idle) * sizeof(keeper)] = {};
-alignas(8) constinit u8 from_worker_data[wire::header_size + wire::longest_payload] = {};
+alignas(job) constinit u8 job_bytes[max_jobs * sizeof(job)] = {};
+alignas(keeper) constinit u8 keeper_bytes[(max_jobs + max_idle) * sizeof(keeper)] = {};
+alignas(8) constinit u8 from_worker_data[wire::header_size + wire::max_payload] = {};
 alignas(8) constinit u8 to_worker_data[wire::file_window + 64 * 1024] = {};
 alignas(8) constinit u8 out_data[1024 * 1024] = {};
-alignas(8) constinit u8 in_data[wire::header_size + wire::longest_spawn] = {};
+alignas(8) constinit u8 in_data[wire::header_size + wire::max_spawn] = {};
 
 class warden {
  public:
@@ -219,7 +219,7 @@ class warden {
   int oom_fd_ = -1;
   int score_fd_ = -1;  ///< our own oom_score_adj, which an undumpable process cannot open
   u32 oom_seen_ = 0;
-  u32 machine_limit_ = most_jobs;
+  u32 machine_limit_ = max_jobs;
   bool configured_ = false;
   u32 configured_flags_ = 0;
   u32 files_uid_ = wire::keep_id;
@@ -259,7 +259,7 @@ class warden {
   // Room in out_data for what must never wait (how commands ended), and for what answers the host directly.
   static constexpr size_t room_for_ends = 320 * 1024;
   static constexpr u64 kill_time_us = 2'000'000;  // for a supervisor to end everything, before we do
-  static constexpr u32 most_last = 256;           // reads of 64 KiB: later output must not delay the end
+  static constexpr u32 max_last = 256;           // reads of 64 KiB: later output must not delay the end
   static constexpr size_t room_for_answers = 400 * 1024;
 };
 

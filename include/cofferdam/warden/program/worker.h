@@ -72,14 +72,14 @@ void warden::feed_worker() {
 }
 
 void warden::arm_worker() {
-  if (worker_ < 0 || worker_armed_ || out_free() < room_for_answers + wire::longest_payload + wire::header_size) return;
+  if (worker_ < 0 || worker_armed_ || out_free() < room_for_answers + wire::max_payload + wire::header_size) return;
   worker_armed_ = true;
   const u32 waits = to_worker_begin_ != to_worker_end_ ? out_event : 0;
   rearm(worker_, in_event | waits | one_shot, source::worker, 0);
 }
 
 void warden::drain_worker() {
-  while (worker_ >= 0 && out_free() >= room_for_answers + wire::longest_payload + wire::header_size) {
+  while (worker_ >= 0 && out_free() >= room_for_answers + wire::max_payload + wire::header_size) {
     const long got =
         read_fd(worker_, from_worker_data + from_worker_size_, sizeof from_worker_data - from_worker_size_);
     if (got == -EAGAIN) return;

@@ -15,10 +15,10 @@
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/path_advice.hpp>
 #include <cofferdam/core/printable_text.hpp>
+#include <cofferdam/detail/os/random_text.hpp>
 #include <cofferdam/net/byte_stream.hpp>
 #include <cofferdam/net/percent_encoding.hpp>
 #include <cofferdam/net/tar_entry.hpp>
-#include <cofferdam/os/random_text.hpp>
 #include <cofferdam/warden/image.hpp>
 #include <cofferdam/warden/session.hpp>
 
@@ -64,8 +64,8 @@ inline awaitable<adopted_container> look_at(std::shared_ptr<engine> api, std::st
   http_request what = api->request("GET", "/containers/" + percent_encoded(name) + "/json");
   http_response answer = co_await api->ask(std::move(what), doing, absent);
   if (answer.status() == 404)
-    throw error(errc::not_found, "docker: the daemon at " + api->address() + " has no container \"" +
-                                     one_line(name, 120) + "\"; `docker ps` lists those that run");
+    throw error(exec_errc::not_found, "docker: the daemon at " + api->address() + " has no container \"" +
+                                          one_line(name, 120) + "\"; `docker ps` lists those that run");
   const boost::json::object seen = engine::object_of(answer, doing);
   adopted_container found;
   found.id = std::string(text_at(seen, "Id"));
@@ -73,7 +73,7 @@ inline awaitable<adopted_container> look_at(std::shared_ptr<engine> api, std::st
   if (found.name.starts_with('/')) found.name.erase(0, 1);
   const boost::json::object* const state = object_at(seen, "State");
   if (state == nullptr || !is_true_at(*state, "Running") || is_true_at(*state, "Paused"))
-    throw error(errc::provider_failed,
+    throw error(exec_errc::provider_failed,
                 "docker: the container \"" + one_line(name, 120) + "\" does not run, or is paused; start it first");
   if (const boost::json::object* const config = object_at(seen, "Config")) {
     found.user = std::string(text_at(*config, "User"));
@@ -112,8 +112,8 @@ inline awaitable<void> ensure_workspace(std::shared_ptr<exec_place> place, adopt
     const std::int64_t mode = number_at(*found, "mode").value_or(0);
     const bool is_link = !text_at(*found, "linkTarget").empty();
     if ((mode & directory_bit) == 0 && !is_link)
-      throw error(errc::not_a_directory, "docker: what is at \"" + one_line(path, 200) + "\" in the container \"" +
-                                             there.name + "\" is no directory, so it cannot be the workspace");
+      throw error(exec_errc::not_a_directory, "docker: what is at \"" + one_line(path, 200) + "\" in the container \"" +
+                                                  there.name + "\" is no directory, so it cannot be the workspace");
     co_return;
   }
   if (there.reaches(path)) {
@@ -123,8 +123,8 @@ inline awaitable<void> ensure_workspace(std::shared_ptr<exec_place> place, adopt
   std::vector<std::string> words{"/bin/sh", "-c", "mkdir -p -- \"$1\" && cd -- \"$1\"", "sh", path};
   const bool made = co_await exec_place::try_out(place, std::move(words), bytes());
   if (!made)
-    throw error(errc::not_found, "docker: the container \"" + there.name + "\" has no \"" + one_line(path, 200) +
-                                     "\", and it cannot be made; name another working_directory");
+    throw error(exec_errc::not_found, "docker: the container \"" + there.name + "\" has no \"" + one_line(path, 200) +
+                                          "\", and it cannot be made; name another working_directory");
 }
 
 /// Copies the warden into a private folder.
@@ -176,12 +176,12 @@ inline awaitable<void> take_away(std::shared_ptr<exec_place> place, std::string 
   } catch (const error& reason) {
     failure = reason;
   }
-  if (failure->code() == errc::cancelled) throw *failure;
+  if (failure->code() == exec_errc::cancelled) throw *failure;
   try {
     std::vector<std::string> words{"rm", "-rf", "--", above + "/" + folder};
     co_await exec_place::do_quietly(place, std::move(words));
   } catch (const error& reason) {  // a file of 20 KiB stays
-    if (reason.code() == errc::cancelled) throw;
+    if (reason.code() == exec_errc::cancelled) throw;
   }
 }
 
@@ -203,14 +203,15 @@ inline awaitable<warden_session> bring_warden(std::shared_ptr<exec_place> place,
         co_await take_away(place, above, folder);
         co_return met;
       } catch (const error& failure) {
-        if (failure.code() == errc::cancelled || failure.code() == errc::not_found) throw;
+        if (failure.code() == exec_errc::cancelled || failure.code() == exec_errc::not_found) throw;
         last = failure;
       }
       if (is_there) co_await take_away(place, above, folder);
     }
   }
-  throw error(errc::unsupported, "docker: a warden cannot be brought into the container \"" + there.name + "\": " +
-                                     (last ? std::string(last->what()) : "nothing in it can be written and executed"));
+  throw error(exec_errc::unsupported,
+              "docker: a warden cannot be brought into the container \"" + there.name +
+                  "\": " + (last ? std::string(last->what()) : "nothing in it can be written and executed"));
 }
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::docker::detail

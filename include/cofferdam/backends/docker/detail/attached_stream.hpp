@@ -56,7 +56,7 @@ class attached_stream {
   void close() noexcept { raw_.close(); }
 
  private:
-  static constexpr std::size_t most_said = 4096;
+  static constexpr std::size_t max_said = 4096;
 
   struct state {
     multiplexed_stream frames;
@@ -74,7 +74,7 @@ class attached_stream {
           co_return content.size();
         }
         if (piece->channel() == stream_channel::error || piece->channel() == stream_channel::system)
-          state_->said.append(piece->content().substr(0, most_said - std::min(most_said, state_->said.size())));
+          state_->said.append(piece->content().substr(0, max_said - std::min(max_said, state_->said.size())));
       }
       co_await receive();
     }
@@ -83,16 +83,17 @@ class attached_stream {
   awaitable<void> receive() {
     const std::size_t got = co_await raw_.read_some(std::span(state_->buffer));
     if (got == 0) {
-      if (!state_->said.empty()) throw error(errc::provider_lost, "it ended, saying: " + one_line(state_->said, 400));
+      if (!state_->said.empty())
+        throw error(exec_errc::provider_lost, "it ended, saying: " + one_line(state_->said, 400));
       state_->frames.finish();
-      throw error(errc::provider_lost, "its stream ended; was it stopped or removed, or is the daemon gone?");
+      throw error(exec_errc::provider_lost, "its stream ended; was it stopped or removed, or is the daemon gone?");
     }
     state_->left = as_text(bytes_view(state_->buffer.data(), got));
   }
 
   error lost(const error& reason) const {
-    if (reason.code() == errc::cancelled) return reason;
-    return error(errc::provider_lost, "docker: lost " + whose_ + ": " + reason.what(), reason.cause());
+    if (reason.code() == exec_errc::cancelled) return reason;
+    return error(exec_errc::provider_lost, "docker: lost " + whose_ + ": " + reason.what(), reason.cause());
   }
 
   /// Returns the next piece, at most as long as the room.

@@ -30,7 +30,7 @@ inline std::optional<boost::json::object> read_config(const host_view& host) {
   const std::optional<std::string> text = host.read(path);
   if (!text || text->find_first_not_of(" \t\r\n") == std::string::npos) return std::nullopt;
   return parse_object(
-      *text, errc::provider_failed,
+      *text, exec_errc::provider_failed,
       "docker: the configuration " + cofferdam::detail::shown_path(path) + " (see DOCKER_CONFIG) cannot be used: it");
 }
 

@@ -2,6 +2,7 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
+#include <cofferdam/backends/docker/command_transport.hpp>
 #include <cofferdam/backends/docker/detail/adopted_container.hpp>
 #include <cofferdam/backends/docker/detail/base_variables.hpp>
 #include <cofferdam/backends/docker/detail/container_session.hpp>
@@ -13,10 +14,9 @@
 #include <cofferdam/backends/docker/detail/sandbox.hpp>
 #include <cofferdam/backends/docker/detail/sandbox_settings.hpp>
 #include <cofferdam/backends/docker/host_view.hpp>
-#include <cofferdam/backends/docker/way.hpp>
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/error.hpp>
-#include <cofferdam/core/protections.hpp>
+#include <cofferdam/core/isolation_report.hpp>
 #include <cofferdam/warden/image.hpp>
 #include <cofferdam/warden/session.hpp>
 #include <cofferdam/warden/warden_settings.hpp>
@@ -37,17 +37,17 @@ inline awaitable<bool> begin_with_warden(std::shared_ptr<sandbox> into,
                                          std::shared_ptr<exec_place> place, adopted_container there, user_ids ids,
                                          std::vector<std::string> variables) {
   if (!takes_warden(settings->by, there.machine)) co_return false;
-  protections walls;  // no others: only the container's creator knows them
-  walls.set(protection::process_tree, "everything the command started");
-  walls.set(protection::host_death, "everything the commands started");
-  warden_settings for_warden = warden_settings_for(into, *settings, std::move(walls));
+  isolation_report isolation;  // no others: only the container's creator knows them
+  isolation.set(isolation_kind::process_tree, "everything the command started");
+  isolation.set(isolation_kind::host_death, "everything the commands started");
+  warden_settings for_warden = warden_settings_for(into, *settings, std::move(isolation));
   const warden_image warden = warden_image_for(there.machine);
   try {
     warden_session session = co_await bring_warden(place, there, warden, ids, std::move(for_warden));
     begin_session(*into, std::move(session), std::move(variables));
     co_return true;
   } catch (const error& failure) {
-    if (failure.code() != errc::unsupported || settings->by != way::automatic) throw;
+    if (failure.code() != exec_errc::unsupported || settings->by != command_transport::automatic) throw;
   }
   co_return false;
 }
@@ -55,10 +55,10 @@ inline awaitable<bool> begin_with_warden(std::shared_ptr<sandbox> into,
 /// Begins the session of an adopted container by execs.
 inline void begin_with_execs(sandbox& into, const sandbox_settings& settings, std::shared_ptr<exec_place> place,
                              std::vector<std::string> variables) {
-  protections walls;
-  walls.set(protection::process_tree, "the command's session, and what has its variables");
-  walls.set(protection::host_death, "none");
-  begin_session(into, settings, std::move(place), std::move(walls), std::move(variables));
+  isolation_report isolation;
+  isolation.set(isolation_kind::process_tree, "the command's session, and what has its variables");
+  isolation.set(isolation_kind::host_death, "none");
+  begin_session(into, settings, std::move(place), std::move(isolation), std::move(variables));
 }
 
 /// Connects a sandbox to the running container that the settings name. The container continues to run when the sandbox

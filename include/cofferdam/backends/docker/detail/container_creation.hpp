@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cofferdam/backends/docker/api_version.hpp>
+#include <cofferdam/backends/docker/command_transport.hpp>
 #include <cofferdam/backends/docker/container_check.hpp>
 #include <cofferdam/backends/docker/daemon_location.hpp>
 #include <cofferdam/backends/docker/detail/attached_stream.hpp>
@@ -26,12 +27,11 @@
 #include <cofferdam/backends/docker/detail/warden_volume.hpp>
 #include <cofferdam/backends/docker/host_view.hpp>
 #include <cofferdam/backends/docker/owner.hpp>
-#include <cofferdam/backends/docker/way.hpp>
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/command.hpp>
 #include <cofferdam/core/command_result.hpp>
 #include <cofferdam/core/error.hpp>
-#include <cofferdam/core/protections.hpp>
+#include <cofferdam/core/isolation_report.hpp>
 #include <cofferdam/net/byte_stream.hpp>
 #include <cofferdam/os/unique_fd.hpp>
 #include <cofferdam/warden/image.hpp>
@@ -96,8 +96,8 @@ class container_creation {
     into_->own(container_);
     byte_stream raw = co_await raise_with_link();
     std::vector<std::string> variables = base_variables(settings_->options, plan_.source.variables, host_);
-    walls_.set(protection::host_death, "everything: the container ends with the connection");
-    walls_.set(protection::signals, "the processes of the container");
+    walls_.set(isolation_kind::host_death, "everything: the container ends with the connection");
+    walls_.set(isolation_kind::signals, "the processes of the container");
     if (plan_.has_warden) {
       co_await meet_warden(std::move(raw), std::move(variables));
     } else {
@@ -122,8 +122,8 @@ class container_creation {
       if (!link_) throw;
       failure = reason;
     }
-    const bool is_over =
-        container_->in_doubt() || failure->code() == errc::cancelled || failure->code() == errc::provider_lost;
+    const bool is_over = container_->in_doubt() || failure->code() == exec_errc::cancelled ||
+                         failure->code() == exec_errc::provider_lost;
     if (is_over) throw *failure;
     // A daemon that runs elsewhere does not find the folder of the link. It gets a second request, without the link.
     if (container_->may_exist()) co_await container_->remove();
@@ -138,7 +138,7 @@ class container_creation {
   /// Opens a direct link to the warden, if it may run on this machine, and adds the link to the request.
   /// \return  null if there can be no link.
   std::shared_ptr<host_link> open_link() {
-    if (!plan_.has_warden || settings_->by == way::attached) return nullptr;
+    if (!plan_.has_warden || settings_->by == command_transport::attached) return nullptr;
     if (api_->location().transport() != daemon_transport::unix_socket) return nullptr;
     if (unlinked_daemons::contains(api_->address())) return nullptr;
     try {
@@ -159,7 +159,7 @@ class container_creation {
     const boost::json::object seen = co_await into_->inspect();
     const container_check check = check_container(asked_, seen, api_->kind());
     check.require();
-    walls_ = check.walls();
+    walls_ = check.isolation();
     const std::string& id = container_->id();
     if (plan_.has_warden)
       co_await ensure_warden(api_, id, warden_image_for(plan_.source.architecture), plan_.source.id, here_);
@@ -177,7 +177,7 @@ class container_creation {
       co_await container_->start();
     } catch (const error& failure) {
       if (plan_.has_warden || std::string_view(failure.what()).find("/bin/sh") == std::string_view::npos) throw;
-      throw error(errc::unsupported,
+      throw error(exec_errc::unsupported,
                   std::string("docker: without a warden, the image needs a /bin/sh: ") + failure.what(),
                   failure.cause());
     }
@@ -200,7 +200,7 @@ class container_creation {
   // ---- the session in it ----
 
   awaitable<void> meet_warden(byte_stream raw, std::vector<std::string> variables) {
-    walls_.set(protection::process_tree, "everything the command started");
+    walls_.set(isolation_kind::process_tree, "everything the command started");
     warden_settings settings = warden_settings_for(into_, *settings_, std::move(walls_));
     if (!plan_.guest.is_root()) {
       settings.uid = plan_.guest.uid();
@@ -222,7 +222,7 @@ class container_creation {
 
   /// Runs the commands as execs. The first program is the lease, and can end all of them.
   void use_execs(byte_stream raw, std::vector<std::string> variables) {
-    walls_.set(protection::process_tree,
+    walls_.set(isolation_kind::process_tree,
                "the command's session; a time limit or a cancellation ends everything in the container");
     const std::string user = std::to_string(plan_.guest.uid()) + ":" + std::to_string(plan_.guest.gid());
     auto place = std::make_shared<exec_place>(api_, container_->id(), container_->name(), user);
@@ -238,7 +238,7 @@ class container_creation {
   container_plan plan_;
   std::shared_ptr<owned_container> container_;
   boost::json::object asked_;        // the body of the request
-  protections walls_;                // the isolation of the commands
+  isolation_report walls_;           // the isolation of the commands
   std::shared_ptr<host_link> link_;  // null if all data passes through the daemon
 };
 

@@ -20,7 +20,7 @@
 #include <cofferdam/backends/docker/host_view.hpp>
 #include <cofferdam/backends/docker/owner.hpp>
 #include <cofferdam/core/asio.hpp>
-#include <cofferdam/os/random_text.hpp>
+#include <cofferdam/detail/os/random_text.hpp>
 #include <cofferdam/warden/image.hpp>
 
 #include <boost/json/object.hpp>

@@ -2,14 +2,14 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
+#include <cofferdam/backends/docker/command_transport.hpp>
 #include <cofferdam/backends/docker/detail/exec_place.hpp>
 #include <cofferdam/backends/docker/detail/exec_session.hpp>
 #include <cofferdam/backends/docker/detail/sandbox.hpp>
 #include <cofferdam/backends/docker/detail/sandbox_settings.hpp>
-#include <cofferdam/backends/docker/way.hpp>
 #include <cofferdam/core/error.hpp>
+#include <cofferdam/core/isolation_report.hpp>
 #include <cofferdam/core/printable_text.hpp>
-#include <cofferdam/core/protections.hpp>
 #include <cofferdam/os/command_keeper.hpp>
 #include <cofferdam/os/session_files.hpp>
 #include <cofferdam/warden/image.hpp>
@@ -30,22 +30,22 @@ namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
 /// Returns true if a warden starts the commands, false if each command is an exec.
 /// \param machine  of the container, as the daemon calls it.
 /// \throws error{errc::unsupported}: `by` requires a warden, and there is none for this machine.
-inline bool takes_warden(way by, std::string_view machine) {
-  if (by == way::exec) return false;
+inline bool takes_warden(command_transport by, std::string_view machine) {
+  if (by == command_transport::exec) return false;
   const bool there_is_one = !warden_image_for(machine).program().empty();
-  if (by != way::automatic && !there_is_one)
-    throw error(errc::unsupported, "docker: the container is for \"" + one_line(machine, 40) +
-                                       "\", and there is a warden for amd64 and arm64 only");
+  if (by != command_transport::automatic && !there_is_one)
+    throw error(exec_errc::unsupported, "docker: the container is for \"" + one_line(machine, 40) +
+                                            "\", and there is a warden for amd64 and arm64 only");
   return there_is_one;
 }
 
 /// Returns the settings of a warden in the container of a sandbox, which is told if the warden is silent.
 /// \param walls  the isolation of the commands.
 inline warden_settings warden_settings_for(const std::shared_ptr<sandbox>& in, const sandbox_settings& settings,
-                                           protections walls) {
+                                           isolation_report isolation) {
   warden_settings result;
   result.commands = settings.commands;
-  result.commands.walls = std::make_shared<const protections>(std::move(walls));
+  result.commands.isolation = std::make_shared<const isolation_report>(std::move(isolation));
   result.greeting_timeout = std::chrono::seconds(30);
   result.heartbeat = std::chrono::milliseconds(500);
   result.lease = settings.lease;
@@ -66,9 +66,9 @@ inline void begin_session(sandbox& in, warden_session session, std::vector<std::
 /// Begins the session of a sandbox whose commands are execs.
 /// \param walls  the isolation of the commands.
 inline void begin_session(sandbox& in, const sandbox_settings& settings, std::shared_ptr<exec_place> place,
-                          protections walls, std::vector<std::string> variables) {
+                          isolation_report isolation, std::vector<std::string> variables) {
   command_settings commands = settings.commands;
-  commands.walls = std::make_shared<const protections>(std::move(walls));
+  commands.isolation = std::make_shared<const isolation_report>(std::move(isolation));
   exec_session session(std::move(place), std::move(commands));
   std::shared_ptr<session_files> files = session.files(settings.options.working_directory(), variables);
   in.begin(std::move(session), std::move(files), std::move(variables));

@@ -65,14 +65,14 @@ class engine {
         co_await one->meet(host.said("DOCKER_API_VERSION"));
         co_return one;
       } catch (const error& reason) {
-        if (reason.code() == errc::cancelled) throw;
-        if (reason.code() != errc::io_error) throw;
+        if (reason.code() == exec_errc::cancelled) throw;
+        if (reason.code() != exec_errc::io_error) throw;
         failure = reason;
         const bool is_refused = reason.cause() == std::errc::connection_refused;
         if (reason.cause() && (where.transport() == daemon_transport::unix_socket || is_refused))
           failure = connect_error(reason.cause(), where.address(), search.tried());
         else
-          failure = error(errc::provider_failed, std::string("docker: ") + reason.what(), reason.cause());
+          failure = error(exec_errc::provider_failed, std::string("docker: ") + reason.what(), reason.cause());
       }
     }
     throw *failure;
@@ -126,7 +126,7 @@ class engine {
   }
 
   static boost::json::object object_of(const http_response& answer, const api_call& doing) {
-    return parse_object(answer.text(), errc::provider_failed, doing.failed() + ": the daemon's answer");
+    return parse_object(answer.text(), exec_errc::provider_failed, doing.failed() + ": the daemon's answer");
   }
 
   /// Sends a request whose response is read in pieces. Checks the status.
@@ -138,7 +138,7 @@ class engine {
       throw lost(reason, doing);
     }
     if (answer.status() >= 300) {
-      const bytes body = co_await answer.read_all(most_error);
+      const bytes body = co_await answer.read_all(max_error);
       throw api_error(static_cast<unsigned>(answer.status()), as_text(body), doing);
     }
     co_return answer;
@@ -161,12 +161,12 @@ class engine {
 
   /// Converts the failure of a call's connection to the error of this backend.
   static error lost(const error& reason, const api_call& doing) {
-    if (reason.code() != errc::io_error) return reason;
-    return error(errc::provider_lost, doing.failed() + ": " + reason.what(), reason.cause());
+    if (reason.code() != exec_errc::io_error) return reason;
+    return error(exec_errc::provider_lost, doing.failed() + ": " + reason.what(), reason.cause());
   }
 
  private:
-  static constexpr std::size_t most_error = 64 * 1024;
+  static constexpr std::size_t max_error = 64 * 1024;
 
   std::string where_base() const {
     const bool has_base = where_.transport() == daemon_transport::tcp || where_.transport() == daemon_transport::tls;
@@ -186,7 +186,7 @@ class engine {
     if (answer.status() < 300) return;
     for (const int each : fine)
       if (answer.status() == each) return;
-    throw api_error(static_cast<unsigned>(answer.status()), answer.text().substr(0, most_error), doing);
+    throw api_error(static_cast<unsigned>(answer.status()), answer.text().substr(0, max_error), doing);
   }
 
   awaitable<void> meet(std::string wanted) {
@@ -194,7 +194,7 @@ class engine {
     for (const auto& [name, value] : where_.headers()) ping.field(name, value);
     http_response answer = co_await client_.request(std::move(ping));
     if (!answer.ok())
-      throw api_error(static_cast<unsigned>(answer.status()), answer.text().substr(0, most_error),
+      throw api_error(static_cast<unsigned>(answer.status()), answer.text().substr(0, max_error),
                       call("ping the daemon"));
     ping_answer::header_list headers;
     for (const http_field& each : answer.head().fields) headers.emplace_back(each.name(), each.value());

@@ -2,7 +2,7 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
-#include <cofferdam/backends/detail/marked_command.hpp>
+#include <cofferdam/backends/detail/tracked_command.hpp>
 #include <cofferdam/backends/docker/detail/exec_place.hpp>
 #include <cofferdam/backends/docker/detail/exec_script.hpp>
 #include <cofferdam/backends/docker/multiplexed_stream.hpp>
@@ -11,9 +11,9 @@
 #include <cofferdam/core/command_result.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/printable_text.hpp>
+#include <cofferdam/detail/os/running_command.hpp>
+#include <cofferdam/detail/os/terminal.hpp>
 #include <cofferdam/net/byte_stream.hpp>
-#include <cofferdam/os/running_command.hpp>
-#include <cofferdam/os/terminal.hpp>
 
 #include <asio/any_io_executor.hpp>
 #include <asio/co_spawn.hpp>
@@ -40,14 +40,14 @@ namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
 ///
 /// The events in marks (see `exec_script`) are known at once. The end of the stream comes from the daemon, and takes 2
 /// s if a process outside the command's session still has an output open.
-class exec_command final : public cofferdam::detail::marked_command {
+class exec_command final : public cofferdam::detail::tracked_command {
  public:
   /// \param tag      `NAME=value`, a variable of all its processes; or empty.
   /// \param program  the program's name for error messages.
   exec_command(cofferdam::detail::running_command& command, const asio::any_io_executor& executor,
                std::shared_ptr<exec_place> place, exec_order order, const std::string& mark, std::string tag,
                std::string program, bool has_input)
-      : marked_command(command, executor, mark, std::move(program), has_input),
+      : tracked_command(command, executor, mark, std::move(program), has_input),
         place_(std::move(place)),
         order_(std::move(order)),
         tag_(std::move(tag)) {}
@@ -148,8 +148,8 @@ class exec_command final : public cofferdam::detail::marked_command {
     const bool runs = co_await exec_place::is_running(place_);
     if (concluded()) co_return;
     if (!runs || !seen) {
-      place_->lose(error(errc::provider_lost, "docker: the container " + place_->name() +
-                                                  " is gone, or nobody knows of the command any more"));
+      place_->lose(error(exec_errc::provider_lost, "docker: the container " + place_->name() +
+                                                       " is gone, or nobody knows of the command any more"));
       co_return;
     }
     const std::optional<std::int64_t> code = number_at(*seen, "ExitCode");
@@ -203,10 +203,10 @@ class exec_command final : public cofferdam::detail::marked_command {
     try {
       std::rethrow_exception(failure);
     } catch (const error& reason) {
-      if (reason.code() == errc::provider_lost) return reason;
-      return error(errc::provider_lost, reason.what(), reason.cause());
+      if (reason.code() == exec_errc::provider_lost) return reason;
+      return error(exec_errc::provider_lost, reason.what(), reason.cause());
     } catch (const std::exception& reason) {
-      return error(errc::provider_lost, std::string("docker: ") + reason.what());
+      return error(exec_errc::provider_lost, std::string("docker: ") + reason.what());
     }
   }
 

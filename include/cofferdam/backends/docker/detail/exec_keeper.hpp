@@ -8,10 +8,10 @@
 #include <cofferdam/core/command.hpp>
 #include <cofferdam/core/command_result.hpp>
 #include <cofferdam/core/error.hpp>
+#include <cofferdam/detail/os/random_text.hpp>
+#include <cofferdam/detail/os/running_command.hpp>
 #include <cofferdam/os/command_keeper.hpp>
 #include <cofferdam/os/command_request.hpp>
-#include <cofferdam/os/random_text.hpp>
-#include <cofferdam/os/running_command.hpp>
 #include <cofferdam/os/spawn.hpp>
 
 #include <cerrno>
@@ -62,12 +62,12 @@ class exec_keeper final : public cofferdam::detail::command_keeper {
     check_open();
     if (c.background() == background_policy::keep)
       throw error(
-          errc::unsupported,
+          exec_errc::unsupported,
           "docker: without a warden, what a command leaves running cannot be kept; start it as a command of its "
           "own, or use an image that there is a warden for");
     launched outcome;
     if (!exec_order::can_set(request.variables))
-      throw error(errc::invalid_argument,
+      throw error(exec_errc::invalid_argument,
                   "docker: without a warden, a variable whose value is not UTF-8 needs a plain name of letters, digits "
                   "and '_'");
     const auto limits = limits_of(c);
@@ -95,7 +95,8 @@ class exec_keeper final : public cofferdam::detail::command_keeper {
   }
 
   std::shared_ptr<exec_place> place_;
-  const error closed_{errc::environment_closed, "the environment is closed"};  // made in advance, while there is memory
+  const error closed_{exec_errc::environment_closed,
+                      "the environment is closed"};  // made in advance, while there is memory
 };
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::docker::detail

@@ -7,10 +7,10 @@
 #include <cofferdam/backends/docker/detail/exec_script.hpp>
 #include <cofferdam/backends/docker/detail/json.hpp>
 #include <cofferdam/core/asio.hpp>
-#include <cofferdam/core/async_event.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/error.hpp>
-#include <cofferdam/core/short_pause.hpp>
+#include <cofferdam/detail/core/async_event.hpp>
+#include <cofferdam/detail/core/short_pause.hpp>
 #include <cofferdam/net/byte_stream.hpp>
 #include <cofferdam/net/percent_encoding.hpp>
 
@@ -115,7 +115,7 @@ class exec_place : public std::enable_shared_from_this<exec_place> {
     http_response answer = co_await self->api_->ask(std::move(what), doing);
     const boost::json::object made = engine::object_of(answer, doing);
     std::string id(text_at(made, "Id"));
-    if (id.empty()) throw error(errc::provider_failed, doing.failed() + ": the daemon's answer has no Id");
+    if (id.empty()) throw error(exec_errc::provider_failed, doing.failed() + ": the daemon's answer has no Id");
     co_return id;
   }
 
@@ -186,7 +186,7 @@ class exec_place : public std::enable_shared_from_this<exec_place> {
       co_await stream.write(input);
       co_await stream.shutdown_send();
     } catch (const error& failure) {  // it has not read all of it
-      if (failure.code() == errc::cancelled) throw;
+      if (failure.code() == exec_errc::cancelled) throw;
     }
     std::array<std::byte, 512> ignored;
     for (;;) {
@@ -235,8 +235,8 @@ class exec_place : public std::enable_shared_from_this<exec_place> {
     const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
     while (self->answers_ == before && !self->closed_ && !self->lost_) {
       if (std::chrono::steady_clock::now() >= end) {
-        self->lose(error(errc::provider_lost, "docker: the container " + self->name_ +
-                                                  " does not end what runs in it; has somebody paused it?"));
+        self->lose(error(exec_errc::provider_lost, "docker: the container " + self->name_ +
+                                                       " does not end what runs in it; has somebody paused it?"));
         co_return;
       }
       co_await self->changed_.wait(end);
@@ -283,7 +283,7 @@ class exec_place : public std::enable_shared_from_this<exec_place> {
     } catch (const std::exception& reason) {
       why = reason.what();
     }
-    lose(error(errc::provider_lost, why));
+    lose(error(exec_errc::provider_lost, why));
   }
 
   void beat() {

@@ -2,7 +2,7 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
-#include <cofferdam/backends/detail/marked_script.hpp>
+#include <cofferdam/backends/detail/tracked_script.hpp>
 
 #include <string_view>
 

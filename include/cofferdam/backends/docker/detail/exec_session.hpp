@@ -6,16 +6,16 @@
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/command.hpp>
-#include <cofferdam/core/command_files.hpp>
 #include <cofferdam/core/command_result.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/file_source.hpp>
 #include <cofferdam/core/file_system.hpp>
 #include <cofferdam/core/workspace_path.hpp>
+#include <cofferdam/detail/core/command_files.hpp>
+#include <cofferdam/detail/os/path_error.hpp>
+#include <cofferdam/detail/os/random_text.hpp>
 #include <cofferdam/os/command_request.hpp>
 #include <cofferdam/os/command_session.hpp>
-#include <cofferdam/os/path_error.hpp>
-#include <cofferdam/os/random_text.hpp>
 #include <cofferdam/os/session_files.hpp>
 #include <cofferdam/os/spawn.hpp>
 
@@ -52,13 +52,13 @@ class exec_files : public cofferdam::detail::operations_by_command<exec_files> {
       command_result result =
           co_await cofferdam::detail::command_keeper::run(keeper_, std::move(again), std::move(request));
       const bool was_ended = result.cause() == std::errc::interrupted;
-      if (!was_ended || turn == most_turns) co_return result;
+      if (!was_ended || turn == max_turns) co_return result;
     }
   }
 
   awaitable<bytes> read_file(std::string path, std::size_t most) {
     const std::string clean = workspace_path(path, root_);
-    const std::size_t clamped = std::min(most, most_size);
+    const std::size_t clamped = std::min(most, max_size);
     std::vector<std::string> words{"/bin/sh", "-c",         std::string(read_script),
                                    "sh",      "./" + clean, std::to_string(clamped)};
     command ask = argv(std::move(words));
@@ -98,8 +98,8 @@ class exec_files : public cofferdam::detail::operations_by_command<exec_files> {
   awaitable<std::unique_ptr<file_source>> get_files(std::vector<file_request> requests);
 
  private:
-  static constexpr int most_turns = 5;
-  static constexpr std::size_t most_size = std::size_t{1} << 60U;
+  static constexpr int max_turns = 5;
+  static constexpr std::size_t max_size = std::size_t{1} << 60U;
 
   // The exit statuses with which each script reports a failure.
   static constexpr int is_missing = 41;
@@ -146,7 +146,7 @@ t=$(cd "$1" && pwd -P) || exit 45
 case $t/ in "$r"/*) ;; *) exit 42 ;; esac)sh";
 
   static error too_large(const std::string& path, std::size_t most) {
-    return error(errc::too_large,
+    return error(exec_errc::too_large,
                  "read " + cofferdam::detail::shown_path(path) + ": longer than " + std::to_string(most) + " bytes");
   }
 
@@ -156,12 +156,12 @@ case $t/ in "$r"/*) ;; *) exit 42 ;; esac)sh";
     const std::string what = std::string(doing) + " " + cofferdam::detail::shown_path(path) + ": ";
     switch (result.exit_code()) {
       case is_missing: throw path_error(ENOENT, doing, path);
-      case is_outside: throw error(errc::outside_workspace, what + "a symbolic link leads out of the workspace");
-      case is_no_file: throw error(errc::not_a_file, what + "not a regular file");
+      case is_outside: throw error(exec_errc::outside_workspace, what + "a symbolic link leads out of the workspace");
+      case is_no_file: throw error(exec_errc::not_a_file, what + "not a regular file");
       case is_longer: throw too_large(path, most);
       case is_denied: throw path_error(EACCES, doing, path);
       case is_no_directory: throw path_error(ENOTDIR, doing, path);
-      case is_incomplete: throw error(errc::io_error, what + "not all of it arrived");
+      case is_incomplete: throw error(exec_errc::io_error, what + "not all of it arrived");
       default: cofferdam::detail::throw_file_failure(result, doing, path);
     }
   }

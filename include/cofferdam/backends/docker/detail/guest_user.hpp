@@ -70,8 +70,8 @@ inline std::vector<std::string_view> account_fields(std::string_view line) {
 /// \par Source  moby `libcontainer/user`: a number needs no line; without one its group is 0.
 inline user_ids resolve_user(std::string_view user, std::string_view passwd, std::string_view group) {
   const auto missing = [user](const char* what) {
-    return error(errc::invalid_argument, "docker: the image has no " + std::string(what) + " for \"" +
-                                             one_line(user, 120) + "\"; give numbers, such as 1000:1000");
+    return error(exec_errc::invalid_argument, "docker: the image has no " + std::string(what) + " for \"" +
+                                                  one_line(user, 120) + "\"; give numbers, such as 1000:1000");
   };
   const auto find = [](std::string_view file, std::string_view name,
                        std::optional<std::uint32_t> number) -> std::optional<std::vector<std::string_view>> {
@@ -128,7 +128,7 @@ inline awaitable<std::string> small_file(std::shared_ptr<engine> api, std::strin
     // A daemon that aborts has already sent status 200, and half a file would contain other users.
     reader.finish();
   } catch (const error& reason) {
-    throw error(static_cast<errc>(reason.code().value()), doing.failed() + ": " + reason.what());
+    throw error(static_cast<exec_errc>(reason.code().value()), doing.failed() + ": " + reason.what());
   }
   co_return content;
 }

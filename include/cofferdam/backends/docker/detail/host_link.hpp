@@ -6,8 +6,8 @@
 #include <cofferdam/backends/docker/owner.hpp>
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/error.hpp>
+#include <cofferdam/detail/os/random_text.hpp>
 #include <cofferdam/os/pipe.hpp>
-#include <cofferdam/os/random_text.hpp>
 #include <cofferdam/os/unique_fd.hpp>
 
 #include <asio/any_io_executor.hpp>
@@ -89,11 +89,11 @@ class host_link {
     self->listener_.close(ignored);
     self->patience_.cancel();
     remove(self->home_);
-    if (failure && failure->code() == errc::cancelled) throw *failure;
+    if (failure && failure->code() == exec_errc::cancelled) throw *failure;
     if (self->met_) co_return std::move(self->met_);
     if (!in_time)
-      throw error(errc::provider_failed, "docker: the warden did not say a word within " +
-                                             std::to_string(patience.count()) + " ms, and did not end either");
+      throw error(exec_errc::provider_failed, "docker: the warden did not say a word within " +
+                                                  std::to_string(patience.count()) + " ms, and did not end either");
     if (failure) throw *failure;
     co_return unique_fd();
   }

@@ -13,9 +13,9 @@
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/error.hpp>
+#include <cofferdam/detail/net/sha256.hpp>
 #include <cofferdam/net/http_message.hpp>
 #include <cofferdam/net/percent_encoding.hpp>
-#include <cofferdam/net/sha256.hpp>
 #include <cofferdam/net/tar_entry.hpp>
 #include <cofferdam/net/tar_writer.hpp>
 #include <cofferdam/os/file_reader.hpp>
@@ -91,7 +91,8 @@ class context_archive {
     if (left_ != 0) {
       bytes content = reader_->read(std::min<std::uint64_t>(left_, piece_size));
       if (content.empty())
-        throw error(errc::io_error, "docker: '" + reader_->path() + "' became shorter while it was sent to the build");
+        throw error(exec_errc::io_error,
+                    "docker: '" + reader_->path() + "' became shorter while it was sent to the build");
       if (content.size() > left_) content.resize(left_);  // it has grown: only the original size is sent
       left_ -= content.size();
       writer_.data(content.size());
@@ -153,7 +154,7 @@ inline error build_error(const error& reason, builder choice, bool asks_client) 
         "; if the line is right, the BuildKit of this daemon is older than its syntax: begin the Dockerfile with "
         "\"# syntax=docker/dockerfile:1\", which is pulled, or update the daemon";
   if (advice.empty()) return reason;
-  return error(static_cast<errc>(reason.code().value()), std::string(said) + advice, reason.cause());
+  return error(static_cast<exec_errc>(reason.code().value()), std::string(said) + advice, reason.cause());
 }
 
 /// Builds an image; if nothing has changed, the daemon's cache makes this fast.
@@ -199,7 +200,8 @@ inline awaitable<image> build_image_once(std::shared_ptr<engine> api, build_requ
   if (id.empty()) id = name;
   std::optional<image> made = co_await find_image(api, id);
   if (!made)
-    throw error(errc::provider_failed, doing.failed() + ": the daemon said that it was built, and has no such image");
+    throw error(exec_errc::provider_failed,
+                doing.failed() + ": the daemon said that it was built, and has no such image");
   co_return std::move(*made);
 }
 

@@ -49,7 +49,7 @@ inline std::string volume_path(const std::string& declared) {
   try {
     return guest_path(declared.starts_with('/') ? declared : "/" + declared, "a VOLUME of the image,");
   } catch (const error& reason) {
-    throw error(errc::unsupported, std::string(reason.what()) + "; build an image without it");
+    throw error(exec_errc::unsupported, std::string(reason.what()) + "; build an image without it");
   }
 }
 
@@ -172,7 +172,7 @@ inline awaitable<void> fill_volumes(std::shared_ptr<engine> api, std::string id,
       if (!failure) continue;
       if (std::string_view(failure->what()).find("no space left") == std::string_view::npos) throw *failure;
       const std::string name = "(\"" + volume.target() + "\")";
-      throw error(errc::too_large,
+      throw error(exec_errc::too_large,
                   "docker: the image has more in its VOLUME " + detail::quoted(volume.target()) + " than the " +
                       std::to_string(volume.bytes()) +
                       " bytes of memory that stand in for it; add one of these to the container_options: .tmpfs" +

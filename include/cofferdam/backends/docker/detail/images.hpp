@@ -113,7 +113,7 @@ inline awaitable<registry_credentials> login_for(asio::any_io_executor executor,
   co_await children.close();
   if (result.kind() == error_kind::execution_error) co_return registry_credentials();  // the helper does not exist
   if (result.kind() == error_kind::timeout)
-    throw error(errc::provider_failed,
+    throw error(exec_errc::provider_failed,
                 "docker: " + login.helper() + " did not answer within a minute; does it wait for somebody to type?");
   co_return read_helper_answer(login, result.exit_code(), result.out().text());
 }
@@ -146,10 +146,11 @@ inline awaitable<image> ensure_image(std::shared_ptr<engine> api, image_name nam
       std::optional<image> found = co_await find_image(api, text);
       if (found) co_return std::move(*found);
       if (options.pull() == pull_policy::never || name.is_id())
-        throw error(errc::not_found, "docker: the daemon at " + api->address() + " has no image \"" + text +
-                                         "\", and it is not to be pulled; build or load it first");
+        throw error(exec_errc::not_found, "docker: the daemon at " + api->address() + " has no image \"" + text +
+                                              "\", and it is not to be pulled; build or load it first");
       if (pulled)
-        throw error(errc::not_found, "docker: the image \"" + text + "\" was pulled and is not there; was it removed?");
+        throw error(exec_errc::not_found,
+                    "docker: the image \"" + text + "\" was pulled and is not there; was it removed?");
     }
     shared_round::turn turn = co_await shared_round::join(
         "pull " + api->address() + " " + text + " " + options.platform(), "pulling an image");

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <cofferdam/backends/detail/parse_object.hpp>
-#include <cofferdam/net/json_object_view.hpp>
+#include <cofferdam/detail/net/json_object_view.hpp>
 
 namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
 

@@ -41,7 +41,7 @@ inline awaitable<int> sweep(std::shared_ptr<engine> api, owner here) {
   const boost::json::value listed = boost::json::parse(boost::json::string_view(text.data(), text.size()), failure);
   int removed = 0;
   const boost::json::array* const all = failure ? nullptr : listed.if_array();
-  if (all == nullptr) throw error(errc::provider_failed, doing.failed() + ": the daemon's answer is no list");
+  if (all == nullptr) throw error(exec_errc::provider_failed, doing.failed() + ": the daemon's answer is no list");
   for (const boost::json::value& each : *all) {
     const boost::json::object* const one = each.if_object();
     if (one == nullptr) continue;
@@ -81,7 +81,7 @@ inline awaitable<void> sweep_once(std::shared_ptr<engine> api, owner here) {
       swept.erase({me, api->address()});  // the next call tries again
     }
     // A failed removal of leftovers is no reason to stop; a lost daemon is reported by the next call.
-    if (failure.code() == errc::cancelled) throw;
+    if (failure.code() == exec_errc::cancelled) throw;
   }
 }
 

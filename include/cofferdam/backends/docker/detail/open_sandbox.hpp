@@ -9,7 +9,7 @@
 #include <cofferdam/backends/docker/detail/sandbox_settings.hpp>
 #include <cofferdam/backends/docker/host_view.hpp>
 #include <cofferdam/core/asio.hpp>
-#include <cofferdam/core/with_cleanup.hpp>
+#include <cofferdam/detail/core/with_cleanup.hpp>
 
 #include <asio/any_io_executor.hpp>
 

@@ -7,7 +7,7 @@
 #include <cofferdam/backends/docker/detail/remove_container.hpp>
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/error.hpp>
-#include <cofferdam/core/shielded.hpp>
+#include <cofferdam/detail/core/shielded.hpp>
 #include <cofferdam/net/byte_stream.hpp>
 #include <cofferdam/net/http_limits.hpp>
 #include <cofferdam/net/http_message.hpp>
@@ -84,7 +84,7 @@ class owned_container {
     const boost::json::object created = engine::object_of(answer, doing);
     self->id_ = text_at(created, "Id");
     self->in_doubt_ = self->id_.empty();
-    if (self->in_doubt_) throw error(errc::provider_failed, doing.failed() + ": the daemon's answer has no Id");
+    if (self->in_doubt_) throw error(exec_errc::provider_failed, doing.failed() + ": the daemon's answer has no Id");
   }
 
   std::shared_ptr<engine> api_;

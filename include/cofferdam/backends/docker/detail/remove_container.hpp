@@ -6,7 +6,7 @@
 #include <cofferdam/backends/docker/detail/engine.hpp>
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/error.hpp>
-#include <cofferdam/core/short_pause.hpp>
+#include <cofferdam/detail/core/short_pause.hpp>
 #include <cofferdam/net/percent_encoding.hpp>
 
 #include <chrono>
@@ -42,7 +42,7 @@ inline awaitable<int> ask_to_remove(std::shared_ptr<engine> api, std::string pat
     }
     if (ended_meanwhile(*failure) && ++ended < 40) {
       co_await cofferdam::detail::short_pause(api->executor());
-    } else if (failure->code() != errc::provider_lost || !leaves_in_doubt(*failure) || ++broken == 3) {
+    } else if (failure->code() != exec_errc::provider_lost || !leaves_in_doubt(*failure) || ++broken == 3) {
       throw *failure;
     }
   }

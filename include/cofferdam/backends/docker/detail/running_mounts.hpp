@@ -50,8 +50,9 @@ inline void require_mounts(std::string_view table, const boost::json::object& as
   if (more.empty()) return;
   std::string list;
   for (const std::string& each : more) list += (list.empty() ? "" : ", ") + each;
-  throw error(errc::provider_failed, "docker: the container that was started has mounts that nobody asked for: " +
-                                         list + ". It was removed; see what the daemon's runtime adds to containers");
+  throw error(exec_errc::provider_failed,
+              "docker: the container that was started has mounts that nobody asked for: " + list +
+                  ". It was removed; see what the daemon's runtime adds to containers");
 }
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::docker::detail

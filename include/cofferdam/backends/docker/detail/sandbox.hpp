@@ -6,12 +6,12 @@
 #include <cofferdam/backends/docker/detail/json.hpp>
 #include <cofferdam/backends/docker/detail/owned_container.hpp>
 #include <cofferdam/core/asio.hpp>
-#include <cofferdam/core/async_event.hpp>
 #include <cofferdam/core/command.hpp>
 #include <cofferdam/core/command_result.hpp>
 #include <cofferdam/core/error.hpp>
-#include <cofferdam/core/home_strand.hpp>
 #include <cofferdam/core/process.hpp>
+#include <cofferdam/detail/core/async_event.hpp>
+#include <cofferdam/detail/core/home_strand.hpp>
 #include <cofferdam/os/command_request.hpp>
 #include <cofferdam/os/command_session.hpp>
 #include <cofferdam/os/session_files.hpp>
@@ -175,7 +175,7 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
  private:
   void require_open() const {
     if (closing_ || !session_)
-      throw error(errc::environment_closed, "docker: the environment is closed; open another one");
+      throw error(exec_errc::environment_closed, "docker: the environment is closed; open another one");
   }
 
   awaitable<spawn_request> request_of(const command& c) {
@@ -195,13 +195,13 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
     }
     if (!self->session_ || self->closing_) co_return;
     if (failure) {
-      if (failure->code() == errc::provider_lost) self->session_.lose(*failure);
+      if (failure->code() == exec_errc::provider_lost) self->session_.lose(*failure);
       co_return;
     }
     const boost::json::object* const state = object_at(seen, "State");
     if (state != nullptr && is_true_at(*state, "Paused"))
-      self->session_.lose(error(errc::provider_lost, "docker: somebody has paused the container " + self->name() +
-                                                         "; what ran in it is given up"));
+      self->session_.lose(error(exec_errc::provider_lost, "docker: somebody has paused the container " + self->name() +
+                                                              "; what ran in it is given up"));
   }
 
   std::shared_ptr<engine> api_;

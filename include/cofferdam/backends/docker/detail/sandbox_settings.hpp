@@ -3,11 +3,11 @@
 #pragma once
 
 #include <cofferdam/backends/docker/build_request.hpp>
+#include <cofferdam/backends/docker/command_transport.hpp>
 #include <cofferdam/backends/docker/container_options.hpp>
 #include <cofferdam/backends/docker/detail/images.hpp>
 #include <cofferdam/backends/docker/find_daemon.hpp>
 #include <cofferdam/backends/docker/image_name.hpp>
-#include <cofferdam/backends/docker/way.hpp>
 #include <cofferdam/os/command_keeper.hpp>
 
 #include <chrono>
@@ -29,7 +29,7 @@ class sandbox_settings {
   /// The maximum time for which the container may be without contact to this program. If the daemon itself is killed,
   /// the warden does not get the end of its stream.
   std::chrono::milliseconds lease{std::chrono::minutes(2)};
-  way by = way::automatic;
+  command_transport by = command_transport::automatic;
   std::string adopted;  ///< an adopted container, instead of `name` or `build`
 };
 

@@ -9,9 +9,9 @@
 #include <cofferdam/backends/docker/owner.hpp>
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/error.hpp>
-#include <cofferdam/core/shielded.hpp>
-#include <cofferdam/core/with_cleanup.hpp>
-#include <cofferdam/os/random_text.hpp>
+#include <cofferdam/detail/core/shielded.hpp>
+#include <cofferdam/detail/core/with_cleanup.hpp>
+#include <cofferdam/detail/os/random_text.hpp>
 
 #include <boost/json.hpp>
 
@@ -53,7 +53,7 @@ inline awaitable<void> with_scratch_container(std::shared_ptr<engine> api, std::
       co_await cofferdam::detail::shielded(std::ref(create));
       const boost::json::object made = engine::object_of(answer, doing);
       id = text_at(made, "Id");
-      if (id.empty()) throw error(errc::provider_failed, doing.failed() + ": the daemon's answer has no Id");
+      if (id.empty()) throw error(exec_errc::provider_failed, doing.failed() + ": the daemon's answer has no Id");
     } catch (const error& reason) {
       in_doubt = leaves_in_doubt(reason);
       throw;

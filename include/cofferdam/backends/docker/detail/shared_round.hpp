@@ -3,8 +3,8 @@
 #pragma once
 
 #include <cofferdam/core/asio.hpp>
-#include <cofferdam/core/async_event.hpp>
 #include <cofferdam/core/error.hpp>
+#include <cofferdam/detail/core/async_event.hpp>
 
 #include <asio/any_io_executor.hpp>
 #include <asio/post.hpp>
@@ -43,7 +43,7 @@ class shared_round {
     void done() noexcept { done_ = true; }
     /// Passes the failure on to the waiting coroutines, unless only this coroutine was cancelled.
     void failed(const error& reason) {
-      if (reason.code() != errc::cancelled) failure_ = reason;
+      if (reason.code() != exec_errc::cancelled) failure_ = reason;
     }
     /// Returns true if another coroutine has done the work.
     bool was_done() const noexcept { return done_; }
@@ -65,7 +65,7 @@ class shared_round {
       const cofferdam::detail::wait_result result = co_await mine->ended.wait();
       if (mine->over) break;
       if (result == cofferdam::detail::wait_result::cancelled)
-        throw error(errc::cancelled, std::string("docker: ") + doing + " was cancelled");
+        throw error(exec_errc::cancelled, std::string("docker: ") + doing + " was cancelled");
     }
     if (mine->failure) throw *mine->failure;
     co_return turn(mine->done);

@@ -8,11 +8,11 @@
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/printable_text.hpp>
+#include <cofferdam/detail/os/reaper.hpp>
 #include <cofferdam/net/byte_stream.hpp>
 #include <cofferdam/net/transport.hpp>
 #include <cofferdam/os/command_request.hpp>
 #include <cofferdam/os/pipe.hpp>
-#include <cofferdam/os/reaper.hpp>
 #include <cofferdam/os/spawn.hpp>
 #include <cofferdam/os/unique_fd.hpp>
 
@@ -105,9 +105,9 @@ class ssh_stream final : public byte_stream::implementation {
  private:
   error ended() const {
     const std::string said = process_.said();
-    return error(errc::io_error, "docker: ssh ended before the daemon of " + address_ +
-                                     " said a word: " + (said.empty() ? std::string("it gives no reason") : said) +
-                                     "; try: ssh HOST docker system dial-stdio");
+    return error(exec_errc::io_error, "docker: ssh ended before the daemon of " + address_ +
+                                          " said a word: " + (said.empty() ? std::string("it gives no reason") : said) +
+                                          "; try: ssh HOST docker system dial-stdio");
   }
 
   byte_stream inner_;
@@ -134,7 +134,7 @@ inline byte_stream open_ssh(const asio::any_io_executor& executor, const daemon_
   request.error = err.write_end.get();
   spawned started = spawn(request);
   if (!started.ok())
-    throw error(errc::provider_failed,
+    throw error(exec_errc::provider_failed,
                 "docker: cannot run ssh for " + where.address() + ": " + started.cause().message() +
                     "; install openssh-client, or name the daemon in another way",
                 started.cause());

@@ -43,8 +43,8 @@ inline awaitable<std::optional<boost::json::object>> stat_in_container(std::shar
   if (answer.status() == 404) co_return found;
   const std::optional<std::string_view> field = answer.field("X-Docker-Container-Path-Stat");
   const std::optional<bytes> text = field ? base64_decode(*field) : std::nullopt;
-  if (!text) throw error(errc::provider_failed, doing.failed() + ": the daemon's answer does not describe it");
-  found = parse_object(as_text(*text), errc::provider_failed, doing.failed() + ": the daemon's answer");
+  if (!text) throw error(exec_errc::provider_failed, doing.failed() + ": the daemon's answer does not describe it");
+  found = parse_object(as_text(*text), exec_errc::provider_failed, doing.failed() + ": the daemon's answer");
   co_return found;
 }
 
@@ -102,7 +102,7 @@ inline awaitable<void> ensure_warden(std::shared_ptr<engine> api, std::string id
     }
     const bool is_filled = co_await holds_warden(api, id, warden);
     if (!is_filled)
-      throw error(errc::provider_failed, "docker: the volume \"" + name + "\" does not keep what is put into it");
+      throw error(exec_errc::provider_failed, "docker: the volume \"" + name + "\" does not keep what is put into it");
     turn.done();
     co_return;
   }

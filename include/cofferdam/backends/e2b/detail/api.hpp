@@ -7,16 +7,16 @@
 #include <cofferdam/backends/e2b/api_error.hpp>
 #include <cofferdam/backends/e2b/create_options.hpp>
 #include <cofferdam/backends/e2b/sandbox_info.hpp>
-#include <cofferdam/backends/e2b/secret.hpp>
 #include <cofferdam/backends/e2b/signed_url.hpp>
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/error.hpp>
+#include <cofferdam/core/secret_string.hpp>
+#include <cofferdam/detail/net/json_object_view.hpp>
+#include <cofferdam/detail/os/random_text.hpp>
 #include <cofferdam/net/http_client.hpp>
 #include <cofferdam/net/http_limits.hpp>
 #include <cofferdam/net/http_message.hpp>
-#include <cofferdam/net/json_object_view.hpp>
 #include <cofferdam/net/percent_encoding.hpp>
-#include <cofferdam/os/random_text.hpp>
 #include <cofferdam/version.hpp>
 
 #include <asio/any_io_executor.hpp>
@@ -55,7 +55,7 @@ inline awaitable<void> rest(std::chrono::steady_clock::time_point until, const c
   co_await timer.async_wait(asio::redirect_error(asio::use_awaitable, woken));
   const asio::cancellation_state state = co_await asio::this_coro::cancellation_state;
   if (state.cancelled() != asio::cancellation_type::none)
-    throw error(errc::cancelled, std::string("e2b: cannot ") + doing + ": cancelled while it waited");
+    throw error(exec_errc::cancelled, std::string("e2b: cannot ") + doing + ": cancelled while it waited");
 }
 
 /// The pauses between the tries of one call: doubled each time, with jitter, and limited by a deadline.
@@ -74,7 +74,7 @@ class back_off {
   /// Returns the time of the next try; no value if another try is not useful.
   /// \param asked  the wait that the service requested; no value if it requested none.
   std::optional<clock::time_point> again(std::optional<std::chrono::seconds> asked) {
-    if (++tries_ > most_tries) return std::nullopt;
+    if (++tries_ > max_tries) return std::nullopt;
     // Between half of the pause and all of it, so that many clients do not come back at once.
     const auto half = std::max<std::chrono::milliseconds::rep>(pause_.count() / 2, 0);
     const auto jitter = static_cast<std::chrono::milliseconds::rep>(cofferdam::detail::random_number() %
@@ -88,7 +88,7 @@ class back_off {
   }
 
  private:
-  static constexpr int most_tries = 3;
+  static constexpr int max_tries = 3;
 
   std::chrono::milliseconds pause_;
   clock::time_point end_;
@@ -146,20 +146,20 @@ class api {
     back_off pauses(who_.options().first_pause, who_.options().request_timeout);
     for (;;) {
       http_request what(method, who_.api().prefix() + path);
-      what.secret_field("X-API-KEY", who_.key().text()).field("User-Agent", std::string(user_agent));
+      what.secret_field("X-API-KEY", who_.key()).field("User-Agent", std::string(user_agent));
       if (body) what.content("application/json", boost::json::serialize(*body));
       if (!key.empty()) what.field("Idempotency-Key", key);
       http_limits limits;
       limits.connect(std::min(pauses.left(), std::chrono::milliseconds(30'000)));
-      limits.head(pauses.left()).idle(pauses.left()).body(most_answer);
+      limits.head(pauses.left()).idle(pauses.left()).body(max_answer);
       const bool repeatable = what.is_idempotent();
       http_response answer;
       std::optional<error> failure;
       try {
         answer = co_await client_.request(std::move(what), std::move(limits));
       } catch (const error& reason) {
-        if (reason.code() == errc::cancelled || reason.code() == errc::environment_closed) throw;
-        failure = error(errc::provider_failed,
+        if (reason.code() == exec_errc::cancelled || reason.code() == exec_errc::environment_closed) throw;
+        failure = error(exec_errc::provider_failed,
                         std::string("e2b: cannot ") + doing + ": " + redact_.clean(reason.what()), reason.cause());
       }
       std::optional<std::chrono::steady_clock::time_point> when;
@@ -188,7 +188,7 @@ class api {
 
   /// Parses a response as an object.
   boost::json::object object_of(const http_response& answer, const char* doing) const {
-    return cofferdam::detail::parse_object(answer.text(), errc::provider_failed,
+    return cofferdam::detail::parse_object(answer.text(), exec_errc::provider_failed,
                                            std::string("e2b: cannot ") + doing + ": the service's answer");
   }
 
@@ -281,7 +281,7 @@ class api {
       const sandbox_info info = info_of(answer, "look at the sandbox");
       co_return info.state() == "paused" ? presence::paused : presence::running;
     } catch (const error& failure) {
-      if (failure.code() == errc::cancelled) throw;
+      if (failure.code() == exec_errc::cancelled) throw;
     }
     co_return presence::unknown;
   }
@@ -305,7 +305,7 @@ class api {
     std::vector<sandbox_log_line> all;
     const boost::json::array* const lines = cofferdam::detail::array_at(said, "logs");
     if (lines == nullptr)
-      throw error(errc::provider_failed, std::string("e2b: cannot ") + doing + ": the answer holds none");
+      throw error(exec_errc::provider_failed, std::string("e2b: cannot ") + doing + ": the answer holds none");
     for (const boost::json::value& each : *lines)
       if (const boost::json::object* const line = each.if_object()) all.emplace_back(*line);
     std::reverse(all.begin(), all.end());
@@ -321,7 +321,7 @@ class api {
     const boost::json::object said = object_of(answer, doing);
     std::string name(cofferdam::detail::text_at(said, "snapshotID"));
     if (name.empty())
-      throw error(errc::provider_failed, std::string("e2b: cannot ") + doing + ": the answer names none");
+      throw error(exec_errc::provider_failed, std::string("e2b: cannot ") + doing + ": the answer names none");
     co_return name;
   }
 
@@ -331,7 +331,7 @@ class api {
     constexpr const char* doing = "list the sandboxes";
     std::vector<sandbox_info> all;
     std::string next;
-    for (int page = 0; page < most_pages; ++page) {
+    for (int page = 0; page < max_pages; ++page) {
       std::string path = "/v2/sandboxes?state=running,paused&limit=100";
       if (!metadata.empty()) path += "&metadata=" + percent_encoded(metadata);
       if (!next.empty()) path += "&nextToken=" + percent_encoded(next);
@@ -356,8 +356,8 @@ class api {
   awaitable<void> close() { return client_.close(); }
 
  private:
-  static constexpr std::size_t most_answer = std::size_t{4} * 1024 * 1024;
-  static constexpr int most_pages = 1000;
+  static constexpr std::size_t max_answer = std::size_t{4} * 1024 * 1024;
+  static constexpr int max_pages = 1000;
 
   /// Returns true if the service has no such call, and false if it has no such sandbox or template.
   static bool is_no_route(const http_response& answer) {
@@ -376,7 +376,7 @@ class api {
   sandbox_info info_of(const http_response& answer, const char* doing) const {
     sandbox_info info(object_of(answer, doing));
     if (info.id().empty())
-      throw error(errc::provider_failed, std::string("e2b: cannot ") + doing + ": the answer has no sandboxID");
+      throw error(exec_errc::provider_failed, std::string("e2b: cannot ") + doing + ": the answer has no sandboxID");
     check_sandbox_id(info.id());
     return info;
   }
@@ -387,7 +387,7 @@ class api {
         boost::json::parse(boost::json::string_view(answer.text().data(), answer.text().size()), broken);
     boost::json::array* const array = broken ? nullptr : value.if_array();
     if (array == nullptr)
-      throw error(errc::provider_failed, std::string("e2b: cannot ") + doing + ": the answer is no JSON array");
+      throw error(exec_errc::provider_failed, std::string("e2b: cannot ") + doing + ": the answer is no JSON array");
     std::vector<boost::json::object> all;
     for (boost::json::value& each : *array)
       if (boost::json::object* const one = each.if_object()) all.push_back(std::move(*one));

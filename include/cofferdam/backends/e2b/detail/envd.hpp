@@ -9,20 +9,20 @@
 #include <cofferdam/backends/e2b/envd_version.hpp>
 #include <cofferdam/backends/e2b/process_event.hpp>
 #include <cofferdam/backends/e2b/sandbox_info.hpp>
-#include <cofferdam/backends/e2b/secret.hpp>
 #include <cofferdam/backends/e2b/signed_url.hpp>
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/base64.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/error.hpp>
-#include <cofferdam/core/home_strand.hpp>
 #include <cofferdam/core/printable_text.hpp>
+#include <cofferdam/core/secret_string.hpp>
+#include <cofferdam/detail/core/home_strand.hpp>
+#include <cofferdam/detail/net/json_object_view.hpp>
 #include <cofferdam/net/connect_client.hpp>
 #include <cofferdam/net/connect_error.hpp>
 #include <cofferdam/net/http_client.hpp>
 #include <cofferdam/net/http_limits.hpp>
 #include <cofferdam/net/http_message.hpp>
-#include <cofferdam/net/json_object_view.hpp>
 #include <cofferdam/net/net_error.hpp>
 #include <cofferdam/net/percent_encoding.hpp>
 
@@ -53,7 +53,7 @@ class envd : public std::enable_shared_from_this<envd> {
  public:
   static constexpr std::uint16_t port = 49983;
   /// The maximum size of a message in a stream; the daemon's own have 32 KiB of output.
-  static constexpr std::size_t most_message = std::size_t{8} * 1024 * 1024;
+  static constexpr std::size_t max_message = std::size_t{8} * 1024 * 1024;
 
   envd(asio::any_io_executor executor, std::shared_ptr<api> service, const sandbox_info& info, std::string user)
       : home_(executor),
@@ -77,7 +77,7 @@ class envd : public std::enable_shared_from_this<envd> {
   const cofferdam::detail::home_strand& home() const noexcept { return home_; }
   const std::string& id() const noexcept { return id_; }
   const std::string& user() const noexcept { return user_; }
-  const secret& token() const noexcept { return token_; }
+  const secret_string& token() const noexcept { return token_; }
   const endpoint& base() const noexcept { return base_; }
   const envd_abilities& can() const noexcept { return can_; }
   const redactor& redact() const noexcept { return redact_; }
@@ -125,12 +125,12 @@ class envd : public std::enable_shared_from_this<envd> {
       what.field("User-Agent", std::string(user_agent));
       if (!self->user_.empty()) what.field("Authorization", authorization(self->user_));
       http_limits limits;
-      limits.connect(self->connect_limit()).head(limit).body(most_message);
+      limits.connect(self->connect_limit()).head(limit).body(max_message);
       std::optional<error> failure;
       try {
         answer = co_await connect_unary(self->client_, std::move(what), text, std::move(limits));
       } catch (const error& reason) {
-        if (reason.code() == errc::cancelled) throw;
+        if (reason.code() == exec_errc::cancelled) throw;
         failure = reason;
       }
       if (failure) {
@@ -154,7 +154,7 @@ class envd : public std::enable_shared_from_this<envd> {
     connect_answer answer =
         co_await call(self, std::move(path), std::move(message), doing, self->request_timeout(), idempotent);
     self->require_ok(answer, doing);
-    co_return cofferdam::detail::parse_object(answer.message(), errc::io_error,
+    co_return cofferdam::detail::parse_object(answer.message(), exec_errc::io_error,
                                               std::string("e2b: cannot ") + doing + ": the sandbox's answer");
   }
 
@@ -188,9 +188,9 @@ class envd : public std::enable_shared_from_this<envd> {
       connect_opening opened;
       std::optional<error> failure;
       try {
-        opened = co_await connect_server_stream(self->client_, std::move(what), text, most_message, std::move(limits));
+        opened = co_await connect_server_stream(self->client_, std::move(what), text, max_message, std::move(limits));
       } catch (const error& reason) {
-        if (reason.code() == errc::cancelled) throw;
+        if (reason.code() == exec_errc::cancelled) throw;
         failure = reason;
       }
       if (failure) {
@@ -218,7 +218,7 @@ class envd : public std::enable_shared_from_this<envd> {
     try {
       one = co_await stream.next();
     } catch (const error& reason) {
-      if (reason.code() == errc::cancelled) throw;
+      if (reason.code() == exec_errc::cancelled) throw;
       failure = reason;
     }
     if (failure) {
@@ -236,7 +236,8 @@ class envd : public std::enable_shared_from_this<envd> {
   static awaitable<error> ended_by(std::shared_ptr<envd> self, connect_failure failure, const char* doing) {
     if (failure.code() != connect_code::unavailable) co_return self->refusal(failure, doing);
     const std::string said = one_line(self->redact_.clean(failure.message()), 400);
-    error broken(errc::provider_lost, "its stream broke off: unavailable, \"" + said + "\"", net_errc::connection_lost);
+    error broken(exec_errc::provider_lost, "its stream broke off: unavailable, \"" + said + "\"",
+                 net_errc::connection_lost);
     error why = co_await self->explain(std::move(broken), doing);
     co_return why;
   }
@@ -307,7 +308,7 @@ class envd : public std::enable_shared_from_this<envd> {
     try {
       answer = co_await self->client_.send(std::move(what), std::move(limits));
     } catch (const error& reason) {
-      if (reason.code() == errc::cancelled) throw;
+      if (reason.code() == exec_errc::cancelled) throw;
       if (own != nullptr && own->has_value()) throw **own;
       failure = reason;
     }
@@ -322,7 +323,7 @@ class envd : public std::enable_shared_from_this<envd> {
   awaitable<error> explain(error reason, const char* doing) {
     if (lost_) co_return *lost_;
     // invalid_argument: our own body is wrong, which is not the sandbox's fault.
-    for (const errc own : {errc::too_large, errc::environment_closed, errc::invalid_argument})
+    for (const exec_errc own : {exec_errc::too_large, exec_errc::environment_closed, exec_errc::invalid_argument})
       if (reason.code() == own) co_return reason;
     bool gone = false;
     bool hiccup = false;
@@ -338,10 +339,11 @@ class envd : public std::enable_shared_from_this<envd> {
       if (answer.ok()) still = "the sandbox itself is there";
       if (hiccup) still = "the sandbox is there, but its daemon cannot be reached for now: try again";
     } catch (const error& failure) {
-      if (failure.code() == errc::cancelled) throw;
+      if (failure.code() == exec_errc::cancelled) throw;
     }
     const std::string text = std::string("e2b: cannot ") + doing + ": " + redact_.clean(reason.what());
-    if (!gone) co_return error(hiccup ? errc::unavailable : errc::provider_lost, text + "; " + still, reason.cause());
+    if (!gone)
+      co_return error(hiccup ? exec_errc::unavailable : exec_errc::provider_lost, text + "; " + still, reason.cause());
     error why = co_await missing(shared_from_this(), doing, reason.cause());
     co_return why;
   }
@@ -359,13 +361,13 @@ class envd : public std::enable_shared_from_this<envd> {
     std::string text = std::string("e2b: cannot ") + doing + ": the way to the sandbox was interrupted, " +
                        std::to_string(status) + " \"" + one_line(self->redact_.clean(said), 400) +
                        "\"; the sandbox is still there: try again";
-    if (untouched) throw error(errc::unavailable, std::move(text), sandbox_errc::not_reached);
-    throw error(errc::unavailable, std::move(text), cause);
+    if (untouched) throw error(exec_errc::unavailable, std::move(text), sandbox_errc::not_reached);
+    throw error(exec_errc::unavailable, std::move(text), cause);
   }
 
   void require() const {
     if (lost_) throw *lost_;
-    if (closed_) throw error(errc::environment_closed, "e2b: the environment is closed; open another one");
+    if (closed_) throw error(exec_errc::environment_closed, "e2b: the environment is closed; open another one");
   }
 
  private:
@@ -394,17 +396,18 @@ class envd : public std::enable_shared_from_this<envd> {
     const presence found = co_await self->service_->presence_of(self->id_);
     if (self->lost_) co_return *self->lost_;
     if (found == presence::gone) {
-      const error why(errc::provider_lost,
+      const error why(exec_errc::provider_lost,
                       "e2b: the sandbox " + self->id_ + " is gone: it was ended, or its life was over", cause);
       self->lose(why);
       co_return why;
     }
     const std::string text = std::string("e2b: cannot ") + doing + ": the sandbox " + self->id_;
     if (found == presence::paused)
-      co_return error(errc::unavailable, text + " is paused; resume() lets it go on", sandbox_errc::paused);
+      co_return error(exec_errc::unavailable, text + " is paused; resume() lets it go on", sandbox_errc::paused);
     if (found == presence::running)
-      co_return error(errc::unavailable, text + " runs, but was not found on the way to it; try again", cause);
-    co_return error(errc::unavailable, text + " was not found, and the service does not say why; try again", cause);
+      co_return error(exec_errc::unavailable, text + " runs, but was not found on the way to it; try again", cause);
+    co_return error(exec_errc::unavailable, text + " was not found, and the service does not say why; try again",
+                    cause);
   }
 
   static constexpr std::chrono::seconds ping{50};
@@ -424,7 +427,7 @@ class envd : public std::enable_shared_from_this<envd> {
   http_request request(std::string method, std::string_view path) const {
     http_request made(std::move(method), base_.prefix() + std::string(path));
     made.field("E2b-Sandbox-Id", id_).field("E2b-Sandbox-Port", std::to_string(port));
-    if (!token_.empty()) made.secret_field("X-Access-Token", token_.text());
+    if (!token_.empty()) made.secret_field("X-Access-Token", token_);
     return made;
   }
 
@@ -435,7 +438,7 @@ class envd : public std::enable_shared_from_this<envd> {
   std::shared_ptr<api> service_;
   redactor redact_;
   std::string id_;
-  secret token_;
+  secret_string token_;
   envd_abilities can_;
   std::string user_;
   endpoint base_;

@@ -2,8 +2,8 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
-#include <cofferdam/backends/detail/marked_command.hpp>
-#include <cofferdam/backends/detail/marked_script.hpp>
+#include <cofferdam/backends/detail/tracked_command.hpp>
+#include <cofferdam/backends/detail/tracked_script.hpp>
 #include <cofferdam/backends/e2b/detail/envd.hpp>
 #include <cofferdam/backends/e2b/process_event.hpp>
 #include <cofferdam/core/asio.hpp>
@@ -11,9 +11,9 @@
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/printable_text.hpp>
+#include <cofferdam/detail/os/running_command.hpp>
+#include <cofferdam/detail/os/terminal.hpp>
 #include <cofferdam/net/connect_client.hpp>
-#include <cofferdam/os/running_command.hpp>
-#include <cofferdam/os/terminal.hpp>
 
 #include <asio/any_io_executor.hpp>
 #include <asio/bind_cancellation_slot.hpp>
@@ -43,7 +43,7 @@ namespace cofferdam::inline COFFERDAM_ABI::e2b::detail {
 ///
 /// Its end is detected by the marks of its script (see `exec_script`), because the daemon reports the end only when no
 /// process has the outputs, or the terminal, open any more.
-class envd_command final : public cofferdam::detail::marked_command {
+class envd_command final : public cofferdam::detail::tracked_command {
  public:
   /// \param message  for `Start`.
   /// \param tag      `NAME=value`, a variable of all its processes.
@@ -51,7 +51,7 @@ class envd_command final : public cofferdam::detail::marked_command {
   envd_command(cofferdam::detail::running_command& command, const asio::any_io_executor& executor,
                std::shared_ptr<envd> place, boost::json::object message, const std::string& mark, std::string tag,
                std::string program, bool has_input)
-      : marked_command(command, executor, mark, std::move(program), has_input),
+      : tracked_command(command, executor, mark, std::move(program), has_input),
         place_(std::move(place)),
         message_(std::move(message)),
         tag_(std::move(tag)),
@@ -82,7 +82,7 @@ class envd_command final : public cofferdam::detail::marked_command {
     } catch (const error& reason) {
       failure = reason;
     } catch (const std::system_error& reason) {
-      failure = error(errc::provider_lost, std::string("e2b: ") + reason.what(), reason.code());
+      failure = error(exec_errc::provider_lost, std::string("e2b: ") + reason.what(), reason.code());
     }
     self->tail_.cancel();
     if (self->concluded()) co_return;
@@ -90,7 +90,8 @@ class envd_command final : public cofferdam::detail::marked_command {
     const bool is_known = self->has_ended() || self->command().ended_by() != cofferdam::detail::end_reason::none ||
                           self->ending() != ender::none;
     if (!is_known && !failure && !self->process_ended_)
-      failure = error(errc::provider_lost, "e2b: the stream of " + self->program() + " ended before the command did");
+      failure =
+          error(exec_errc::provider_lost, "e2b: the stream of " + self->program() + " ended before the command did");
     if (!is_known && failure && self->may_run_) {
       // No client can receive its result any more, so it must not continue.
       self->begin_end_at_once();
@@ -134,7 +135,7 @@ class envd_command final : public cofferdam::detail::marked_command {
         self->broken_ = reason;
       }
       if (self->concluded()) co_return;
-      if (self->broken_ && self->broken_->code() == errc::cancelled) co_return;
+      if (self->broken_ && self->broken_->code() == exec_errc::cancelled) co_return;
       if (self->broken_) break;
       if (!message) break;
       self->take_event(process_event::parse(*message));
@@ -301,7 +302,7 @@ class envd_command final : public cofferdam::detail::marked_command {
     } catch (const error& reason) {
       return reason;
     } catch (const std::exception& reason) {
-      return error(errc::provider_lost, std::string("e2b: ") + reason.what());
+      return error(exec_errc::provider_lost, std::string("e2b: ") + reason.what());
     }
   }
 

@@ -2,16 +2,16 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
-#include <cofferdam/backends/detail/marked_script.hpp>
+#include <cofferdam/backends/detail/tracked_script.hpp>
 #include <cofferdam/backends/e2b/detail/envd.hpp>
 #include <cofferdam/backends/e2b/detail/envd_command.hpp>
 #include <cofferdam/core/command.hpp>
 #include <cofferdam/core/command_result.hpp>
 #include <cofferdam/core/error.hpp>
+#include <cofferdam/detail/os/random_text.hpp>
+#include <cofferdam/detail/os/running_command.hpp>
 #include <cofferdam/os/command_keeper.hpp>
 #include <cofferdam/os/command_request.hpp>
-#include <cofferdam/os/random_text.hpp>
-#include <cofferdam/os/running_command.hpp>
 #include <cofferdam/os/spawn.hpp>
 
 #include <boost/json/array.hpp>
@@ -76,16 +76,16 @@ class envd_keeper final : public cofferdam::detail::command_keeper {
     check_open();
     if (c.background() == background_policy::keep)
       throw error(
-          errc::unsupported,
+          exec_errc::unsupported,
           "e2b: what a command leaves running is not kept apart; start it as a command of its own, which goes on "
           "until it is ended");
     if (!cofferdam::detail::exec_order::can_set(request.variables))
-      throw error(errc::invalid_argument,
+      throw error(exec_errc::invalid_argument,
                   "e2b: a variable whose value is not UTF-8 needs a plain name of letters, digits and '_'");
     const bool has_input = c.input() || c.has_open_input() || c.terminal().has_value();
     if (has_input && !c.terminal() && !place_->can().closes_input())
       throw error(
-          errc::unsupported,
+          exec_errc::unsupported,
           "e2b: the sandbox's daemon is older than 0.5.2 and cannot end a command's input; rebuild its template");
     if (used_) used_();
     const auto limits = limits_of(c);

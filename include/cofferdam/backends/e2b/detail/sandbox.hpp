@@ -12,19 +12,19 @@
 #include <cofferdam/backends/e2b/sandbox_info.hpp>
 #include <cofferdam/backends/e2b/surroundings.hpp>
 #include <cofferdam/core/asio.hpp>
-#include <cofferdam/core/async_event.hpp>
 #include <cofferdam/core/command.hpp>
 #include <cofferdam/core/command_result.hpp>
 #include <cofferdam/core/error.hpp>
-#include <cofferdam/core/home_strand.hpp>
+#include <cofferdam/core/isolation_report.hpp>
 #include <cofferdam/core/process.hpp>
-#include <cofferdam/core/protections.hpp>
-#include <cofferdam/core/shielded.hpp>
 #include <cofferdam/core/warning.hpp>
-#include <cofferdam/core/with_cleanup.hpp>
+#include <cofferdam/detail/core/async_event.hpp>
+#include <cofferdam/detail/core/home_strand.hpp>
+#include <cofferdam/detail/core/shielded.hpp>
+#include <cofferdam/detail/core/with_cleanup.hpp>
+#include <cofferdam/detail/os/random_text.hpp>
 #include <cofferdam/os/command_keeper.hpp>
 #include <cofferdam/os/command_request.hpp>
-#include <cofferdam/os/random_text.hpp>
 
 #include <asio/any_io_executor.hpp>
 #include <asio/co_spawn.hpp>
@@ -106,7 +106,7 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
 
   void require_open() const {
     if (closing_ || !session_)
-      throw error(errc::environment_closed, "e2b: the environment is closed; open another one");
+      throw error(exec_errc::environment_closed, "e2b: the environment is closed; open another one");
     place_->require();
   }
 
@@ -152,7 +152,7 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
   static awaitable<void> pause(std::shared_ptr<sandbox> self) {
     self->require_open();
     if (self->session_.is_busy())
-      throw error(errc::unsupported, "e2b: a pause would cut the output of the commands that run; end them first");
+      throw error(exec_errc::unsupported, "e2b: a pause would cut the output of the commands that run; end them first");
     self->paused_ = true;
     self->prolongs_.cancel();
     std::exception_ptr failure;
@@ -227,7 +227,7 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
         self->let_go();
       }
     } catch (const error& reason) {
-      const error lost(errc::provider_lost,
+      const error lost(exec_errc::provider_lost,
                        std::string(reason.what()) + "; the sandbox ends by itself when its life is over",
                        reason.cause());
       failure = std::make_exception_ptr(lost);
@@ -293,16 +293,16 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
   awaitable<void> prepare() {
     auto place = std::make_shared<envd>(executor_, service_, info_, settings_->user);
     if (!place->can().is_usable())
-      throw error(errc::unsupported, "e2b: the template's daemon, " + one_line(info_.envd_version(), 40) +
-                                         ", is older than 0.1.0: build the template anew");
+      throw error(exec_errc::unsupported, "e2b: the template's daemon, " + one_line(info_.envd_version(), 40) +
+                                              ", is older than 0.1.0: build the template anew");
     place_ = place;
     where_.from_home = settings_->workspace;
     const std::string said = co_await ask_shell();
     const std::size_t first = said.find('\0');
     const std::size_t second = first == std::string::npos ? first : said.find('\0', first + 1);
     if (second == std::string::npos)
-      throw error(errc::provider_failed, "e2b: the workspace \"" + one_line(settings_->workspace, 200) +
-                                             "\" cannot be made in the sandbox: " + one_line(said, 200));
+      throw error(exec_errc::provider_failed, "e2b: the workspace \"" + one_line(settings_->workspace, 200) +
+                                                  "\" cannot be made in the sandbox: " + one_line(said, 200));
     where_.home = said.substr(0, first);
     where_.root = said.substr(first + 1, second - first - 1);
     const std::string shell = said.substr(second + 1, said.find('\n', second) - second - 1);
@@ -335,7 +335,7 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
       if (!one) break;
       const process_event event = process_event::parse(*one);
       std::string& to = event.what == process_event::kind::out ? out : err;
-      if (to.size() + event.data.size() <= most_said) to += as_text(event.data);
+      if (to.size() + event.data.size() <= max_said) to += as_text(event.data);
     }
     if (stream.failure()) {
       const error why = co_await envd::ended_by(place_, *stream.failure(), doing);
@@ -347,13 +347,13 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
 
   command_settings commands() const {
     command_settings made = settings_->commands;
-    protections walls;
-    walls.set(protection::process_tree, "the command's session, and what has its variables");
-    walls.set(protection::host_death, "everything, at the end of the sandbox's life");
-    walls.set(protection::files, "the service's sandbox; links in the workspace are looked at, not held");
+    isolation_report isolation;
+    isolation.set(isolation_kind::process_tree, "the command's session, and what has its variables");
+    isolation.set(isolation_kind::host_death, "everything, at the end of the sandbox's life");
+    isolation.set(isolation_kind::files, "the service's sandbox; links in the workspace are looked at, not held");
     if (settings_->create.allow_internet == false && is_ours_)
-      walls.set(protection::network, "no internet, as the service was asked");
-    made.walls = std::make_shared<const protections>(std::move(walls));
+      isolation.set(isolation_kind::network, "no internet, as the service was asked");
+    made.isolation = std::make_shared<const isolation_report>(std::move(isolation));
     return made;
   }
 
@@ -416,7 +416,7 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
     // A paused sandbox has no end to postpone; `resume` sets the next one.
     const presence found = co_await self->service_->presence_of(self->id());
     if (found == presence::gone || (found == presence::unknown && status == 404)) throw *failure;
-    if (found != presence::paused) throw error(errc::unavailable, failure->what());
+    if (found != presence::paused) throw error(exec_errc::unavailable, failure->what());
     self->end_at_ = clock::time_point::max();
   }
 
@@ -425,8 +425,8 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
     try {
       if (failure) std::rethrow_exception(failure);
     } catch (const error& reason) {
-      if (reason.code() == errc::not_found) {
-        place_->lose(error(errc::provider_lost,
+      if (reason.code() == exec_errc::not_found) {
+        place_->lose(error(exec_errc::provider_lost,
                            "e2b: the sandbox " + id() + " is gone: it was ended, or its life was over",
                            reason.cause()));
         return;
@@ -445,7 +445,7 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
   void let_go() {
     if (!place_) return;
     place_->close();
-    session_.lose(error(errc::environment_closed, "e2b: the environment was closed; the command was ended"));
+    session_.lose(error(exec_errc::environment_closed, "e2b: the environment was closed; the command was ended"));
   }
 
   static awaitable<void> discard_sandbox(std::shared_ptr<sandbox> self) {
@@ -472,7 +472,7 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
     }
   }
 
-  static constexpr std::size_t most_said = 16 * 1024;
+  static constexpr std::size_t max_said = 16 * 1024;
 
   cofferdam::detail::home_strand home_;
   asio::any_io_executor executor_;

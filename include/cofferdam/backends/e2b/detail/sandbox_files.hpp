@@ -8,22 +8,22 @@
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/command.hpp>
-#include <cofferdam/core/command_files.hpp>
 #include <cofferdam/core/command_result.hpp>
-#include <cofferdam/core/ends_everything.hpp>
-#include <cofferdam/core/entry.hpp>
+#include <cofferdam/core/directory_entry.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/file_source.hpp>
-#include <cofferdam/core/file_transfer.hpp>
-#include <cofferdam/core/transfer.hpp>
-#include <cofferdam/core/with_cleanup.hpp>
+#include <cofferdam/core/transfer_result.hpp>
 #include <cofferdam/core/workspace_path.hpp>
+#include <cofferdam/detail/core/command_files.hpp>
+#include <cofferdam/detail/core/ends_everything.hpp>
+#include <cofferdam/detail/core/file_transfer.hpp>
+#include <cofferdam/detail/core/with_cleanup.hpp>
+#include <cofferdam/detail/os/path_error.hpp>
+#include <cofferdam/detail/os/random_text.hpp>
 #include <cofferdam/net/http_client.hpp>
 #include <cofferdam/net/http_message.hpp>
 #include <cofferdam/os/command_keeper.hpp>
 #include <cofferdam/os/command_request.hpp>
-#include <cofferdam/os/path_error.hpp>
-#include <cofferdam/os/random_text.hpp>
 #include <cofferdam/os/spawn.hpp>
 
 #include <asio/this_coro.hpp>
@@ -88,8 +88,8 @@ class sandbox_files : public cofferdam::detail::operations_by_command<sandbox_fi
     try {
       content = co_await answer.read_all(most);
     } catch (const error& failure) {
-      if (failure.code() == errc::too_large) throw too_large(clean, most);
-      if (failure.code() == errc::cancelled) throw;
+      if (failure.code() == exec_errc::too_large) throw too_large(clean, most);
+      if (failure.code() == exec_errc::cancelled) throw;
       broken = failure;
     }
     if (broken) {
@@ -105,7 +105,7 @@ class sandbox_files : public cofferdam::detail::operations_by_command<sandbox_fi
     co_await put(clean, pieces, std::string());
   }
 
-  awaitable<transfer> put_files(file_source& source) {
+  awaitable<transfer_result> put_files(file_source& source) {
     return cofferdam::detail::put_each(source,
                                        [this, &source](const file_header& header) { return put_one(source, header); });
   }
@@ -327,7 +327,7 @@ case $t/ in "$r"/*) ;; *) exit 42 ;; esac)sh";
     what.body(pieces.body());
     http_exchange answer = co_await envd::exchange(place(), std::move(what), "write a file", &pieces.failure());
     if (answer.status() == 200) {
-      co_await answer.read_all(most_answer);
+      co_await answer.read_all(max_answer);
       co_return;
     }
     co_await refuse(std::move(answer), "write", clean);
@@ -346,7 +346,7 @@ case $t/ in "$r"/*) ;; *) exit 42 ;; esac)sh";
   /// \throws always: the error for the answer.
   awaitable<void> refuse(http_exchange answer, const char* doing, std::string clean) {
     const int status = answer.status();
-    bytes body = co_await answer.read_all(most_answer);
+    bytes body = co_await answer.read_all(max_answer);
     const std::string said = place()->redact().clean(said_message(place()->redact().clean(as_text(body))));
     co_await envd::check_proxy(place(), status, said, doing);
     const std::string what = std::string(doing) + " " + cofferdam::detail::shown_path(clean);
@@ -357,11 +357,11 @@ case $t/ in "$r"/*) ;; *) exit 42 ;; esac)sh";
   }
 
   static error unreadable(const std::string& path) {
-    return error(errc::io_error, "e2b: read " + cofferdam::detail::shown_path(path) +
-                                     ": what the sandbox says of the file cannot be understood");
+    return error(exec_errc::io_error, "e2b: read " + cofferdam::detail::shown_path(path) +
+                                          ": what the sandbox says of the file cannot be understood");
   }
   static error too_large(const std::string& path, std::size_t most) {
-    return error(errc::too_large,
+    return error(exec_errc::too_large,
                  "read " + cofferdam::detail::shown_path(path) + ": longer than " + std::to_string(most) + " bytes");
   }
 
@@ -371,17 +371,17 @@ case $t/ in "$r"/*) ;; *) exit 42 ;; esac)sh";
     const std::string what = std::string(doing) + " " + cofferdam::detail::shown_path(path) + ": ";
     switch (result.exit_code()) {
       case is_missing: throw path_error(ENOENT, doing, path);
-      case is_outside: throw error(errc::outside_workspace, what + "a symbolic link leads out of the workspace");
-      case is_no_file: throw error(errc::not_a_file, what + "not a regular file");
+      case is_outside: throw error(exec_errc::outside_workspace, what + "a symbolic link leads out of the workspace");
+      case is_no_file: throw error(exec_errc::not_a_file, what + "not a regular file");
       case is_longer: throw too_large(path, most);
       case is_denied: throw path_error(EACCES, doing, path);
       case is_no_directory: throw path_error(ENOTDIR, doing, path);
-      case is_incomplete: throw error(errc::io_error, what + "not all of it arrived");
+      case is_incomplete: throw error(exec_errc::io_error, what + "not all of it arrived");
       default: cofferdam::detail::throw_file_failure(result, doing, path);
     }
   }
 
-  static constexpr std::size_t most_answer = std::size_t{256} * 1024;
+  static constexpr std::size_t max_answer = std::size_t{256} * 1024;
 
   std::shared_ptr<envd_keeper> keeper_;
   workspace_place where_;
@@ -424,7 +424,7 @@ class sandbox_file_source final : public file_source {
         have += got;
       }
     } catch (const error& reason) {
-      if (reason.code() == errc::cancelled) throw;
+      if (reason.code() == exec_errc::cancelled) throw;
       failure = reason;
     }
     if (failure) {

@@ -9,19 +9,19 @@
 #include <cofferdam/backends/e2b/detail/sandbox.hpp>
 #include <cofferdam/backends/e2b/execution.hpp>
 #include <cofferdam/core/asio.hpp>
-#include <cofferdam/core/async_event.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/command.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/utf8.hpp>
 #include <cofferdam/core/workspace_path.hpp>
+#include <cofferdam/detail/core/async_event.hpp>
+#include <cofferdam/detail/net/json_object_view.hpp>
+#include <cofferdam/detail/net/untrusted_json.hpp>
 #include <cofferdam/net/http_client.hpp>
 #include <cofferdam/net/http_limits.hpp>
 #include <cofferdam/net/http_message.hpp>
-#include <cofferdam/net/json_object_view.hpp>
 #include <cofferdam/net/net_error.hpp>
 #include <cofferdam/net/percent_encoding.hpp>
-#include <cofferdam/net/untrusted_json.hpp>
 
 #include <asio/any_io_executor.hpp>
 #include <asio/bind_cancellation_slot.hpp>
@@ -66,7 +66,7 @@ COFFERDAM_DECL code& code::variable(std::string name, std::string value) {
 
 COFFERDAM_DECL code& code::timeout(std::chrono::milliseconds limit) {
   if (limit <= std::chrono::milliseconds::zero())
-    throw error(errc::invalid_argument, "e2b: the timeout of code must be longer than zero");
+    throw error(exec_errc::invalid_argument, "e2b: the timeout of code must be longer than zero");
   timeout_ = limit;
   return *this;
 }
@@ -77,7 +77,7 @@ COFFERDAM_DECL code& code::keep(std::size_t output, std::size_t results) {
 }
 
 COFFERDAM_DECL boost::json::object code::body() const {
-  if (!is_valid_utf8(source_)) throw error(errc::invalid_argument, "e2b: the code is not UTF-8");
+  if (!is_valid_utf8(source_)) throw error(exec_errc::invalid_argument, "e2b: the code is not UTF-8");
   boost::json::object all;
   all["code"] = cofferdam::detail::json_text(source_);
   if (!context_.empty()) all["context_id"] = cofferdam::detail::json_text(context_);
@@ -141,10 +141,10 @@ COFFERDAM_DECL http_request code_interpreter::request(std::string method, std::s
   http_request made(std::move(method), prefix_ + std::string(path));
   made.field("User-Agent", std::string(detail::user_agent));
   made.field("E2b-Sandbox-Id", inside_->id()).field("E2b-Sandbox-Port", std::to_string(port));
-  const secret& token = inside_->place()->token();
-  if (!token.empty()) made.secret_field("X-Access-Token", token.text());
+  const secret_string& token = inside_->place()->token();
+  if (!token.empty()) made.secret_field("X-Access-Token", token);
   if (!inside_->info().traffic_token().empty())
-    made.secret_field("E2B-Traffic-Access-Token", inside_->info().traffic_token().text());
+    made.secret_field("E2B-Traffic-Access-Token", inside_->info().traffic_token());
   return made;
 }
 
@@ -157,7 +157,7 @@ COFFERDAM_DECL awaitable<http_exchange> code_interpreter::ask(shared inside, cli
   try {
     answer = co_await by->send(std::move(what), std::move(limits));
   } catch (const error& reason) {
-    if (reason.code() == errc::cancelled) throw;
+    if (reason.code() == exec_errc::cancelled) throw;
     failure = reason;
   }
   if (failure) {
@@ -166,10 +166,10 @@ COFFERDAM_DECL awaitable<http_exchange> code_interpreter::ask(shared inside, cli
   }
   if (answer.status() == 200) co_return answer;
   const int status = answer.status();
-  bytes body = co_await answer.read_all(most_answer);
+  bytes body = co_await answer.read_all(max_answer);
   const std::string said = redact.clean(said_message(redact.clean(as_text(body))));
   if (status == 502 && said.find("port is not open") != std::string::npos)
-    throw error(errc::unsupported,
+    throw error(exec_errc::unsupported,
                 "e2b: the sandbox has no code interpreter: use a template that has, such as code-interpreter-v1");
   co_await detail::envd::check_proxy(inside->place(), status, said, doing);
   throw refused_error(doing, status, said);
@@ -220,11 +220,12 @@ COFFERDAM_DECL awaitable<execution> code_interpreter::execute(shared inside, cli
     one->cancel();
     break;
   }
-  if (cancelled) throw error(errc::cancelled, "e2b: cannot run code: cancelled; the code is interrupted");
+  if (cancelled) throw error(exec_errc::cancelled, "e2b: cannot run code: cancelled; the code is interrupted");
   if (one->failure && !one->expired) std::rethrow_exception(one->failure);
   if (one->expired) one->reader.time_out();
   if (!one->reader.ended())
-    throw error(errc::provider_lost, "e2b: cannot run code: the answer ended before the code did", net_errc::truncated);
+    throw error(exec_errc::provider_lost, "e2b: cannot run code: the answer ended before the code did",
+                net_errc::truncated);
   co_return one->reader.take(std::chrono::steady_clock::now() - begins);
 }
 
@@ -243,7 +244,7 @@ COFFERDAM_DECL awaitable<void> code_interpreter::read(shared inside, client by, 
       one->reader.feed(as_text(bytes_view(piece).first(count)));
     }
   } catch (const error& reason) {
-    if (reason.code() == errc::cancelled) throw;
+    if (reason.code() == exec_errc::cancelled) throw;
     failure = reason;
   }
   if (failure) {
@@ -258,21 +259,21 @@ COFFERDAM_DECL awaitable<code_context> code_interpreter::made_context(shared ins
                                                                       http_request what) {
   constexpr const char* doing = "make a context";
   http_exchange answer = co_await ask(inside, by, redact, std::move(what), doing, usual(inside));
-  bytes body = co_await answer.read_all(most_answer);
-  code_context made = context_of(cofferdam::detail::parse_object(as_text(body), errc::io_error, "e2b: a context"));
+  bytes body = co_await answer.read_all(max_answer);
+  code_context made = context_of(cofferdam::detail::parse_object(as_text(body), exec_errc::io_error, "e2b: a context"));
   co_return made;
 }
 
 COFFERDAM_DECL awaitable<std::vector<code_context>> code_interpreter::list(shared inside, client by, redactor redact,
                                                                            http_request what) {
   http_exchange answer = co_await ask(inside, by, redact, std::move(what), "list the contexts", usual(inside));
-  bytes body = co_await answer.read_all(most_answer);
+  bytes body = co_await answer.read_all(max_answer);
   std::error_code broken;
   const std::string_view text = as_text(body);
   const boost::json::value value = cofferdam::detail::parse_untrusted_json(text, broken);
   std::vector<code_context> all;
   if (broken || !value.is_array())
-    throw error(errc::io_error, "e2b: cannot list the contexts: the answer is no JSON array");
+    throw error(exec_errc::io_error, "e2b: cannot list the contexts: the answer is no JSON array");
   for (const boost::json::value& each : value.get_array())
     if (const boost::json::object* const one = each.if_object()) all.push_back(context_of(*one));
   co_return all;
@@ -281,7 +282,7 @@ COFFERDAM_DECL awaitable<std::vector<code_context>> code_interpreter::list(share
 COFFERDAM_DECL awaitable<void> code_interpreter::done(shared inside, client by, redactor redact, http_request what,
                                                       const char* doing) {
   http_exchange answer = co_await ask(inside, by, redact, std::move(what), doing, usual(inside));
-  co_await answer.read_all(most_answer);
+  co_await answer.read_all(max_answer);
 }
 
 COFFERDAM_DECL code_context code_interpreter::context_of(const boost::json::object& said) {

@@ -59,33 +59,33 @@ inline http_reply text_reply(int status, std::string_view text) {
 
 /// Returns the code for one of our errors.
 inline connect_code connect_code_of(const error& failure) noexcept {
-  switch (static_cast<errc>(failure.code().value())) {
-    case errc::not_found: return connect_code::not_found;
-    case errc::already_exists:
-    case errc::collision: return connect_code::already_exists;
-    case errc::outside_workspace:
-    case errc::permission_denied: return connect_code::permission_denied;
-    case errc::invalid_argument:
-    case errc::not_a_file:
-    case errc::not_a_directory: return connect_code::invalid_argument;
-    case errc::not_empty: return connect_code::failed_precondition;
-    case errc::too_large: return connect_code::resource_exhausted;
-    case errc::unsupported: return connect_code::unimplemented;
-    case errc::environment_closed:
-    case errc::provider_lost:
-    case errc::unavailable:
-    case errc::provider_failed: return connect_code::unavailable;
-    case errc::cancelled: return connect_code::canceled;
-    case errc::deadlock:
-    case errc::io_error: break;
+  switch (static_cast<exec_errc>(failure.code().value())) {
+    case exec_errc::not_found: return connect_code::not_found;
+    case exec_errc::already_exists:
+    case exec_errc::collision: return connect_code::already_exists;
+    case exec_errc::outside_workspace:
+    case exec_errc::permission_denied: return connect_code::permission_denied;
+    case exec_errc::invalid_argument:
+    case exec_errc::not_a_file:
+    case exec_errc::not_a_directory: return connect_code::invalid_argument;
+    case exec_errc::not_empty: return connect_code::failed_precondition;
+    case exec_errc::too_large: return connect_code::resource_exhausted;
+    case exec_errc::unsupported: return connect_code::unimplemented;
+    case exec_errc::environment_closed:
+    case exec_errc::provider_lost:
+    case exec_errc::unavailable:
+    case exec_errc::provider_failed: return connect_code::unavailable;
+    case exec_errc::cancelled: return connect_code::canceled;
+    case exec_errc::deadlock:
+    case exec_errc::io_error: break;
   }
   return connect_code::internal;
 }
 
 /// Returns true if a failure is that of the client's connection, which the server answers itself.
 inline bool is_connection_failure(const error& failure) noexcept {
-  return failure.code() == errc::cancelled ||
-         (failure.code() == errc::io_error && failure.cause().category() == net_error_category());
+  return failure.code() == exec_errc::cancelled ||
+         (failure.code() == exec_errc::io_error && failure.cause().category() == net_error_category());
 }
 
 inline connect_failure as_connect_failure(const error& failure) {

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <cofferdam/core/asio.hpp>
-#include <cofferdam/net/sha256.hpp>
+#include <cofferdam/detail/net/sha256.hpp>
 #include <cofferdam/serve/detail/request_body.hpp>
 #include <cofferdam/serve/e2b_gateway/detail/answers.hpp>
 

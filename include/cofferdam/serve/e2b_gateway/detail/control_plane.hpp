@@ -4,9 +4,9 @@
 
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/error.hpp>
+#include <cofferdam/detail/os/random_text.hpp>
 #include <cofferdam/net/http_call.hpp>
 #include <cofferdam/net/http_reply.hpp>
-#include <cofferdam/os/random_text.hpp>
 #include <cofferdam/serve/e2b_gateway/detail/answers.hpp>
 #include <cofferdam/serve/e2b_gateway/detail/api_objects.hpp>
 #include <cofferdam/serve/e2b_gateway/detail/core.hpp>
@@ -83,7 +83,7 @@ class control_plane {
 
   std::chrono::seconds checked_life(std::int64_t seconds) const {
     if (seconds <= 0) throw http_refusal(400, "Timeout must be greater than 0");
-    const std::chrono::seconds most = core_->options().longest_life();
+    const std::chrono::seconds most = core_->options().max_lifetime();
     if (seconds > most.count())
       throw http_refusal(400, "Timeout cannot be greater than " + std::to_string(most.count() / 3600) + " hours");
     return std::chrono::seconds(seconds);
@@ -197,7 +197,7 @@ class control_plane {
       if (seconds < 0) throw http_refusal(400, "validation error: \"timeout\" must be an integer of at least 0");
       if (one->now() != served_sandbox::state::running)
         throw http_refusal(409, "Sandbox \"" + one->settings().id + "\" is not running");
-      const std::chrono::seconds longest = core_->options().longest_life();
+      const std::chrono::seconds longest = core_->options().max_lifetime();
       one->live(std::min(longest, std::chrono::seconds(std::min<std::int64_t>(seconds, longest.count()))));
       co_return http_reply(204);
     }

@@ -3,10 +3,10 @@
 #pragma once
 
 #include <cofferdam/core/asio.hpp>
-#include <cofferdam/core/async_semaphore.hpp>
 #include <cofferdam/core/error.hpp>
+#include <cofferdam/detail/core/async_semaphore.hpp>
+#include <cofferdam/detail/net/sha256.hpp>
 #include <cofferdam/net/http_call.hpp>
-#include <cofferdam/net/sha256.hpp>
 #include <cofferdam/serve/detail/tasks.hpp>
 #include <cofferdam/serve/e2b_gateway/detail/answers.hpp>
 #include <cofferdam/serve/e2b_gateway/detail/arrival.hpp>
@@ -152,7 +152,7 @@ class sandbox_registry : public std::enable_shared_from_this<sandbox_registry> {
       units = std::min(most, number_from<std::size_t>(*length).value_or(most));
     cofferdam::detail::request_body body;
     try {
-      co_await in_time(self->executor_, self->options_.message_time(),
+      co_await in_time(self->executor_, self->options_.message_timeout(),
                        cofferdam::detail::request_body::read(self->memory_, owner, units, call, body));
     } catch (const http_refusal&) {
       if (!body.is_waiting()) throw;
@@ -197,7 +197,7 @@ class sandbox_registry : public std::enable_shared_from_this<sandbox_registry> {
         try {
           is_paused = co_await served_sandbox::pause(sandbox);
         } catch (const error& failure) {
-          if (failure.code() == errc::cancelled) throw;
+          if (failure.code() == exec_errc::cancelled) throw;
         }
       }
       if (sandbox->now() == served_sandbox::state::ended) co_return;

@@ -3,8 +3,8 @@
 #pragma once
 
 #include <cofferdam/core/asio.hpp>
-#include <cofferdam/core/ends_everything.hpp>
 #include <cofferdam/core/error.hpp>
+#include <cofferdam/detail/core/ends_everything.hpp>
 #include <cofferdam/net/http_call.hpp>
 #include <cofferdam/net/http_reply.hpp>
 #include <cofferdam/serve/detail/secrets.hpp>
@@ -60,10 +60,10 @@ class dispatcher {
   /// answers.
   static std::optional<http_reply> api_reply(const error& failure) {
     if (is_connection_failure(failure)) return std::nullopt;
-    if (failure.code() == errc::too_large) return error_reply(413, failure.what());
-    if (failure.code() == errc::invalid_argument) return error_reply(400, failure.what());
+    if (failure.code() == exec_errc::too_large) return error_reply(413, failure.what());
+    if (failure.code() == exec_errc::invalid_argument) return error_reply(400, failure.what());
     if (cofferdam::detail::is_environment_gone(failure)) return error_reply(404, "The sandbox has ended");
-    if (failure.code() == errc::unsupported) return error_reply(501, failure.what());
+    if (failure.code() == exec_errc::unsupported) return error_reply(501, failure.what());
     // The reason is reported to the operator of the gateway, not to the client.
     return error_reply(500, "The sandbox could not be created, or changed");
   }
@@ -134,7 +134,7 @@ class dispatcher {
       try {
         is_served = co_await served_sandbox::serve(one, port, call);
       } catch (const error& failure) {
-        if (failure.code() != errc::environment_closed || call.replied()) throw;
+        if (failure.code() != exec_errc::environment_closed || call.replied()) throw;
         is_lost = true;
       }
       if (is_lost) {
@@ -224,11 +224,11 @@ class dispatcher {
       if (call.replied() || is_connection_failure(failure)) throw;
       if (cofferdam::detail::is_environment_gone(failure)) {
         reply = not_found_reply(id);
-      } else if (failure.code() == errc::too_large) {
+      } else if (failure.code() == exec_errc::too_large) {
         reply = error_reply(413, failure.what());
-      } else if (failure.code() == errc::outside_workspace) {
+      } else if (failure.code() == exec_errc::outside_workspace) {
         reply = error_reply(403, failure.what());
-      } else if (failure.code() == errc::invalid_argument) {
+      } else if (failure.code() == exec_errc::invalid_argument) {
         reply = error_reply(400, failure.what());
       } else {
         throw;

@@ -27,7 +27,7 @@ class metadata_store {
   /// \throws http_refusal 400 for fields that envd does not accept.
   static values of(const http_fields& fields) {
     constexpr std::string_view prefix = "X-Metadata-";
-    constexpr std::size_t longest_key = 246;
+    constexpr std::size_t max_key = 246;
     constexpr std::size_t most = 4096;
     values all;
     std::size_t size = 0;
@@ -37,8 +37,8 @@ class metadata_store {
         continue;
       std::string key(name.substr(prefix.size()));
       for (char& c : key) c = cofferdam::detail::lowered(c);
-      if (key.empty() || key.size() > longest_key)
-        throw http_refusal(400, "file metadata: a key has 1 to " + std::to_string(longest_key) + " characters");
+      if (key.empty() || key.size() > max_key)
+        throw http_refusal(400, "file metadata: a key has 1 to " + std::to_string(max_key) + " characters");
       for (const char c : one.value())
         if (c < ' ' || c > '~') throw http_refusal(400, "file metadata: a value is printable US-ASCII");
       size += key.size() + one.value().size();
@@ -55,7 +55,7 @@ class metadata_store {
     forget(path);
     if (all.empty()) return;
     const std::size_t size = size_of(path, all);
-    if (size > most_bytes - bytes_) throw http_refusal(507, "file metadata: the sandbox has 4 MiB of it already");
+    if (size > max_bytes - bytes_) throw http_refusal(507, "file metadata: the sandbox has 4 MiB of it already");
     bytes_ += size;
     files_.emplace(path, all);
   }
@@ -95,7 +95,7 @@ class metadata_store {
   }
 
  private:
-  static constexpr std::size_t most_bytes = std::size_t{4} * 1024 * 1024;
+  static constexpr std::size_t max_bytes = std::size_t{4} * 1024 * 1024;
 
   static std::size_t size_of(const std::string& path, const values& all) noexcept {
     std::size_t size = path.size() + 128;

@@ -3,10 +3,10 @@
 #pragma once
 
 #include <cofferdam/core/asio.hpp>
-#include <cofferdam/core/ends_everything.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/file_operations.hpp>
-#include <cofferdam/core/transfer.hpp>
+#include <cofferdam/core/transfer_result.hpp>
+#include <cofferdam/detail/core/ends_everything.hpp>
 #include <cofferdam/net/http_call.hpp>
 #include <cofferdam/net/http_reply.hpp>
 #include <cofferdam/serve/detail/secrets.hpp>
@@ -102,12 +102,12 @@ class files_endpoint {
   /// Converts a failure of the environment to a refusal.
   http_refusal refusal(const error& failure, std::string_view path) const {
     const std::string name = "'" + one_line(sandbox_->paths().outside(path)) + "'";
-    if (failure.code() == errc::not_found) return {404, "path " + name + " does not exist"};
-    if (failure.code() == errc::not_a_file) return {400, "path is a directory: " + name};
-    if (failure.code() == errc::outside_workspace || failure.code() == errc::permission_denied)
+    if (failure.code() == exec_errc::not_found) return {404, "path " + name + " does not exist"};
+    if (failure.code() == exec_errc::not_a_file) return {400, "path is a directory: " + name};
+    if (failure.code() == exec_errc::outside_workspace || failure.code() == exec_errc::permission_denied)
       return {403, failure.what()};
-    if (failure.code() == errc::invalid_argument) return {400, failure.what()};
-    if (failure.code() == errc::too_large) return {413, failure.what()};
+    if (failure.code() == exec_errc::invalid_argument) return {400, failure.what()};
+    if (failure.code() == exec_errc::too_large) return {413, failure.what()};
     if (failure.cause() == std::errc::no_space_on_device) return {507, "not enough disk space available"};
     return {500, failure.what()};
   }
@@ -138,7 +138,7 @@ class files_endpoint {
   awaitable<void> check_file(std::string path) {
     std::optional<http_refusal> wrong;
     try {
-      const entry found = co_await sandbox_->environment().files().stat(path);
+      const directory_entry found = co_await sandbox_->environment().files().stat(path);
       if (found.is_directory())
         wrong = http_refusal(400, "path '" + one_line(sandbox_->paths().outside(path)) + "' is a directory");
       if (found.type() == file_type::other)
@@ -178,7 +178,7 @@ class files_endpoint {
       co_await call_.write(view);
     }
     // The file became shorter after the head was sent, so the reply is aborted.
-    if (left != 0) throw error(errc::io_error, "download: the file has become shorter meanwhile");
+    if (left != 0) throw error(exec_errc::io_error, "download: the file has become shorter meanwhile");
   }
 
   awaitable<void> upload() {
@@ -209,7 +209,7 @@ class files_endpoint {
     }
     call_.body_limit(core_->options().upload());
     if (is_gzip) source->decode_gzip(core_->options().upload());
-    transfer report;
+    transfer_result report;
     std::exception_ptr failure;
     try {
       report = co_await in_place_writer::all(sandbox_->environment(), *source);

@@ -3,10 +3,10 @@
 #pragma once
 
 #include <cofferdam/core/asio.hpp>
-#include <cofferdam/core/async_semaphore.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/file_operations.hpp>
-#include <cofferdam/os/random_text.hpp>
+#include <cofferdam/detail/core/async_semaphore.hpp>
+#include <cofferdam/detail/os/random_text.hpp>
 #include <cofferdam/serve/e2b_gateway/detail/rpc.hpp>
 #include <cofferdam/serve/e2b_gateway/detail/served_sandbox.hpp>
 #include <cofferdam/serve/e2b_gateway/detail/watch.hpp>
@@ -67,26 +67,26 @@ class filesystem_service {
  private:
   file_system files() { return sandbox_.environment().files(); }
 
-  static constexpr std::size_t most_listed = 20'000;
-  static constexpr std::size_t most_listed_bytes = std::size_t{16} * 1024 * 1024;
-  static constexpr std::size_t most_watched = 10'000;
+  static constexpr std::size_t max_listed = 20'000;
+  static constexpr std::size_t max_listed_bytes = std::size_t{16} * 1024 * 1024;
+  static constexpr std::size_t max_watched = 10'000;
 
   message_fields fields() const noexcept { return message_fields(rpc_.message()); }
   std::string text_of(std::string_view name) const { return fields().text(name).value_or(std::string()); }
   std::string inside(std::string_view path) const { return sandbox_.paths().inside(path); }
 
   /// Returns the entry; no value if there is none.
-  awaitable<std::optional<entry>> look(std::string path) {
-    std::optional<entry> found;
+  awaitable<std::optional<directory_entry>> look(std::string path) {
+    std::optional<directory_entry> found;
     try {
-      const entry one = co_await files().stat(std::move(path));
+      const directory_entry one = co_await files().stat(std::move(path));
       found = one;
     } catch (const error& failure) {
-      if (failure.code() != errc::not_found && failure.code() != errc::not_a_directory) throw;
+      if (failure.code() != exec_errc::not_found && failure.code() != exec_errc::not_a_directory) throw;
     }
     co_return found;
   }
-  boost::json::object entry_answer(const entry& found, const std::string& path) const {
+  boost::json::object entry_answer(const directory_entry& found, const std::string& path) const {
     boost::json::object answer;
     answer["entry"] = sandbox_.describe(found, path);
     return answer;
@@ -95,7 +95,7 @@ class filesystem_service {
   awaitable<boost::json::object> stat() {
     const std::string given = text_of("path");
     const std::string path = inside(given);
-    const std::optional<entry> found = co_await look(path);
+    const std::optional<directory_entry> found = co_await look(path);
     if (!found) sandbox_.metadata().removed(path);
     if (!found)
       throw rpc_failure(connect_code::not_found, "file not found: lstat " + shown(sandbox_.paths().outside(path)) +
@@ -107,14 +107,14 @@ class filesystem_service {
     const std::string path = inside(text_of("path"));
     const std::uint32_t asked = fields().number("depth").value_or(1);
     const std::uint32_t depth = asked == 0 ? 1 : asked;
-    const std::optional<entry> found = co_await look(path);
+    const std::optional<directory_entry> found = co_await look(path);
     check_directory(found, path, "path not found: path ", "path is not a directory: ");
     co_await rpc_.take_listing();
-    const list_options options = list_options().depth(depth).entries(most_listed);
-    const std::vector<entry> all = co_await listed(
-        path, options, "more than " + std::to_string(most_listed) + " entries; list a directory below, or less deep");
+    const list_options options = list_options().depth(depth).entries(max_listed);
+    const std::vector<directory_entry> all = co_await listed(
+        path, options, "more than " + std::to_string(max_listed) + " entries; list a directory below, or less deep");
     boost::json::array entries;
-    for (const entry& one : all)
+    for (const directory_entry& one : all)
       entries.push_back(sandbox_.describe(one, cofferdam::detail::joined_path(path, one.path())));
     boost::json::object answer;
     if (!entries.empty()) answer["entries"] = std::move(entries);
@@ -123,7 +123,7 @@ class filesystem_service {
 
   awaitable<boost::json::object> make_directory() {
     const std::string path = inside(text_of("path"));
-    std::optional<entry> found = co_await look(path);
+    std::optional<directory_entry> found = co_await look(path);
     if (found && found->is_directory())
       throw rpc_failure(connect_code::already_exists,
                         "directory already exists: " + shown(sandbox_.paths().outside(path)));
@@ -132,7 +132,7 @@ class filesystem_service {
                         "path already exists but it is not a directory: " + shown(sandbox_.paths().outside(path)));
     co_await files().make_directory(path);
     found = co_await look(path);
-    if (!found) throw error(errc::not_found, "make directory: it has gone again");
+    if (!found) throw error(exec_errc::not_found, "make directory: it has gone again");
     co_return entry_answer(*found, path);
   }
 
@@ -141,7 +141,7 @@ class filesystem_service {
     const std::string to = inside(text_of("destination"));
     if (from == "." || to == ".")
       throw rpc_failure(connect_code::invalid_argument, "the home itself cannot be moved, or be replaced");
-    std::optional<entry> found = co_await look(from);
+    std::optional<directory_entry> found = co_await look(from);
     if (!found)
       throw rpc_failure(connect_code::not_found,
                         "source file not found: rename " + shown(sandbox_.paths().outside(from)) + " " +
@@ -151,7 +151,7 @@ class filesystem_service {
     co_await files().rename(from, to);
     sandbox_.metadata().moved(from, to);
     found = co_await look(to);
-    if (!found) throw error(errc::not_found, "move: it has gone again");
+    if (!found) throw error(exec_errc::not_found, "move: it has gone again");
     co_return entry_answer(*found, to);
   }
 
@@ -161,7 +161,7 @@ class filesystem_service {
     try {
       co_await files().remove(path);
     } catch (const error& failure) {
-      if (failure.code() != errc::not_found && failure.code() != errc::not_a_directory) throw;
+      if (failure.code() != exec_errc::not_found && failure.code() != exec_errc::not_a_directory) throw;
     }
     sandbox_.metadata().removed(path);
   }
@@ -184,7 +184,7 @@ class filesystem_service {
 
   awaitable<std::shared_ptr<directory_watch>> begin_watch() {
     const std::string path = inside(text_of("path"));
-    const std::optional<entry> found = co_await look(path);
+    const std::optional<directory_entry> found = co_await look(path);
     check_directory(found, path, "path ", "path is not a directory: ");
     const bool is_recursive = fields().boolean("recursive").value_or(false);
     const bool with_entries =
@@ -193,28 +193,28 @@ class filesystem_service {
     rpc_.forget();
     co_await sandbox_.looks().acquire(1, "watch");
     const cofferdam::detail::held_permits turn(sandbox_.looks(), 1);
-    const std::vector<entry> all = co_await watched(*made);
+    const std::vector<directory_entry> all = co_await watched(*made);
     made->look(all);
     co_return made;
   }
 
-  awaitable<std::vector<entry>> watched(const directory_watch& watch) {
-    list_options options = list_options().entries(most_watched);
+  awaitable<std::vector<directory_entry>> watched(const directory_watch& watch) {
+    list_options options = list_options().entries(max_watched);
     if (!watch.is_recursive()) options.depth(1);
     std::string sentence =
-        "there are more than " + std::to_string(most_watched) + " entries below the directory, too many to watch";
+        "there are more than " + std::to_string(max_watched) + " entries below the directory, too many to watch";
     return listed(watch.path(), options, std::move(sentence));
   }
 
   /// \param sentence  the error message if there are more entries.
-  awaitable<std::vector<entry>> listed(std::string path, list_options options, std::string sentence) {
-    options.path_bytes(most_listed_bytes);
+  awaitable<std::vector<directory_entry>> listed(std::string path, list_options options, std::string sentence) {
+    options.path_bytes(max_listed_bytes);
     bool is_too_much = false;
-    std::vector<entry> all;
+    std::vector<directory_entry> all;
     try {
       all = co_await files().list(path, options);
     } catch (const error& failure) {
-      if (failure.code() != errc::too_large) throw;
+      if (failure.code() != exec_errc::too_large) throw;
       is_too_much = true;
     }
     if (is_too_much) throw rpc_failure(connect_code::resource_exhausted, sentence);
@@ -234,11 +234,11 @@ class filesystem_service {
   awaitable<std::vector<file_event>> changes(std::shared_ptr<directory_watch> watch) {
     co_await sandbox_.looks().acquire(1, "watch");
     const cofferdam::detail::held_permits turn(sandbox_.looks(), 1);
-    std::vector<entry> all;
+    std::vector<directory_entry> all;
     try {
       all = co_await watched(*watch);
     } catch (const error& failure) {
-      if (failure.code() != errc::not_found && failure.code() != errc::not_a_directory) throw;
+      if (failure.code() != exec_errc::not_found && failure.code() != exec_errc::not_a_directory) throw;
     }
     co_return watch->look(all);
   }
@@ -258,7 +258,7 @@ class filesystem_service {
       std::error_code woken;
       co_await timer.async_wait(asio::redirect_error(asio::use_awaitable, woken));
       if (sandbox_.now() == served_sandbox::state::ended)
-        throw error(errc::environment_closed, "the sandbox has ended");
+        throw error(exec_errc::environment_closed, "the sandbox has ended");
       if (rpc_.due() && steady_clock::now() >= *rpc_.due()) {
         co_await rpc_.end_stream(connect_code::deadline_exceeded, "context deadline exceeded");
         co_return;
@@ -313,7 +313,7 @@ class filesystem_service {
     append_repaired_utf8(text, path);
     return text;
   }
-  void check_directory(const std::optional<entry>& found, std::string_view path, std::string_view missing,
+  void check_directory(const std::optional<directory_entry>& found, std::string_view path, std::string_view missing,
                        std::string_view no_directory) const {
     const std::string name = shown(sandbox_.paths().outside(path));
     if (!found)

@@ -4,9 +4,9 @@
 
 #include <cofferdam/code/code_result.hpp>
 #include <cofferdam/core/bytes.hpp>
-#include <cofferdam/core/captured.hpp>
+#include <cofferdam/core/captured_output.hpp>
 #include <cofferdam/core/utf8.hpp>
-#include <cofferdam/net/untrusted_json.hpp>
+#include <cofferdam/detail/net/untrusted_json.hpp>
 #include <cofferdam/serve/e2b_gateway/detail/api_objects.hpp>
 #include <cofferdam/serve/e2b_gateway/detail/paths.hpp>
 
@@ -144,12 +144,12 @@ class interpreter_output {
     return said;
   }
   /// Returns the kept output that was not sent before.
-  std::string finish(const captured& all) {
+  std::string finish(const captured_output& all) {
     const bytes_view head(all.head());
     held_ += as_text(head.subspan(told_ < head.size() ? told_ : head.size()));
     if (all.cut() == 0) return line(held_);
     std::string text(without_cut_end(held_));
-    text += captured::cut_marker(all.cut(), all.total());
+    text += captured_output::cut_marker(all.cut(), all.total());
     text += without_cut_start(as_text(all.tail()));
     return line(text);
   }

@@ -5,9 +5,9 @@
 #include <cofferdam/code/code_request.hpp>
 #include <cofferdam/code/code_result.hpp>
 #include <cofferdam/code/python.hpp>
-#include <cofferdam/core/async_event.hpp>
-#include <cofferdam/core/async_semaphore.hpp>
 #include <cofferdam/core/process.hpp>
+#include <cofferdam/detail/core/async_event.hpp>
+#include <cofferdam/detail/core/async_semaphore.hpp>
 #include <cofferdam/serve/e2b_gateway/detail/interpreter_lines.hpp>
 
 #include <asio/any_io_executor.hpp>
@@ -95,7 +95,7 @@ class interpreter_settings {
   std::size_t request = std::size_t{4} * 1024 * 1024;
   std::size_t output = std::size_t{4} * 1024 * 1024;
   std::size_t results = std::size_t{16} * 1024 * 1024;
-  std::chrono::milliseconds request_time{60'000};
+  std::chrono::milliseconds request_timeout{60'000};
   std::chrono::milliseconds keepalive{5000};
   std::shared_ptr<interpreter_memory> memory = std::make_shared<interpreter_memory>(std::size_t{256} * 1024 * 1024);
 };

@@ -8,17 +8,17 @@
 #include <cofferdam/code/python.hpp>
 #include <cofferdam/core/any_provider.hpp>
 #include <cofferdam/core/asio.hpp>
-#include <cofferdam/core/async_semaphore.hpp>
-#include <cofferdam/core/borrowed_environment.hpp>
 #include <cofferdam/core/bytes.hpp>
+#include <cofferdam/core/environment_ref.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/printable_text.hpp>
-#include <cofferdam/core/shielded.hpp>
-#include <cofferdam/core/with_cleanup.hpp>
+#include <cofferdam/detail/core/async_semaphore.hpp>
+#include <cofferdam/detail/core/shielded.hpp>
+#include <cofferdam/detail/core/with_cleanup.hpp>
+#include <cofferdam/detail/net/untrusted_json.hpp>
+#include <cofferdam/detail/os/random_text.hpp>
 #include <cofferdam/net/http_call.hpp>
 #include <cofferdam/net/http_reply.hpp>
-#include <cofferdam/net/untrusted_json.hpp>
-#include <cofferdam/os/random_text.hpp>
 #include <cofferdam/serve/e2b_gateway/detail/answers.hpp>
 #include <cofferdam/serve/e2b_gateway/detail/arrival.hpp>
 #include <cofferdam/serve/e2b_gateway/detail/interpreter_lines.hpp>
@@ -79,11 +79,11 @@ class interpreter_service final : public e2b_gateway::port_service {
       reply = json_reply(422, failure.detail());
     } catch (const error& failure) {
       if (call.replied() || is_connection_failure(failure)) throw;
-      if (failure.code() == errc::unsupported) {
+      if (failure.code() == exec_errc::unsupported) {
         reply = text_reply(501, failure.what());
-      } else if (failure.code() == errc::outside_workspace || failure.code() == errc::invalid_argument) {
+      } else if (failure.code() == exec_errc::outside_workspace || failure.code() == exec_errc::invalid_argument) {
         reply = text_reply(400, failure.what());
-      } else if (failure.code() == errc::provider_failed) {
+      } else if (failure.code() == exec_errc::provider_failed) {
         reply = text_reply(500, printable(failure.what()));
       } else {
         throw;
@@ -98,7 +98,7 @@ class interpreter_service final : public e2b_gateway::port_service {
   }
 
  private:
-  using runner = runner_of<python_provider<borrowed<any_environment>>>;
+  using runner = runner_of<python_provider<environment_ref<any_environment>>>;
   using context_pointer = std::shared_ptr<interpreter_context>;
   using run_pointer = std::shared_ptr<interpreter_run>;
 
@@ -187,7 +187,7 @@ class interpreter_service final : public e2b_gateway::port_service {
   /// \param share  has counted the body's size afterwards.
   awaitable<boost::json::object> read(http_call& call, interpreter_share& share) {
     bytes body;
-    co_await in_time(executor_, settings_->request_time, read_body(call, share, body));
+    co_await in_time(executor_, settings_->request_timeout, read_body(call, share, body));
     std::error_code broken;
     boost::json::value value = cofferdam::detail::parse_untrusted_json(as_text(body), broken);
     if (broken) throw schema_failure("", "JSON decode error");
@@ -317,7 +317,7 @@ class interpreter_service final : public e2b_gateway::port_service {
     options = std::move(options).variable("E2B_SANDBOX", "true").variable("E2B_SANDBOX_ID", facts_.id());
     options = std::move(options).variable("E2B_TEMPLATE_ID", facts_.template_name());
     for (const auto& [name, value] : facts_.variables()) options = std::move(options).variable(name, value);
-    const auto recipe = borrowed<any_environment>(environment_) | options;
+    const auto recipe = environment_ref<any_environment>(environment_) | options;
     runner opened = co_await recipe.open();
     runner_.emplace(std::move(opened));
   }

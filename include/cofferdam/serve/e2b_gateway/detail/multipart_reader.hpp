@@ -32,7 +32,7 @@ class multipart_reader {
     part_end,
     end,
   };
-  static constexpr std::size_t longest_head = 16 * 1024;
+  static constexpr std::size_t max_head = 16 * 1024;
 
   /// \param boundary  1 to 70 characters.
   explicit multipart_reader(std::string boundary) : delimiter_("\r\n--" + std::move(boundary)) {}
@@ -98,7 +98,7 @@ class multipart_reader {
   enum class state { preamble, after_delimiter, head, content, end };
 
   static error malformed(const std::string& what) {
-    return {errc::io_error, "multipart/form-data: " + what, net_errc::malformed};
+    return {exec_errc::io_error, "multipart/form-data: " + what, net_errc::malformed};
   }
 
   /// Finds the first delimiter, at the beginning or after a line end.
@@ -112,7 +112,7 @@ class multipart_reader {
     }
     const std::size_t found = input_.find(delimiter_);
     if (found == std::string::npos) {
-      if (input_.size() > longest_head) throw malformed("it does not begin with its boundary");
+      if (input_.size() > max_head) throw malformed("it does not begin with its boundary");
       return event::more;
     }
     input_.erase(0, found + delimiter_.size());
@@ -141,8 +141,8 @@ class multipart_reader {
 
   event next_head() {
     const std::size_t end = input_.find("\r\n\r\n");
-    if (end == std::string::npos || end > longest_head) {
-      if (input_.size() > longest_head) throw malformed("a part's head is longer than 16 KiB");
+    if (end == std::string::npos || end > max_head) {
+      if (input_.size() > max_head) throw malformed("a part's head is longer than 16 KiB");
       return event::more;
     }
     name_.clear();

@@ -2,7 +2,7 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
-#include <cofferdam/core/entry.hpp>
+#include <cofferdam/core/directory_entry.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/utf8.hpp>
 #include <cofferdam/core/workspace_path.hpp>
@@ -40,8 +40,8 @@ class guest_paths {
     if (rest.starts_with('~')) {
       rest.remove_prefix(1);
       if (!rest.empty() && rest.front() != '/')
-        throw error(errc::invalid_argument, "path " + cofferdam::detail::shown_path(path) +
-                                                ": other users' homes are not looked up; use an absolute path");
+        throw error(exec_errc::invalid_argument, "path " + cofferdam::detail::shown_path(path) +
+                                                     ": other users' homes are not looked up; use an absolute path");
       while (rest.starts_with('/')) rest.remove_prefix(1);
     }
     std::string absolute;
@@ -52,8 +52,8 @@ class guest_paths {
       if (absolute.size() > root.size() + 1 && absolute.starts_with(root) && absolute[root.size()] == '/')
         return workspace_path_or_root(std::string_view(absolute).substr(root.size() + 1));
     }
-    throw error(errc::outside_workspace, "path " + cofferdam::detail::shown_path(path) + " is outside of " + home_ +
-                                             ", which is all that a sandbox behind this gateway offers");
+    throw error(exec_errc::outside_workspace, "path " + cofferdam::detail::shown_path(path) + " is outside of " +
+                                                  home_ + ", which is all that a sandbox behind this gateway offers");
   }
 
   /// Returns the path of a workspace file as clients see it.
@@ -67,7 +67,7 @@ class guest_paths {
   /// Makes an EntryInfo.
   /// \param path  the entry's, in the workspace.
   /// \par Source  envd's filesystem.proto.
-  boost::json::object describe(const entry& found, std::string_view path) const {
+  boost::json::object describe(const directory_entry& found, std::string_view path) const {
     const std::string whole = outside(path);
     boost::json::object object;
     object["name"] = valid_json_text(std::string_view(whole).substr(whole.rfind('/') + 1));

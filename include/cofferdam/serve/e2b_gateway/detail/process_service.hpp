@@ -84,7 +84,7 @@ class process_service {
 
  private:
   /// Maximum size in bytes. A tag stays in memory as long as the process runs, and every list repeats it.
-  static constexpr std::size_t most_tag = 1024;
+  static constexpr std::size_t max_tag = 1024;
 
   static rpc_failure not_found(std::uint32_t pid) {
     return {connect_code::not_found, "process with pid " + std::to_string(pid) + " not found"};
@@ -102,7 +102,7 @@ class process_service {
         std::shared_ptr<served_process> found = sandbox_.find_process(*tag);
         if (!found)
           throw rpc_failure(connect_code::not_found,
-                            "process with tag " + one_line(tag->substr(0, most_tag)) + " not found");
+                            "process with tag " + one_line(tag->substr(0, max_tag)) + " not found");
         return found;
       }
     }
@@ -178,7 +178,7 @@ class process_service {
     try {
       co_await served_process::write(one, std::move(*data));
     } catch (const error& failure) {
-      if (failure.code() != errc::io_error && failure.code() != errc::unsupported) throw;
+      if (failure.code() != exec_errc::io_error && failure.code() != exec_errc::unsupported) throw;
       failed = failure.what();
     }
     if (failed) throw rpc_failure(connect_code::internal, "error writing to stdin: " + *failed);
@@ -238,11 +238,11 @@ class process_service {
   awaitable<void> find_directory(std::string given, std::string inside) {
     bool is_directory = false;
     try {
-      const entry found = co_await sandbox_.environment().files().stat(inside);
+      const directory_entry found = co_await sandbox_.environment().files().stat(inside);
       // The environment must check the link's target.
       is_directory = found.is_directory() || found.type() == file_type::symlink;
     } catch (const error& failure) {
-      if (failure.code() != errc::not_found && failure.code() != errc::not_a_directory) throw;
+      if (failure.code() != exec_errc::not_found && failure.code() != exec_errc::not_a_directory) throw;
     }
     if (!is_directory)
       throw rpc_failure(connect_code::invalid_argument, "cwd '" + one_line(given) + "' does not exist");
@@ -269,7 +269,7 @@ class process_service {
         process running = co_await sandbox_.environment().start(std::move(keeping));
         co_return running;
       } catch (const error& failure) {
-        if (failure.code() != errc::unsupported) throw;
+        if (failure.code() != exec_errc::unsupported) throw;
         sandbox_.keeps_background = false;
       }
     }
@@ -290,9 +290,8 @@ class process_service {
                                                               std::to_string(sandbox_.processes().size()) +
                                                               " processes, as many as this gateway allows");
     std::string tag = fields.text("tag").value_or(std::string());
-    if (tag.size() > most_tag)
-      throw rpc_failure(connect_code::invalid_argument,
-                        "the tag is longer than " + std::to_string(most_tag) + " bytes");
+    if (tag.size() > max_tag)
+      throw rpc_failure(connect_code::invalid_argument, "the tag is longer than " + std::to_string(max_tag) + " bytes");
     const starting place(sandbox_);
     command made = make_command(fields, config_fields);
     const std::string directory = config_fields.text("cwd").value_or(std::string());
@@ -307,7 +306,7 @@ class process_service {
     rpc_.forget();
     process running = co_await run(std::move(made));
     if (sandbox_.now() == served_sandbox::state::ended)
-      throw error(errc::environment_closed, "start: the sandbox has ended");
+      throw error(exec_errc::environment_closed, "start: the sandbox has ended");
     const auto one = std::make_shared<served_process>(sandbox_.executor(), std::move(running), sandbox_.next_pid(),
                                                       std::move(shown), std::move(tag), has_terminal, has_input);
     served_process::listener mine(one, sandbox_.executor());
@@ -370,7 +369,7 @@ class process_service {
         ping = steady_clock::now() + rpc_.keepalive();
       }
     }
-    if (!one.end()) throw error(errc::environment_closed, "the sandbox has ended");
+    if (!one.end()) throw error(exec_errc::environment_closed, "the sandbox has ended");
     if (one.timed_out() && steady_clock::now() >= due) {
       co_await rpc_.end_stream(connect_code::deadline_exceeded, "context deadline exceeded");
     } else {

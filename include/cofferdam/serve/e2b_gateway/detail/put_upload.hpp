@@ -7,13 +7,13 @@
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/command.hpp>
 #include <cofferdam/core/command_result.hpp>
-#include <cofferdam/core/entry.hpp>
+#include <cofferdam/core/directory_entry.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/file_source.hpp>
-#include <cofferdam/core/file_transfer.hpp>
 #include <cofferdam/core/printable_text.hpp>
 #include <cofferdam/core/process.hpp>
-#include <cofferdam/core/transfer.hpp>
+#include <cofferdam/core/transfer_result.hpp>
+#include <cofferdam/detail/core/file_transfer.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -49,7 +49,7 @@ class single_file_source final : public file_source {
 class in_place_writer {
  public:
   /// \param environment, source  kept by the caller until the awaitable completes.
-  static awaitable<transfer> all(any_environment& environment, file_source& source) {
+  static awaitable<transfer_result> all(any_environment& environment, file_source& source) {
     return cofferdam::detail::put_each(
         source, [&environment, &source](const file_header& header) { return put_one(environment, source, header); });
   }
@@ -72,12 +72,12 @@ exec cat >&3)sh";
   static awaitable<transferred_file> put_one(any_environment& environment, file_source& source,
                                              const file_header& header) {
     const std::string path = header.destination();
-    std::optional<entry> found;
+    std::optional<directory_entry> found;
     try {
-      const entry one = co_await environment.files().stat(path);
+      const directory_entry one = co_await environment.files().stat(path);
       found = one;
     } catch (const error& failure) {
-      if (failure.code() != errc::not_found) throw;
+      if (failure.code() != exec_errc::not_found) throw;
     }
     const bool is_link = found && found->type() == file_type::symlink;
     if (found && (is_link || found->type() == file_type::regular) && environment.can_start()) {
@@ -85,9 +85,10 @@ exec cat >&3)sh";
       if (written) co_return std::move(*written);
     }
     if (is_link)
-      throw error(errc::permission_denied, "write " + cofferdam::detail::shown_path(path) +
-                                               ": it is a symbolic link, and what is behind this gateway has no shell "
-                                               "that would write to where it leads");
+      throw error(exec_errc::permission_denied,
+                  "write " + cofferdam::detail::shown_path(path) +
+                      ": it is a symbolic link, and what is behind this gateway has no shell "
+                      "that would write to where it leads");
     unsigned mode = header.mode();
     if (found) mode = found->mode();
     file_header whole(path, path, file_type::regular, header.size(), mode);
@@ -97,7 +98,7 @@ exec cat >&3)sh";
 
   static awaitable<transferred_file> put_whole(any_environment& environment, file_source& source, file_header header) {
     single_file_source one(source, std::move(header));
-    transfer report = co_await environment.files().put_files(one);
+    transfer_result report = co_await environment.files().put_files(one);
     if (!report.ok()) throw error(report.failed().front().reason());
     co_return report.files().front();
   }
@@ -110,7 +111,7 @@ exec cat >&3)sh";
     process running = co_await environment.start(std::move(writer));
     bool is_open = false;
     for (;;) {
-      const chunk piece = co_await running.read();
+      const output_chunk piece = co_await running.read();
       if (piece.data().empty()) break;
       is_open = piece.stream() == output_stream::out && as_text(piece.data()).starts_with("go");
       if (is_open) break;
@@ -134,7 +135,7 @@ exec cat >&3)sh";
       try {
         co_await running.write_input(view);
       } catch (const error& failure) {
-        if (failure.code() != errc::io_error) throw;
+        if (failure.code() != exec_errc::io_error) throw;
         break;
       }
     }
@@ -146,13 +147,13 @@ exec cat >&3)sh";
     const std::string what = "write " + cofferdam::detail::shown_path(path) + ": ";
     const std::string told = one_line(result.err().text());
     if (result.exit_code() == is_outside)
-      return {errc::outside_workspace, what + "it is a link that leads out of the home"};
-    if (result.exit_code() == is_no_file) return {errc::not_a_file, what + "no regular file"};
+      return {exec_errc::outside_workspace, what + "it is a link that leads out of the home"};
+    if (result.exit_code() == is_no_file) return {exec_errc::not_a_file, what + "no regular file"};
     if (told.find("No space left") != std::string::npos || told.find("quota exceeded") != std::string::npos)
-      return {errc::io_error, what + told, std::make_error_code(std::errc::no_space_on_device)};
+      return {exec_errc::io_error, what + told, std::make_error_code(std::errc::no_space_on_device)};
     if (result.exit_code() == is_denied || told.find("ermission denied") != std::string::npos)
-      return {errc::permission_denied, what + "permission denied"};
-    return {errc::io_error, what + (told.empty() ? result.reason() : told)};
+      return {exec_errc::permission_denied, what + "permission denied"};
+    return {exec_errc::io_error, what + (told.empty() ? result.reason() : told)};
   }
 };
 

@@ -3,15 +3,15 @@
 #pragma once
 
 #include <cofferdam/core/asio.hpp>
-#include <cofferdam/core/async_semaphore.hpp>
 #include <cofferdam/core/base64.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/error.hpp>
+#include <cofferdam/detail/core/async_semaphore.hpp>
+#include <cofferdam/detail/net/untrusted_json.hpp>
 #include <cofferdam/net/connect_envelope.hpp>
 #include <cofferdam/net/connect_error.hpp>
 #include <cofferdam/net/http_call.hpp>
 #include <cofferdam/net/http_reply.hpp>
-#include <cofferdam/net/untrusted_json.hpp>
 #include <cofferdam/serve/e2b_gateway/detail/answers.hpp>
 #include <cofferdam/serve/e2b_gateway/detail/arrival.hpp>
 #include <cofferdam/serve/e2b_gateway/detail/core.hpp>
@@ -180,7 +180,7 @@ class rpc_call {
     try {
       return reader.next(rest);
     } catch (const error& broken) {
-      if (broken.code() == errc::too_large) throw rpc_failure(connect_code::resource_exhausted, broken.what());
+      if (broken.code() == exec_errc::too_large) throw rpc_failure(connect_code::resource_exhausted, broken.what());
       throw rpc_failure(connect_code::invalid_argument, std::string("protocol error: ") + broken.what());
     }
   }

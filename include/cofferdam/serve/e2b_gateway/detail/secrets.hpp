@@ -4,8 +4,8 @@
 
 #include <cofferdam/core/base64.hpp>
 #include <cofferdam/core/bytes.hpp>
-#include <cofferdam/net/sha256.hpp>
-#include <cofferdam/os/random_text.hpp>
+#include <cofferdam/detail/net/sha256.hpp>
+#include <cofferdam/detail/os/random_text.hpp>
 
 #include <cstddef>
 #include <string>

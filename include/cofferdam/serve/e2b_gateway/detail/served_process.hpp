@@ -3,12 +3,12 @@
 #pragma once
 
 #include <cofferdam/core/asio.hpp>
-#include <cofferdam/core/async_event.hpp>
-#include <cofferdam/core/async_semaphore.hpp>
 #include <cofferdam/core/base64.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/process.hpp>
+#include <cofferdam/detail/core/async_event.hpp>
+#include <cofferdam/detail/core/async_semaphore.hpp>
 #include <cofferdam/net/connect_envelope.hpp>
 #include <cofferdam/serve/detail/tasks.hpp>
 #include <cofferdam/serve/e2b_gateway/detail/answers.hpp>
@@ -43,7 +43,7 @@ using encoded_message = std::shared_ptr<const std::string>;
 class served_process : public std::enable_shared_from_this<served_process> {
  public:
   /// The maximum number of messages, each with one piece of output, that wait for one listener.
-  static constexpr std::size_t most_pending = 2;
+  static constexpr std::size_t max_pending = 2;
 
   class listener {
    public:
@@ -132,7 +132,7 @@ class served_process : public std::enable_shared_from_this<served_process> {
     const ending at_end(*self);
     try {
       for (;;) {
-        const chunk piece = co_await self->running_.read();
+        const output_chunk piece = co_await self->running_.read();
         if (piece.end()) break;
         self->give(piece);
         while (self->is_full()) co_await self->room_.wait();
@@ -140,11 +140,11 @@ class served_process : public std::enable_shared_from_this<served_process> {
       const command_result result = co_await self->running_.wait();
       const bool never_ran = result.exit_code() < 0 && result.term_signal() == 0 && !result.reason().empty() &&
                              result.kind() != error_kind::timeout;
-      if (never_ran) self->give(chunk(output_stream::err, to_bytes(refusal_text(result))));
+      if (never_ran) self->give(output_chunk(output_stream::err, to_bytes(refusal_text(result))));
       self->end_ = std::make_shared<const std::string>(event_message("end", end_event(result)));
     } catch (const error& failure) {
       // The environment and the sandbox are gone: the listeners are disconnected.
-      if (failure.code() == errc::cancelled) throw;
+      if (failure.code() == exec_errc::cancelled) throw;
     }
   }
 
@@ -157,7 +157,7 @@ class served_process : public std::enable_shared_from_this<served_process> {
     try {
       co_await signal(self, SIGKILL);
     } catch (const error& failure) {
-      if (failure.code() == errc::cancelled) throw;  // otherwise it is gone with its environment
+      if (failure.code() == exec_errc::cancelled) throw;  // otherwise it is gone with its environment
     }
   }
 
@@ -207,7 +207,7 @@ class served_process : public std::enable_shared_from_this<served_process> {
     return text + "\n";
   }
 
-  void give(const chunk& piece) {
+  void give(const output_chunk& piece) {
     if (listeners_.empty()) return;
     std::string_view kind = piece.stream() == output_stream::err ? "stderr" : "stdout";
     if (has_terminal_) kind = "pty";
@@ -222,7 +222,7 @@ class served_process : public std::enable_shared_from_this<served_process> {
   }
   bool is_full() const noexcept {
     return std::any_of(listeners_.begin(), listeners_.end(),
-                       [](const listener* one) { return one->pending_.size() >= most_pending; });
+                       [](const listener* one) { return one->pending_.size() >= max_pending; });
   }
 
   process running_;

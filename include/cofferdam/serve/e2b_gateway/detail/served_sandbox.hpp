@@ -4,10 +4,10 @@
 
 #include <cofferdam/core/any_provider.hpp>
 #include <cofferdam/core/asio.hpp>
-#include <cofferdam/core/async_event.hpp>
-#include <cofferdam/core/async_semaphore.hpp>
 #include <cofferdam/core/error.hpp>
-#include <cofferdam/net/sha256.hpp>
+#include <cofferdam/detail/core/async_event.hpp>
+#include <cofferdam/detail/core/async_semaphore.hpp>
+#include <cofferdam/detail/net/sha256.hpp>
 #include <cofferdam/serve/detail/tasks.hpp>
 #include <cofferdam/serve/e2b_gateway/detail/file_metadata.hpp>
 #include <cofferdam/serve/e2b_gateway/detail/opened.hpp>
@@ -97,7 +97,7 @@ class served_sandbox : public std::enable_shared_from_this<served_sandbox> {
   metadata_store& metadata() noexcept { return metadata_; }
   /// Makes an EntryInfo.
   /// \param path  the entry's, in the workspace.
-  boost::json::object describe(const entry& found, const std::string& path) const {
+  boost::json::object describe(const directory_entry& found, const std::string& path) const {
     boost::json::object object = paths_.describe(found, path);
     metadata_.describe(object, path);
     return object;
@@ -214,7 +214,8 @@ class served_sandbox : public std::enable_shared_from_this<served_sandbox> {
         asio::co_spawn(self->executor_, service->serve(call), cofferdam::detail::deferred),
         asio::co_spawn(self->executor_, ended(self), cofferdam::detail::deferred));
     const auto result = co_await served.async_wait(asio::experimental::wait_for_one(), asio::use_awaitable);
-    if (self->state_ == state::ended && !call.replied()) throw error(errc::environment_closed, "the sandbox has ended");
+    if (self->state_ == state::ended && !call.replied())
+      throw error(exec_errc::environment_closed, "the sandbox has ended");
     if (const std::exception_ptr& failure = std::get<1>(result)) std::rethrow_exception(failure);
     co_return true;
   }
@@ -295,7 +296,7 @@ class served_sandbox : public std::enable_shared_from_this<served_sandbox> {
 
   static awaitable<void> ended(std::shared_ptr<served_sandbox> self) {
     while (self->state_ != state::ended) co_await self->changed_.wait();
-    throw error(errc::environment_closed, "the sandbox has ended");
+    throw error(exec_errc::environment_closed, "the sandbox has ended");
   }
   static awaitable<void> pump(std::shared_ptr<served_sandbox> self, std::shared_ptr<served_process> one) {
     co_await served_process::pump(one);

@@ -72,7 +72,7 @@ class upload_source : public file_source {
     try {
       if (gzip_->next() == gzip_decoder::event::output) return gzip_->output();
     } catch (const error& wrong) {
-      if (wrong.code() != errc::too_large) refuse_gzip(wrong.what());
+      if (wrong.code() != exec_errc::too_large) refuse_gzip(wrong.what());
       failure_ = std::make_exception_ptr(http_refusal(413, wrong.what()));
       throw;
     }
@@ -80,7 +80,7 @@ class upload_source : public file_source {
   }
   [[noreturn]] void refuse_gzip(const char* why) {
     failure_ = std::make_exception_ptr(http_refusal(400, why));
-    throw error(errc::io_error, why, net_errc::malformed);
+    throw error(exec_errc::io_error, why, net_errc::malformed);
   }
 
   http_call& call_;
@@ -172,7 +172,8 @@ class form_upload final : public upload_source {
       const std::string_view piece = co_await more();
       if (piece.empty()) {
         fail(std::make_exception_ptr(http_refusal(400, "multipart: NextPart: EOF")));
-        throw error(errc::io_error, "multipart/form-data: the body ends before its last boundary", net_errc::truncated);
+        throw error(exec_errc::io_error, "multipart/form-data: the body ends before its last boundary",
+                    net_errc::truncated);
       }
       reader_.feed(piece);
     }
@@ -190,8 +191,8 @@ class form_upload final : public upload_source {
     if (!seen_.insert(target).second)
       throw http_refusal(400, "you cannot upload multiple files to the same path '" + paths_.outside(target) +
                                   "' in one upload request");
-    constexpr std::size_t most_files = 10'000;
-    if (seen_.size() > most_files) throw http_refusal(400, "one form holds at most 10000 files");
+    constexpr std::size_t max_files = 10'000;
+    if (seen_.size() > max_files) throw http_refusal(400, "one form holds at most 10000 files");
     return {target, target, file_type::regular, 0, 0644};
   }
 

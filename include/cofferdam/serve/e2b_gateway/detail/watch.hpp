@@ -2,7 +2,7 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
-#include <cofferdam/core/entry.hpp>
+#include <cofferdam/core/directory_entry.hpp>
 
 #include <cstddef>
 #include <map>
@@ -16,7 +16,7 @@ namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail {
 /// One thing that happened in a watched directory.
 class file_event {
  public:
-  file_event(const char* type, std::string name, const entry* now)
+  file_event(const char* type, std::string name, const directory_entry* now)
       : type_(type), name_(std::move(name)), has_entry_(now != nullptr) {
     if (now != nullptr) now_ = *now;
   }
@@ -24,12 +24,12 @@ class file_event {
   /// Relative to the watched directory.
   const std::string& name() const noexcept { return name_; }
   /// Returns the current entry; null if it was removed.
-  const entry* now() const noexcept { return has_entry_ ? &now_ : nullptr; }
+  const directory_entry* now() const noexcept { return has_entry_ ? &now_ : nullptr; }
 
  private:
   const char* type_;
   std::string name_;
-  entry now_;
+  directory_entry now_;
   bool has_entry_;
 };
 
@@ -47,9 +47,9 @@ class directory_watch {
 
   /// \param listed  what stands there, no deeper than is watched.
   /// \return        what has changed since the last call; nothing the first time.
-  std::vector<file_event> look(const std::vector<entry>& listed) {
-    std::map<std::string, entry, std::less<>> now;
-    for (const entry& one : listed) now.emplace(one.path(), one);
+  std::vector<file_event> look(const std::vector<directory_entry>& listed) {
+    std::map<std::string, directory_entry, std::less<>> now;
+    for (const directory_entry& one : listed) now.emplace(one.path(), one);
     std::vector<file_event> events;
     if (has_looked_) {
       for (const auto& [name, old] : known_)
@@ -62,7 +62,7 @@ class directory_watch {
   }
 
  private:
-  void compare(const std::string& name, const entry& one, std::vector<file_event>& events) const {
+  void compare(const std::string& name, const directory_entry& one, std::vector<file_event>& events) const {
     const auto old = known_.find(name);
     if (old == known_.end()) {
       events.emplace_back("EVENT_TYPE_CREATE", name, &one);
@@ -80,7 +80,7 @@ class directory_watch {
   bool is_recursive_;
   bool with_entries_;
   bool has_looked_ = false;
-  std::map<std::string, entry, std::less<>> known_;
+  std::map<std::string, directory_entry, std::less<>> known_;
 };
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail

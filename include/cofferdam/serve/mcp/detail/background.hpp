@@ -4,13 +4,13 @@
 
 #include <cofferdam/core/any_provider.hpp>
 #include <cofferdam/core/asio.hpp>
-#include <cofferdam/core/async_event.hpp>
-#include <cofferdam/core/async_semaphore.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/command_result.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/process.hpp>
 #include <cofferdam/core/utf8.hpp>
+#include <cofferdam/detail/core/async_event.hpp>
+#include <cofferdam/detail/core/async_semaphore.hpp>
 #include <cofferdam/serve/mcp/detail/request.hpp>
 
 #include <asio/any_io_executor.hpp>
@@ -100,7 +100,7 @@ class background_command {
     std::string lost;
     try {
       for (;;) {
-        const chunk piece = co_await self->running.read();
+        const output_chunk piece = co_await self->running.read();
         if (piece.end()) break;
         (piece.stream() == output_stream::err ? self->err : self->out).append(as_text(piece.data()));
         self->changed.notify();
@@ -118,8 +118,8 @@ class background_command {
 /// The background commands of a workspace.
 class background_commands {
  public:
-  static constexpr std::size_t most_running = 16;
-  static constexpr std::size_t most_ended = 48;
+  static constexpr std::size_t max_running = 16;
+  static constexpr std::size_t max_ended = 48;
 
   explicit background_commands(asio::any_io_executor executor) : executor_(std::move(executor)) {}
 
@@ -147,7 +147,7 @@ class background_commands {
     std::size_t ended = 0;
     for (const auto& one : all_)
       if (one->over()) ++ended;
-    for (auto at = all_.begin(); at != all_.end() && ended >= most_ended;) {
+    for (auto at = all_.begin(); at != all_.end() && ended >= max_ended;) {
       if ((*at)->over()) {
         at = all_.erase(at);
         --ended;
@@ -170,9 +170,9 @@ class background_commands {
 
  private:
   void reserve() {
-    if (running() >= most_running)
-      throw error(errc::too_large, "there are " + std::to_string(most_running) +
-                                       " background commands already; end one with signal_command first");
+    if (running() >= max_running)
+      throw error(exec_errc::too_large, "there are " + std::to_string(max_running) +
+                                            " background commands already; end one with signal_command first");
     ++starting_;
   }
 

@@ -4,13 +4,13 @@
 
 #include <cofferdam/core/any_provider.hpp>
 #include <cofferdam/core/asio.hpp>
-#include <cofferdam/core/async_event.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/command.hpp>
 #include <cofferdam/core/command_result.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/printable_text.hpp>
 #include <cofferdam/core/process.hpp>
+#include <cofferdam/detail/core/async_event.hpp>
 #include <cofferdam/serve/mcp/call.hpp>
 #include <cofferdam/serve/mcp/content.hpp>
 #include <cofferdam/serve/mcp/definitions.hpp>
@@ -184,8 +184,8 @@ class basic_background_tools {
     text += "\n";
     if (dropped_out + dropped_err != 0)
       text += "(" + std::to_string(dropped_out + dropped_err) + " older bytes were dropped)\n";
-    add_stream(text, "stdout", captured(to_bytes(out), bytes(), out.size()));
-    add_stream(text, "stderr", captured(to_bytes(err), bytes(), err.size()));
+    add_stream(text, "stdout", captured_output(to_bytes(out), bytes(), out.size()));
+    add_stream(text, "stderr", captured_output(to_bytes(err), bytes(), err.size()));
     if (more) text += "(there is more: call read_output again)\n";
     facts["stdout"] = out;
     facts["stderr"] = err;
@@ -236,8 +236,8 @@ class basic_background_tools {
     const std::string id = arguments.text("id");
     std::shared_ptr<background_command> found = invocation.inside()->place->commands().find(id);
     if (!found)
-      throw error(errc::not_found, "there is no background command '" + one_line(id, 100) +
-                                       "' in this session; list_commands shows those there are");
+      throw error(exec_errc::not_found, "there is no background command '" + one_line(id, 100) +
+                                            "' in this session; list_commands shows those there are");
     return found;
   }
 

@@ -4,11 +4,11 @@
 
 #include <cofferdam/core/any_provider.hpp>
 #include <cofferdam/core/asio.hpp>
-#include <cofferdam/core/async_semaphore.hpp>
 #include <cofferdam/core/command.hpp>
 #include <cofferdam/core/command_result.hpp>
 #include <cofferdam/core/process.hpp>
 #include <cofferdam/core/stream_output.hpp>
+#include <cofferdam/detail/core/async_semaphore.hpp>
 #include <cofferdam/serve/mcp/call.hpp>
 #include <cofferdam/serve/mcp/content.hpp>
 #include <cofferdam/serve/mcp/definitions.hpp>
@@ -45,8 +45,8 @@ class basic_code_exec_tool {
   }
 
   explicit basic_code_exec_tool(const server_options& options) : kept_output_(options.kept_output()) {
-    const auto longest = static_cast<double>(options.longest_time().count());
-    const std::int64_t usual = std::min(options.command_time(), options.longest_time()).count();
+    const auto longest = static_cast<double>(options.max_timeout().count());
+    const std::int64_t usual = std::min(options.command_timeout(), options.max_timeout()).count();
     using tools::argument;
     using tools::argument_kind;
     arguments_ = tools::argument_list(
@@ -108,7 +108,7 @@ class basic_code_exec_tool {
       co_return command_answer(result);
     }
     const reporting at_end(report);
-    const auto feed = [&report](const chunk& piece) { report->feed(piece.stream(), piece.data()); };
+    const auto feed = [&report](const output_chunk& piece) { report->feed(piece.stream(), piece.data()); };
     const command_result result = co_await stream_output(*environment, std::move(line), feed);
     co_return command_answer(result);
   }

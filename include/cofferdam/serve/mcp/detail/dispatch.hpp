@@ -3,12 +3,12 @@
 #pragma once
 
 #include <cofferdam/core/asio.hpp>
-#include <cofferdam/core/async_semaphore.hpp>
-#include <cofferdam/core/ends_everything.hpp>
-#include <cofferdam/core/entry.hpp>
+#include <cofferdam/core/directory_entry.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/printable_text.hpp>
 #include <cofferdam/core/utf8.hpp>
+#include <cofferdam/detail/core/async_semaphore.hpp>
+#include <cofferdam/detail/core/ends_everything.hpp>
 #include <cofferdam/serve/mcp/detail/results.hpp>
 #include <cofferdam/serve/mcp/detail/sealed_state.hpp>
 #include <cofferdam/serve/mcp/detail/session_state.hpp>
@@ -322,12 +322,12 @@ class dispatch {
     } catch (const failure&) {
       throw;
     } catch (const error& wrong) {
-      if (one->cancelled || wrong.code() == errc::cancelled) throw;
+      if (one->cancelled || wrong.code() == exec_errc::cancelled) throw;
       const bool lost = cofferdam::detail::is_environment_gone(wrong);
       if (lost) of->place->drop(generation);
       said = answer::failed("could not run: " + std::string(wrong.what()) +
                             (lost ? "\nWhat ran it is gone, with its files; the next call gets a new one." : ""));
-      if (lost || wrong.code() == errc::provider_failed) told = std::current_exception();
+      if (lost || wrong.code() == exec_errc::provider_failed) told = std::current_exception();
     } catch (...) {  // a handler may throw anything
       if (one->cancelled) throw;
       told = std::current_exception();
@@ -350,21 +350,21 @@ class dispatch {
     try {
       co_await workspace::take_turn(of->place);
     } catch (const error& busy) {
-      if (busy.code() != errc::too_large) throw;
+      if (busy.code() != exec_errc::too_large) throw;
       throw failure(internal_error, std::string(busy.what()));
     }
   }
 
   /// Lists all files; if the tree is too large to be listed for each page, only its top level.
-  static awaitable<std::vector<entry>> workspace_files(std::shared_ptr<session_state> of) {
+  static awaitable<std::vector<directory_entry>> workspace_files(std::shared_ptr<session_state> of) {
     const list_options all = list_options().entries(100'000).path_bytes(std::size_t{32} * 1024 * 1024);
     const list_options top = list_options(all).depth(1);
-    std::vector<entry> files;
+    std::vector<directory_entry> files;
     bool is_too_large = false;
     try {
       files = co_await of->place->face().files().list(".", all);
     } catch (const error& failure) {
-      if (failure.code() != errc::too_large) throw;
+      if (failure.code() != exec_errc::too_large) throw;
       is_too_large = true;
     }
     if (is_too_large) files = co_await of->place->face().files().list(".", top);
@@ -381,8 +381,8 @@ class dispatch {
       constexpr std::size_t most = 10'000;
       co_await take_turn(of);
       const cofferdam::detail::held_permits turn = of->place->turn();
-      const std::vector<entry> files = co_await workspace_files(of);
-      for (const entry& each : files) {
+      const std::vector<directory_entry> files = co_await workspace_files(of);
+      for (const directory_entry& each : files) {
         if (!each.is_regular() || all.size() == most) continue;
         boost::json::object made;
         made["uri"] = uri_of(each.path());
@@ -441,10 +441,11 @@ class dispatch {
       bytes read = co_await of->place->face().read_file(path, most);
       content = std::move(read);
     } catch (const error& wrong) {
-      for (const errc code : {errc::not_found, errc::not_a_file, errc::not_a_directory, errc::outside_workspace,
-                              errc::permission_denied, errc::invalid_argument})
+      for (const exec_errc code :
+           {exec_errc::not_found, exec_errc::not_a_file, exec_errc::not_a_directory, exec_errc::outside_workspace,
+            exec_errc::permission_denied, exec_errc::invalid_argument})
         if (wrong.code() == code) throw no_such_resource(*one, uri);
-      if (wrong.code() == errc::too_large)
+      if (wrong.code() == exec_errc::too_large)
         throw failure(invalid_params, "The file has more than 8 MiB: read parts of it with a tool");
       throw;
     }

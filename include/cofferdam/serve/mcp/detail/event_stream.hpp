@@ -3,7 +3,7 @@
 #pragma once
 
 #include <cofferdam/core/asio.hpp>
-#include <cofferdam/core/async_event.hpp>
+#include <cofferdam/detail/core/async_event.hpp>
 #include <cofferdam/serve/mcp/detail/request.hpp>
 #include <cofferdam/serve/mcp/detail/unread_answers.hpp>
 
@@ -26,8 +26,8 @@ namespace cofferdam::inline COFFERDAM_ABI::mcp::detail {
 /// get the missed ones after a lost connection. MCP, "Transports", "Resumability".
 class event_stream final : public outlet {
  public:
-  static constexpr std::size_t most_events = 256;
-  static constexpr std::size_t most_bytes = std::size_t{1024} * 1024;
+  static constexpr std::size_t max_events = 256;
+  static constexpr std::size_t max_bytes = std::size_t{1024} * 1024;
 
   event_stream(const asio::any_io_executor& executor, std::shared_ptr<unread_answers> unread, std::string id,
                bool is_kept)
@@ -41,8 +41,8 @@ class event_stream final : public outlet {
 
   void send(std::string message, bool droppable) override {
     if (done_) return;
-    if (droppable && (events_.size() >= most_events || bytes_ >= most_bytes)) trim();
-    if (droppable && (events_.size() >= most_events || bytes_ >= most_bytes || unread_->is_full())) return;
+    if (droppable && (events_.size() >= max_events || bytes_ >= max_bytes)) trim();
+    if (droppable && (events_.size() >= max_events || bytes_ >= max_bytes || unread_->is_full())) return;
     push(std::move(message));
     ++notified_;
   }
@@ -139,7 +139,7 @@ class event_stream final : public outlet {
   }
   /// Removes delivered events first; keeps the others, except in a stream without a reader.
   void trim() {
-    while (events_.size() > 1 && (events_.size() > most_events || bytes_ > most_bytes) &&
+    while (events_.size() > 1 && (events_.size() > max_events || bytes_ > max_bytes) &&
            events_.front().number <= delivered_)
       drop_first();
   }

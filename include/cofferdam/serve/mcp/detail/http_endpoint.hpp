@@ -95,11 +95,11 @@ class http_endpoint : public std::enable_shared_from_this<http_endpoint> {
   /// Ends unused sessions, until it is cancelled.
   static awaitable<void> sweep(std::shared_ptr<http_endpoint> self) {
     asio::steady_timer timer(self->core_->executor());
-    const auto period = std::chrono::milliseconds(self->core_->options().session_time()) / 4;
+    const auto period = std::chrono::milliseconds(self->core_->options().session_timeout()) / 4;
     for (;;) {
       timer.expires_after(std::max(period, std::chrono::milliseconds(250)));
       co_await timer.async_wait(asio::use_awaitable);
-      const auto since = std::chrono::steady_clock::now() - self->core_->options().session_time();
+      const auto since = std::chrono::steady_clock::now() - self->core_->options().session_timeout();
       self->end_idle(since);
     }
   }
@@ -135,10 +135,10 @@ class http_endpoint : public std::enable_shared_from_this<http_endpoint> {
     made.content("application/json", text);
     return made;
   }
-  static constexpr std::size_t most_copied = std::size_t{64} * 1024;
+  static constexpr std::size_t max_copied = std::size_t{64} * 1024;
   /// Replies with JSON, without copying a long text.
   static awaitable<void> reply_json(http_call& call, int status, std::shared_ptr<const unread_text> text) {
-    if (text->size() <= most_copied) {
+    if (text->size() <= max_copied) {
       co_await call.reply(json(status, text->view()));
       co_return;
     }
@@ -149,8 +149,8 @@ class http_endpoint : public std::enable_shared_from_this<http_endpoint> {
     co_await call.end();
   }
   static awaitable<void> write_long(http_call& call, std::shared_ptr<const unread_text> text) {
-    for (std::string_view rest = text->view(); !rest.empty(); rest.remove_prefix(std::min(rest.size(), most_copied))) {
-      co_await call.write(rest.substr(0, most_copied));
+    for (std::string_view rest = text->view(); !rest.empty(); rest.remove_prefix(std::min(rest.size(), max_copied))) {
+      co_await call.write(rest.substr(0, max_copied));
       text->took_part();
     }
   }
@@ -220,7 +220,7 @@ class http_endpoint : public std::enable_shared_from_this<http_endpoint> {
       if (wrong == std::errc() && end == digits.data() + digits.size()) units = std::min(units, announced);
     }
     const bool is_here = co_await cofferdam::detail::arrived_in_time(
-        self->core_->executor(), options.message_time(),
+        self->core_->executor(), options.message_timeout(),
         cofferdam::detail::request_body::read(self->memory_, owner, units, call, into));
     if (is_here) co_return std::nullopt;
     if (into.is_waiting())
@@ -520,7 +520,7 @@ class http_endpoint : public std::enable_shared_from_this<http_endpoint> {
         std::string piece = "event: message\n";
         if (has_ids) piece += "id: " + stream->id() + "_" + std::to_string(seen) + "\n";
         piece += "data: ";
-        if (text->size() <= most_copied) {
+        if (text->size() <= max_copied) {
           piece += text->view();
         } else {
           co_await call.write(std::string_view(piece));

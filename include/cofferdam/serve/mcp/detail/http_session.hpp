@@ -2,7 +2,7 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
-#include <cofferdam/os/random_text.hpp>
+#include <cofferdam/detail/os/random_text.hpp>
 #include <cofferdam/serve/mcp/detail/event_stream.hpp>
 #include <cofferdam/serve/mcp/detail/session.hpp>
 
@@ -65,8 +65,8 @@ class http_session : public std::enable_shared_from_this<http_session> {
   }
 
  private:
-  static constexpr std::size_t most_ended = 32;
-  static constexpr std::size_t most_ended_bytes = std::size_t{4} * 1024 * 1024;
+  static constexpr std::size_t max_ended = 32;
+  static constexpr std::size_t max_ended_bytes = std::size_t{4} * 1024 * 1024;
 
   /// Keeps the newest ended streams without a reader, within the limits.
   void forget_old() noexcept {
@@ -75,7 +75,7 @@ class http_session : public std::enable_shared_from_this<http_session> {
     for (auto at = streams_.end(); at != streams_.begin();) {
       --at;
       if (!(*at)->is_done() || (*at)->is_attached()) continue;
-      if (count == most_ended || size + (*at)->size() > most_ended_bytes) {
+      if (count == max_ended || size + (*at)->size() > max_ended_bytes) {
         at = streams_.erase(at);
       } else {
         ++count;

@@ -2,9 +2,9 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
-#include <cofferdam/net/json_object_view.hpp>
+#include <cofferdam/detail/net/json_object_view.hpp>
+#include <cofferdam/detail/net/untrusted_json.hpp>
 #include <cofferdam/net/readable_json.hpp>
-#include <cofferdam/net/untrusted_json.hpp>
 #include <cofferdam/version.hpp>
 
 #include <boost/json/array.hpp>
@@ -174,7 +174,7 @@ inline rpc_input read_rpc(std::string_view text, const rpc_limits& limits) {
     std::string why = "Parse error";
     if (failure == make_error_code(boost::json::error::too_deep)) why += ": nested too deeply";
     if (failure == make_error_code(boost::json::error::object_too_large))
-      why += ": an object has more than " + std::to_string(cofferdam::detail::most_members) + " members";
+      why += ": an object has more than " + std::to_string(cofferdam::detail::max_members) + " members";
     made.faults.emplace_back(rpc_fault(parse_error, why), nullptr);
     return made;
   }

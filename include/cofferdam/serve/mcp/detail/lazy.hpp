@@ -4,9 +4,9 @@
 
 #include <cofferdam/core/any_provider.hpp>
 #include <cofferdam/core/asio.hpp>
-#include <cofferdam/core/async_event.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/file_system.hpp>
+#include <cofferdam/detail/core/async_event.hpp>
 #include <cofferdam/serve/mcp/detail/request.hpp>
 
 #include <asio/any_io_executor.hpp>
@@ -39,9 +39,9 @@ class lazy : public std::enable_shared_from_this<lazy<T>> {
 
   /// \throws the exceptions of opening; error{errc::environment_closed} once it was closed.
   static awaitable<std::shared_ptr<T>> get(std::shared_ptr<lazy> self) {
-    if (!self->open_) throw error(errc::unsupported, "this server has no such environment");
+    if (!self->open_) throw error(exec_errc::unsupported, "this server has no such environment");
     for (;;) {
-      if (self->closed_) throw error(errc::environment_closed, "the session has ended");
+      if (self->closed_) throw error(exec_errc::environment_closed, "the session has ended");
       if (self->now_) co_return self->now_;
       const std::uint64_t mine = self->attempts_;
       if (!self->is_opening_) {

@@ -3,10 +3,10 @@
 #pragma once
 
 #include <cofferdam/core/asio.hpp>
-#include <cofferdam/core/async_event.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/error.hpp>
-#include <cofferdam/core/with_cleanup.hpp>
+#include <cofferdam/detail/core/async_event.hpp>
+#include <cofferdam/detail/core/with_cleanup.hpp>
 #include <cofferdam/net/byte_stream.hpp>
 #include <cofferdam/serve/mcp/detail/session.hpp>
 
@@ -50,7 +50,7 @@ class line_client : public std::enable_shared_from_this<line_client> {
         co_await read_all(*self);
       } catch (const error& lost) {
         // A lost connection counts as the end of the client.
-        if (lost.code() != errc::io_error) throw;
+        if (lost.code() != exec_errc::io_error) throw;
       }
     };
     const auto ends = [&self] { return end(self); };
@@ -58,8 +58,8 @@ class line_client : public std::enable_shared_from_this<line_client> {
   }
 
  private:
-  static constexpr std::size_t most_queued = 1024;
-  static constexpr std::size_t most_queued_bytes = std::size_t{64} * 1024 * 1024;
+  static constexpr std::size_t max_queued = 1024;
+  static constexpr std::size_t max_queued_bytes = std::size_t{64} * 1024 * 1024;
 
   /// The answers to one batch.
   class batch {
@@ -146,11 +146,11 @@ class line_client : public std::enable_shared_from_this<line_client> {
     if (part) out->finish(std::nullopt);
   }
 
-  bool is_full() const noexcept { return queue_.size() >= most_queued || queued_bytes_ >= most_queued_bytes; }
+  bool is_full() const noexcept { return queue_.size() >= max_queued || queued_bytes_ >= max_queued_bytes; }
 
   void queue(std::string message, bool droppable) {
     if (ended_ || broken_) return;
-    if (droppable && (queue_.size() >= most_queued / 2 || queued_bytes_ >= most_queued_bytes / 2)) return;
+    if (droppable && (queue_.size() >= max_queued / 2 || queued_bytes_ >= max_queued_bytes / 2)) return;
     message += '\n';
     queued_bytes_ += message.size();
     queue_.push_back(std::move(message));

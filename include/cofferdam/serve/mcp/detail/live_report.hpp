@@ -3,11 +3,11 @@
 #pragma once
 
 #include <cofferdam/core/asio.hpp>
-#include <cofferdam/core/async_event.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/printable_text.hpp>
 #include <cofferdam/core/process.hpp>
 #include <cofferdam/core/utf8.hpp>
+#include <cofferdam/detail/core/async_event.hpp>
 #include <cofferdam/serve/mcp/detail/request.hpp>
 
 #include <boost/json/object.hpp>
@@ -47,11 +47,11 @@ class live_report {
     total_ += piece.size();
     const std::string_view text = as_text(piece);
     std::string& pending = pending_[stream == output_stream::err ? 1 : 0];
-    const std::size_t fits = std::min(text.size(), most_pending - std::min(most_pending, pending.size()));
+    const std::size_t fits = std::min(text.size(), max_pending - std::min(max_pending, pending.size()));
     pending += text.substr(0, fits);
     left_out_ += text.size() - fits;
-    tail_ += text.substr(text.size() - std::min(text.size(), most_tail));
-    if (tail_.size() > 2 * most_tail) tail_.erase(0, tail_.size() - most_tail);
+    tail_ += text.substr(text.size() - std::min(text.size(), max_tail));
+    if (tail_.size() > 2 * max_tail) tail_.erase(0, tail_.size() - max_tail);
   }
 
   /// Runs until `end`.
@@ -72,8 +72,8 @@ class live_report {
 
  private:
   static constexpr int level = 1;  // info
-  static constexpr std::size_t most_pending = 16 * 1024;
-  static constexpr std::size_t most_tail = 400;
+  static constexpr std::size_t max_pending = 16 * 1024;
+  static constexpr std::size_t max_tail = 400;
   static constexpr std::chrono::milliseconds period{250};
 
   void tell() {

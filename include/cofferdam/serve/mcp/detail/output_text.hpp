@@ -24,7 +24,7 @@ inline std::string seconds_text(std::chrono::nanoseconds time) {
 }
 
 /// Appends an output stream to the text for the model, under a heading; nothing for a stream without output.
-inline void add_stream(std::string& text, const char* name, const captured& stream) {
+inline void add_stream(std::string& text, const char* name, const captured_output& stream) {
   if (stream.total() == 0) return;
   const std::string shown = printable_text(stream.text());
   const auto lines = static_cast<std::size_t>(std::count(shown.begin(), shown.end(), '\n')) +
@@ -35,7 +35,7 @@ inline void add_stream(std::string& text, const char* name, const captured& stre
 }
 
 /// Sets both output streams in the structured part of an answer.
-inline void add_streams(boost::json::object& facts, const captured& out, const captured& err) {
+inline void add_streams(boost::json::object& facts, const captured_output& out, const captured_output& err) {
   facts["stdout"] = out.text();
   facts["stderr"] = err.text();
   facts["stdout_truncated"] = out.cut() != 0;

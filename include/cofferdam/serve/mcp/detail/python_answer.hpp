@@ -68,17 +68,17 @@ inline bool lost_variables(const code_result& result) { return result.context_lo
 
 /// Adds the value of the last expression: the start of its text, and its JSON if that is exact and short.
 inline void add_value(const code_result& result, std::string& text, boost::json::object& facts) {
-  constexpr std::size_t most_value = 10'000;
-  constexpr std::size_t most_json = 64 * 1024;
+  constexpr std::size_t max_value = 10'000;
+  constexpr std::size_t max_json = 64 * 1024;
   if (result.value_text().empty()) return;
   std::string value;
-  append_repaired_utf8(value, without_cut_end(std::string_view(result.value_text()).substr(0, most_value)));
-  if (result.value_text().size() > most_value) value += " ...";
+  append_repaired_utf8(value, without_cut_end(std::string_view(result.value_text()).substr(0, max_value)));
+  if (result.value_text().size() > max_value) value += " ...";
   text += "--- result ---\n" + printable_text(value) + "\n";
   facts["result"] = value;
   if (!result.value() || !result.value_is_exact()) return;
   const std::string exact = readable_json(*result.value());
-  if (exact.size() <= most_json) facts["result_json"] = exact;
+  if (exact.size() <= max_json) facts["result_json"] = exact;
 }
 
 /// Adds the exception that ended the code.
@@ -121,13 +121,13 @@ inline void add_files(const code_result& result, std::string& text, boost::json:
 /// Adds the images that the code displayed to the answer, and their sizes to the facts. Omits images that are too large
 /// or damaged, and those beyond the maximum.
 inline void add_images(const code_result& result, boost::json::object& facts, answer& into) {
-  constexpr std::size_t most_images = 8;
-  constexpr std::size_t most_bytes = std::size_t{4} * 1024 * 1024;
+  constexpr std::size_t max_images = 8;
+  constexpr std::size_t max_bytes = std::size_t{4} * 1024 * 1024;
   boost::json::array shown;
   for (const display_output& display : result.displays()) {
     for (const char* const kind : {"image/png", "image/jpeg"}) {
       const auto found = display.forms().find(kind);
-      if (found == display.forms().end() || shown.size() == most_images || found->second.size() > most_bytes) continue;
+      if (found == display.forms().end() || shown.size() == max_images || found->second.size() > max_bytes) continue;
       std::string plain = found->second;
       std::erase(plain, '\n');
       const std::optional<bytes> file = base64_decode(plain);

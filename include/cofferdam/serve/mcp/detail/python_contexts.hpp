@@ -3,7 +3,7 @@
 #pragma once
 
 #include <cofferdam/core/error.hpp>
-#include <cofferdam/os/random_text.hpp>
+#include <cofferdam/detail/os/random_text.hpp>
 
 #include <chrono>
 #include <cstddef>
@@ -23,8 +23,8 @@ class python_contexts {
   /// \throws error{errc::too_large} if the limit is reached.
   std::string add(std::size_t most, time_point now) {
     if (all_.size() >= most)
-      throw error(errc::too_large, "there are " + std::to_string(most) +
-                                       " interpreters already; end one with close_python_context first");
+      throw error(exec_errc::too_large, "there are " + std::to_string(most) +
+                                            " interpreters already; end one with close_python_context first");
     std::string id = "ctx-" + cofferdam::detail::random_name(26);
     all_[id].used = now;
     return id;

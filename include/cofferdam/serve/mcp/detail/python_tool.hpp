@@ -5,8 +5,8 @@
 #include <cofferdam/code/code_request.hpp>
 #include <cofferdam/code/code_result.hpp>
 #include <cofferdam/core/asio.hpp>
-#include <cofferdam/core/async_semaphore.hpp>
 #include <cofferdam/core/printable_text.hpp>
+#include <cofferdam/detail/core/async_semaphore.hpp>
 #include <cofferdam/serve/mcp/call.hpp>
 #include <cofferdam/serve/mcp/definitions.hpp>
 #include <cofferdam/serve/mcp/detail/checked_tool.hpp>
@@ -46,11 +46,13 @@ class python_tool {
   }
 
   explicit python_tool(const server_options& options)
-      : kept_(options.kept_output()), most_contexts_(options.most_contexts()), context_time_(options.context_time()) {
+      : kept_(options.kept_output()),
+        max_contexts_(options.max_contexts()),
+        context_timeout_(options.context_timeout()) {
     using tools::argument;
     using tools::argument_kind;
-    const auto longest = static_cast<double>(options.longest_time().count());
-    const std::int64_t usual = std::min(options.python_time(), options.longest_time()).count();
+    const auto longest = static_cast<double>(options.max_timeout().count());
+    const std::int64_t usual = std::min(options.python_timeout(), options.max_timeout()).count();
     arguments_ = tools::argument_list(
         argument("code", argument_kind::text, "Python source. Plain code, no markdown fences.")
             .required()
@@ -108,7 +110,7 @@ class python_tool {
   }
 
   tool_definition create_definition() const {
-    const std::string minutes = std::to_string((context_time_.count() + 59) / 60);
+    const std::string minutes = std::to_string((context_timeout_.count() + 59) / 60);
     return tool_definition("create_python_context",
                            "Start a separate Python interpreter and return its context_id for run_python. Use it only "
                            "to keep two pieces of work apart; otherwise run_python's default interpreter is enough. "
@@ -132,11 +134,11 @@ class python_tool {
 
   static awaitable<answer> create(self_pointer self, call& made, tools::checked_arguments) {
     const std::shared_ptr<workspace> place = made.inside()->place;
-    const std::string id = place->contexts().add(self->most_contexts_, std::chrono::steady_clock::now());
-    if (place->contexts().watch()) place->work().spawn(end_unused(place, self->context_time_));
+    const std::string id = place->contexts().add(self->max_contexts_, std::chrono::steady_clock::now());
+    if (place->contexts().watch()) place->work().spawn(end_unused(place, self->context_timeout_));
     boost::json::object facts;
     facts["context_id"] = id;
-    facts["expires_after_idle_s"] = self->context_time_.count();
+    facts["expires_after_idle_s"] = self->context_timeout_.count();
     answer said(id + "\n");
     said.structured(std::move(facts));
     co_return said;
@@ -210,8 +212,8 @@ class python_tool {
   }
 
   std::size_t kept_;
-  std::size_t most_contexts_;
-  std::chrono::seconds context_time_;
+  std::size_t max_contexts_;
+  std::chrono::seconds context_timeout_;
   tools::argument_list arguments_;
   tools::argument_list create_;
   tools::argument_list close_;

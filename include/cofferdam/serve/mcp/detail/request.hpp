@@ -3,9 +3,9 @@
 #pragma once
 
 #include <cofferdam/core/asio.hpp>
-#include <cofferdam/core/async_event.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/utf8.hpp>
+#include <cofferdam/detail/core/async_event.hpp>
 #include <cofferdam/serve/detail/tasks.hpp>
 #include <cofferdam/serve/mcp/detail/json_rpc.hpp>
 #include <cofferdam/serve/mcp/detail/protocol.hpp>
@@ -95,7 +95,7 @@ class asked_table {
     std::string why = "no reason";
     if (const boost::json::object* const failure = object_at(*mine->whole, "error"))
       why = std::string(if_text_at(*failure, "message").value_or(why));
-    throw error(errc::io_error, "the client refused " + method + ": \"" + why.substr(0, 500) + "\"");
+    throw error(exec_errc::io_error, "the client refused " + method + ": \"" + why.substr(0, 500) + "\"");
   }
 
  private:

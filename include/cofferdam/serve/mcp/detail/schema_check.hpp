@@ -3,7 +3,7 @@
 #pragma once
 
 #include <cofferdam/core/printable_text.hpp>
-#include <cofferdam/net/json_object_view.hpp>
+#include <cofferdam/detail/net/json_object_view.hpp>
 #include <cofferdam/serve/mcp/detail/json_rpc.hpp>
 
 #include <boost/json/array.hpp>

@@ -5,7 +5,7 @@
 #include <cofferdam/core/base64.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/error.hpp>
-#include <cofferdam/os/random_text.hpp>
+#include <cofferdam/detail/os/random_text.hpp>
 #include <cofferdam/serve/detail/secrets.hpp>
 #include <cofferdam/serve/mcp/detail/json_rpc.hpp>
 
@@ -76,7 +76,7 @@ class sealed_states {
     unsigned size = 0;
     if (HMAC(EVP_sha256(), key_.data(), static_cast<int>(key_.size()),
              reinterpret_cast<const unsigned char*>(all.data()), all.size(), digest.data(), &size) == nullptr)
-      throw error(errc::io_error, "mcp: OpenSSL cannot make an HMAC");
+      throw error(exec_errc::io_error, "mcp: OpenSSL cannot make an HMAC");
     return base64_encode(bytes_view(reinterpret_cast<const std::byte*>(digest.data()), size), base64_alphabet::url);
   }
 

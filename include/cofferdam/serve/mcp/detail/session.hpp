@@ -3,8 +3,8 @@
 #pragma once
 
 #include <cofferdam/core/asio.hpp>
-#include <cofferdam/core/async_event.hpp>
-#include <cofferdam/os/random_text.hpp>
+#include <cofferdam/detail/core/async_event.hpp>
+#include <cofferdam/detail/os/random_text.hpp>
 #include <cofferdam/serve/mcp/detail/dispatch.hpp>
 #include <cofferdam/serve/mcp/detail/session_state.hpp>
 
@@ -120,7 +120,7 @@ class session : public session_state, public std::enable_shared_from_this<sessio
   }
 
  private:
-  static constexpr std::size_t most_bytes = std::size_t{64} * 1024 * 1024;
+  static constexpr std::size_t max_bytes = std::size_t{64} * 1024 * 1024;
 
   std::optional<reply> admit(request& one, request_ids ids) {
     const auto refused = [&one](int code, const char* why) {
@@ -128,7 +128,7 @@ class session : public session_state, public std::enable_shared_from_this<sessio
     };
     if (closing) return refused(internal_error, "the session has ended");
     if (running_.size() >= core->options().requests()) return refused(internal_error, "too many requests at once");
-    if (!running_.empty() && bytes_ + one.message.size > most_bytes)
+    if (!running_.empty() && bytes_ + one.message.size > max_bytes)
       return refused(internal_error, "too many large requests at once");
     if (ids == request_ids::of_one_client && running_.contains(one.id))
       return refused(invalid_request, "Invalid Request: a request of this id is being worked on");

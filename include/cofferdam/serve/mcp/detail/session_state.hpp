@@ -2,8 +2,8 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
-#include <cofferdam/core/async_event.hpp>
-#include <cofferdam/core/async_semaphore.hpp>
+#include <cofferdam/detail/core/async_event.hpp>
+#include <cofferdam/detail/core/async_semaphore.hpp>
 #include <cofferdam/serve/mcp/detail/core.hpp>
 #include <cofferdam/serve/mcp/detail/request.hpp>
 #include <cofferdam/serve/mcp/detail/unread_answers.hpp>

@@ -62,7 +62,7 @@ class standard_end {
     std::error_code woken;
     const auto what = to_read ? asio::posix::descriptor_base::wait_read : asio::posix::descriptor_base::wait_write;
     co_await waits_->async_wait(what, asio::redirect_error(asio::use_awaitable, woken));
-    if (woken && fd_) throw error(errc::cancelled, "standard input and output: cancelled");
+    if (woken && fd_) throw error(exec_errc::cancelled, "standard input and output: cancelled");
     if (!fd_) throw failed("it was closed", EBADF);
   }
 
@@ -73,7 +73,7 @@ class standard_end {
   }
 
   static error failed(const char* why, int number) {
-    return {errc::io_error, std::string("standard input or output: ") + why,
+    return {exec_errc::io_error, std::string("standard input or output: ") + why,
             std::error_code(number, std::system_category())};
   }
 

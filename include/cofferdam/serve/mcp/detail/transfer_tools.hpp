@@ -6,18 +6,18 @@
 #include <cofferdam/core/any_provider.hpp>
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/bytes.hpp>
-#include <cofferdam/core/entry.hpp>
+#include <cofferdam/core/directory_entry.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/file_operations.hpp>
 #include <cofferdam/core/printable_text.hpp>
-#include <cofferdam/core/transfer.hpp>
+#include <cofferdam/core/transfer_result.hpp>
 #include <cofferdam/core/with.hpp>
-#include <cofferdam/core/with_opened.hpp>
 #include <cofferdam/core/workspace_path.hpp>
+#include <cofferdam/detail/core/with_opened.hpp>
+#include <cofferdam/detail/net/sha256.hpp>
+#include <cofferdam/detail/os/random_text.hpp>
 #include <cofferdam/files/copy_files.hpp>
 #include <cofferdam/files/file_set.hpp>
-#include <cofferdam/net/sha256.hpp>
-#include <cofferdam/os/random_text.hpp>
 #include <cofferdam/serve/mcp/call.hpp>
 #include <cofferdam/serve/mcp/content.hpp>
 #include <cofferdam/serve/mcp/definitions.hpp>
@@ -80,11 +80,11 @@ class transfer_tools {
 
  private:
   using self_pointer = std::shared_ptr<const transfer_tools>;
-  static constexpr std::size_t most_inline = std::size_t{1024} * 1024;
+  static constexpr std::size_t max_inline = std::size_t{1024} * 1024;
   /// The maximum size of a file whose digest is reported too: the file is read for it.
-  static constexpr std::size_t most_digested = std::size_t{8} * 1024 * 1024;
+  static constexpr std::size_t max_digested = std::size_t{8} * 1024 * 1024;
   /// The maximum bytes that one call may copy from or to the host's folders.
-  static constexpr std::uint64_t most_moved = std::uint64_t{1024} * 1024 * 1024;
+  static constexpr std::uint64_t max_moved = std::uint64_t{1024} * 1024 * 1024;
 
   static tool_definition upload_definition() {
     return tool_definition("upload_file",
@@ -117,7 +117,7 @@ class transfer_tools {
     return local().without_warning().warden(warden_policy::never).workspace(path);
   }
 
-  static void require_all(const transfer& moved) {
+  static void require_all(const transfer_result& moved) {
     if (!moved.ok()) throw moved.failed().front().reason();
   }
 
@@ -130,7 +130,7 @@ class transfer_tools {
     const std::string source = arguments.text("source");
     const std::string dest = arguments.text("dest");
     const auto copy = [&](local_environment& from) { return copy_in(from, *inside, source, dest); };
-    const transfer moved = co_await with(folder(self->input_), copy);
+    const transfer_result moved = co_await with(folder(self->input_), copy);
     boost::json::array all;
     std::string text;
     for (const transferred_file& one : moved.files()) {
@@ -148,21 +148,21 @@ class transfer_tools {
     co_return said;
   }
 
-  static awaitable<transfer> copy_in(local_environment& from, any_environment& to, std::string source,
-                                     std::string dest) {
-    const entry what = co_await from.files().stat(source);
+  static awaitable<transfer_result> copy_in(local_environment& from, any_environment& to, std::string source,
+                                            std::string dest) {
+    const directory_entry what = co_await from.files().stat(source);
     bool into_directory = co_await is_directory(to, dest);
     into_directory = into_directory || dest.ends_with('/');
     if (into_directory || what.is_directory()) {
       file_set set;
-      set.exactly(source).into(dest).at_most(most_moved);
+      set.exactly(source).into(dest).at_most(max_moved);
       // A directory keeps its name, as a file does, unless a new name was given.
       if (what.is_directory() && into_directory) set.into(joined(dest, last_part(source)));
-      transfer moved = co_await copy_files(from, to, std::move(set));
+      transfer_result moved = co_await copy_files(from, to, std::move(set));
       require_all(moved);
       co_return moved;
     }
-    transfer moved = co_await copy_as(from, to, source, workspace_path(dest));
+    transfer_result moved = co_await copy_as(from, to, source, workspace_path(dest));
     co_return moved;
   }
 
@@ -196,23 +196,23 @@ class transfer_tools {
   };
 
   /// Copies a file to another name: first into a temporary folder, so that it appears as a whole.
-  static awaitable<transfer> copy_as(local_environment& from, any_environment& to, std::string source,
-                                     std::string dest) {
+  static awaitable<transfer_result> copy_as(local_environment& from, any_environment& to, std::string source,
+                                            std::string dest) {
     const auto move = [&](folder_aside& there) { return move_through(from, to, source, there.path(), dest); };
-    transfer moved = co_await cofferdam::detail::with_opened<folder_aside>(aside(to), move);
+    transfer_result moved = co_await cofferdam::detail::with_opened<folder_aside>(aside(to), move);
     co_return moved;
   }
-  static awaitable<transfer> move_through(local_environment& from, any_environment& to, std::string source,
-                                          std::string through, std::string dest) {
+  static awaitable<transfer_result> move_through(local_environment& from, any_environment& to, std::string source,
+                                                 std::string through, std::string dest) {
     file_set set;
-    set.exactly(source).into(through).at_most(most_moved);
-    const transfer moved = co_await copy_files(from, to, std::move(set));
+    set.exactly(source).into(through).at_most(max_moved);
+    const transfer_result moved = co_await copy_files(from, to, std::move(set));
     require_all(moved);
     const std::size_t slash = dest.rfind('/');
     if (slash != std::string::npos) co_await make_directory(to, dest.substr(0, slash));
     const transferred_file& file = moved.files().front();
     co_await rename(to, file.destination(), dest);
-    transfer renamed;
+    transfer_result renamed;
     renamed.add(transferred_file(source, dest, file.size()));
     co_return renamed;
   }
@@ -225,12 +225,12 @@ class transfer_tools {
     const cofferdam::detail::held_permits turn = place->turn();
     const std::string path = workspace_path(arguments.text("path"));
     const std::string deliver = arguments.text("deliver");
-    const entry what = co_await stat(*inside, path);
+    const directory_entry what = co_await stat(*inside, path);
     if (!what.is_regular())
-      throw error(errc::not_a_file, "'" + one_line(path) + "' is no file; pack a directory with tar or zip first");
-    if (deliver == "inline" && what.size() > most_inline)
-      throw error(errc::too_large, "'" + one_line(path) + "' has " + std::to_string(what.size()) +
-                                       " bytes, and an answer holds 1 MiB: use deliver=link");
+      throw error(exec_errc::not_a_file, "'" + one_line(path) + "' is no file; pack a directory with tar or zip first");
+    if (deliver == "inline" && what.size() > max_inline)
+      throw error(exec_errc::too_large, "'" + one_line(path) + "' has " + std::to_string(what.size()) +
+                                            " bytes, and an answer holds 1 MiB: use deliver=link");
     const std::string uri = uri_of(path);
     const std::string_view type = mime_type_of(path);
     boost::json::object facts;
@@ -243,17 +243,17 @@ class transfer_tools {
     if (deliver == "host") {
       const std::string& root = self->output_;
       const auto copy = [&](local_environment& to) { return copy_out(*inside, to, path); };
-      const transfer moved = co_await with(folder(root), copy);
+      const transfer_result moved = co_await with(folder(root), copy);
       size = moved.files().front().size();
       const std::string where = (std::filesystem::absolute(root) / path).lexically_normal().string();
       facts["host_path"] = one_line(where, 4095);
       text += " is now " + one_line(where, 4095);
     }
-    if (size <= most_digested) {
-      const bytes file = co_await inside->read_file(path, most_digested);
+    if (size <= max_digested) {
+      const bytes file = co_await inside->read_file(path, max_digested);
       size = file.size();
       facts["sha256"] = cofferdam::detail::sha256_digits(as_text(file));
-      if (deliver == "inline" && size <= most_inline)
+      if (deliver == "inline" && size <= max_inline)
         block = content::resource(uri, type.empty() ? "application/octet-stream" : type, file);
     }
     if (deliver == "link") block = content::link(uri, one_line(path, 200), type);
@@ -265,12 +265,12 @@ class transfer_tools {
     co_return said;
   }
 
-  static awaitable<transfer> copy_out(any_environment& from, local_environment& to, std::string path) {
+  static awaitable<transfer_result> copy_out(any_environment& from, local_environment& to, std::string path) {
     file_set set;
-    set.exactly(path).at_most(most_moved);
+    set.exactly(path).at_most(max_moved);
     const std::size_t slash = path.rfind('/');
     if (slash != std::string::npos) set.into(path.substr(0, slash));
-    transfer moved = co_await copy_files(from, to, std::move(set));
+    transfer_result moved = co_await copy_files(from, to, std::move(set));
     require_all(moved);
     co_return moved;
   }

@@ -20,14 +20,14 @@ class unread_answers {
   /// Above this limit a request waits for its client to read, and is refused if the client does not.
   static constexpr std::size_t most = std::size_t{64} * 1024 * 1024;
   /// The limit for answers to requests that were begun before, or that need no work.
-  static constexpr std::size_t most_begun = 2 * most;
+  static constexpr std::size_t max_begun = 2 * most;
   static constexpr const char* complaint =
       "too many unread answers: more than 64 MiB wait to be read; read those, then ask again";
 
   std::size_t size() const noexcept { return size_; }
   bool is_full() const noexcept { return size_ >= most; }
   /// Returns true if the answer to a request that was begun may be kept. A single answer may have any size.
-  bool has_room(std::size_t answer) const noexcept { return size_ == 0 || size_ + answer <= most_begun; }
+  bool has_room(std::size_t answer) const noexcept { return size_ == 0 || size_ + answer <= max_begun; }
   /// The last time at which a client has read a part of a long answer.
   std::chrono::steady_clock::time_point taken() const noexcept { return taken_; }
 

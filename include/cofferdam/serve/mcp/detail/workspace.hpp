@@ -5,9 +5,9 @@
 #include <cofferdam/code/any_runner.hpp>
 #include <cofferdam/core/any_provider.hpp>
 #include <cofferdam/core/asio.hpp>
-#include <cofferdam/core/async_semaphore.hpp>
 #include <cofferdam/core/error.hpp>
-#include <cofferdam/core/shielded.hpp>
+#include <cofferdam/detail/core/async_semaphore.hpp>
+#include <cofferdam/detail/core/shielded.hpp>
 #include <cofferdam/serve/mcp/detail/background.hpp>
 #include <cofferdam/serve/mcp/detail/lazy.hpp>
 #include <cofferdam/serve/mcp/detail/live_report.hpp>
@@ -59,7 +59,7 @@ class workspace : public std::enable_shared_from_this<workspace> {
       : executor_(executor),
         work_(std::make_shared<tasks>(executor)),
         turns_(executor, plan.at_once),
-        most_waiting_(plan.waiting),
+        max_waiting_(plan.waiting),
         has_files_(plan.has_files),
         environment_(
             std::make_shared<lazy<any_environment>>(executor, work_, plan.open_environment, close_environment)),
@@ -102,8 +102,8 @@ class workspace : public std::enable_shared_from_this<workspace> {
   /// \throws error{errc::too_large} if too many wait.
   static awaitable<void> take_turn(std::shared_ptr<workspace> self) {
     if (self->turns_.try_acquire(1)) co_return;
-    if (self->waiting_ >= self->most_waiting_)
-      throw error(errc::too_large, "busy: too many calls wait already; wait for some to end");
+    if (self->waiting_ >= self->max_waiting_)
+      throw error(exec_errc::too_large, "busy: too many calls wait already; wait for some to end");
     const counted mine(self->waiting_);
     co_await self->turns_.acquire(1, "call");
   }
@@ -179,7 +179,7 @@ class workspace : public std::enable_shared_from_this<workspace> {
   asio::any_io_executor executor_;
   std::shared_ptr<tasks> work_;
   cofferdam::detail::async_semaphore turns_;
-  std::size_t most_waiting_;
+  std::size_t max_waiting_;
   std::size_t waiting_ = 0;
   bool has_files_;
   bool closed_ = false;

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/code/detail/reader_command.hpp>
+#include <cofferdam/code/python_reader.hpp>
+#include <cofferdam/core/asio.hpp>
+#include <cofferdam/core/process.hpp>
+#include <cofferdam/core/streaming_environment.hpp>
+
+#include <chrono>
+#include <concepts>
+#include <functional>
+#include <string>
+#include <type_traits>
+
+namespace cofferdam::inline COFFERDAM_ABI {
+
+/// The Python that will run the code, for guards that use it to read code: the result of a runner's `guest()`. Valid
+/// while the runner lives and is not moved.
+class interpreter_info {
+ public:
+  /// The version of this Python: "3.13.0"; empty if it is not known.
+  std::string python;
+  /// Starts this Python as a reader; empty if it cannot be started.
+  std::function<awaitable<process>(const python_reader&)> start;
+  /// The time limit of a start.
+  std::chrono::milliseconds start_timeout{std::chrono::seconds(30)};
+};
+
+namespace detail {
+
+template <class R>
+bool has_environment_now(const R& runner) {
+  if constexpr (requires {
+                  { runner.has_environment() } -> std::same_as<bool>;
+                }) {
+    return runner.has_environment();
+  } else {
+    return true;
+  }
+}
+
+template <class R>
+concept starts_commands = requires(R& runner) {
+  { runner.environment() };
+  requires streaming_environment<std::remove_cvref_t<decltype(runner.environment())>>;
+};
+
+template <class R>
+concept has_interpreter_info = requires(R& runner) {
+  { runner.guest() } -> std::same_as<interpreter_info>;
+};
+
+/// Returns the description of a runner's interpreter: from the runner itself, or else from its environment.
+template <class R>
+interpreter_info interpreter_of(R& runner) {
+  interpreter_info there;
+  if constexpr (has_interpreter_info<R>) {
+    there = runner.guest();
+  } else {
+    if constexpr (requires {
+                    { runner.version() } -> std::convertible_to<std::string>;
+                  }) {
+      there.python = runner.version();
+    }
+    if constexpr (starts_commands<R>) {
+      if (has_environment_now(runner))
+        there.start = [&runner](const python_reader& reader) {
+          return runner.environment().start(reader_command(reader, reader.interpreter()));
+        };
+    }
+  }
+  return there;
+}
+
+}  // namespace detail
+
+}  // namespace cofferdam::inline COFFERDAM_ABI

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/core/asio.hpp>
+#include <cofferdam/core/bytes.hpp>
+#include <cofferdam/core/code_exec_provider.hpp>
+#include <cofferdam/core/error.hpp>
+#include <cofferdam/core/file_operations.hpp>
+#include <cofferdam/core/file_system.hpp>
+#include <cofferdam/core/streaming_environment.hpp>
+#include <cofferdam/detail/core/command_files.hpp>
+
+#include <concepts>
+#include <cstddef>
+#include <string>
+#include <utility>
+
+namespace cofferdam::inline COFFERDAM_ABI {
+
+/// A non-owning reference to an open environment. It forwards all operations, but `close()` does nothing, so commands
+/// in the environment continue. Made by `environment_ref`. Not a coroutine: adds no frame and no allocation.
+/// \par Lifetime  the environment must outlive this object and must not be moved.
+template <code_exec_environment E>
+class referenced_environment {
+ public:
+  /// Refers to no environment: operations throw `error{errc::environment_closed}`.
+  referenced_environment() = default;
+  explicit referenced_environment(E& environment) noexcept : environment_(&environment) {}
+
+  awaitable<command_result> run_command(command c) { return get().run_command(std::move(c)); }
+  awaitable<process> start(command c)
+    requires streaming_environment<E>
+  {
+    return get().start(std::move(c));
+  }
+  awaitable<bytes> read_file(std::string path, std::size_t most) { return get().read_file(std::move(path), most); }
+  awaitable<void> write_file(std::string path, bytes_view content) {
+    return get().write_file(std::move(path), content);
+  }
+  /// Takes temporary bytes, which the awaitable owns. So the awaitable may be kept and awaited later.
+  template <std::same_as<bytes> Bytes>
+  awaitable<void> write_file(std::string path, Bytes&& content) {
+    return cofferdam::write_bytes(*this, std::move(path), std::move(content));
+  }
+  file_system files()
+    requires file_environment<E>
+  {
+    return get().files();
+  }
+  awaitable<void> close() {
+    get();
+    return nothing();
+  }
+
+  bool can_start() const noexcept
+    requires streaming_environment<E>
+  {
+    return environment_ != nullptr && cofferdam::can_start(*environment_);
+  }
+
+ private:
+  static awaitable<void> nothing() { co_return; }
+
+  E& get() const {
+    if (environment_ == nullptr)
+      throw error(exec_errc::environment_closed, "borrowed: there is no environment (default-constructed)");
+    return *environment_;
+  }
+
+  E* environment_ = nullptr;
+};
+
+namespace detail {
+
+/// An operation that the layer has lost is also lost in a reference to it.
+template <class E>
+inline constexpr bool is_layer<referenced_environment<E>> = is_layer<E>;
+
+}  // namespace detail
+
+/// A recipe that refers to an open environment instead of opening one. For recipes that close their environment:
+/// `environment_ref(environment) | python()` opens a runner, and closing the runner leaves the environment open.
+/// \par Lifetime  the environment must outlive everything that is opened with this recipe.
+template <code_exec_environment E>
+class environment_ref {
+ public:
+  explicit environment_ref(E& environment) noexcept : environment_(&environment) {}
+
+  awaitable<referenced_environment<E>> open() const { return lend(environment_); }
+
+ private:
+  static awaitable<referenced_environment<E>> lend(E* environment) {
+    co_return referenced_environment<E>(*environment);
+  }
+
+  E* environment_;
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI

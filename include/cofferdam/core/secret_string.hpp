@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/version.hpp>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+// Memory for secrets. Core dumps leave it out (MADV_DONTDUMP, madvise(2)), and it is wiped when it is freed.
+
+namespace cofferdam::inline COFFERDAM_ABI {
+
+namespace detail {
+
+/// Allocates pages from the system and hands out parts of them. The program has one pool, which is never destroyed,
+/// because parts of it may still be in use.
+class secret_pool {
+ public:
+  static secret_pool& instance() {
+    static auto* const one = new secret_pool;
+    return *one;
+  }
+  secret_pool(const secret_pool&) = delete;
+  secret_pool& operator=(const secret_pool&) = delete;
+
+  void* take(std::size_t size) {
+    const std::size_t which = class_of(size);
+    if (which == classes) return map(size);
+    const std::lock_guard lock(mutex_);
+    if (free_[which] == nullptr) refill(which);
+    part* const first = free_[which];
+    free_[which] = first->next;
+    return first;
+  }
+  void give(void* memory, std::size_t size) noexcept {
+    ::explicit_bzero(memory, size);
+    const std::size_t which = class_of(size);
+    if (which == classes) {
+      ::munmap(memory, whole_pages(size));
+      return;
+    }
+    const std::lock_guard lock(mutex_);
+    free_[which] = new (memory) part{free_[which]};
+  }
+
+ private:
+  struct part {
+    part* next;
+  };
+  static constexpr std::size_t smallest = 64;
+  static constexpr std::size_t classes = 8;  // up to 8 KiB
+  static constexpr std::size_t chunk = std::size_t{64} * 1024;
+
+  secret_pool() = default;
+
+  static std::size_t class_of(std::size_t size) noexcept {
+    const std::size_t units = (std::max<std::size_t>(size, 1) + smallest - 1) / smallest;
+    return std::min<std::size_t>(std::bit_width(units - 1), classes);
+  }
+  static std::size_t whole_pages(std::size_t size) noexcept {
+    const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+    return (size + page - 1) / page * page;
+  }
+  static void* map(std::size_t size) {
+    const std::size_t whole = whole_pages(size);
+    if (whole < size) throw std::bad_alloc();
+    void* const memory = ::mmap(nullptr, whole, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) throw std::bad_alloc();
+    ::madvise(memory, whole, MADV_DONTDUMP);  // best effort: without support, core dumps include this memory
+    return memory;
+  }
+  void refill(std::size_t which) {
+    const std::size_t size = smallest << which;
+    auto* const memory = static_cast<std::byte*>(map(chunk));
+    for (std::size_t at = 0; at + size <= chunk; at += size) free_[which] = new (memory + at) part{free_[which]};
+  }
+
+  std::mutex mutex_;
+  std::array<part*, classes> free_{};
+};
+
+/// Wipes a text, including the unused part of its memory.
+inline void wipe(std::string& text) noexcept {
+  text.resize(text.capacity());
+  ::explicit_bzero(text.data(), text.size());
+  text.clear();
+}
+
+/// Leaves the pages of this text, and everything else in these pages, out of core dumps.
+inline void keep_out_of_core_dumps(std::string_view text) noexcept {
+  const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
+  const std::uintptr_t begin = reinterpret_cast<std::uintptr_t>(text.data()) / page * page;
+  const std::uintptr_t end = (reinterpret_cast<std::uintptr_t>(text.data()) + text.size() + page - 1) / page * page;
+  ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTDUMP);
+}
+
+}  // namespace detail
+
+/// An allocator of memory that core dumps leave out and that is wiped when it is freed.
+/// \par Threads  any.
+/// \par Cost  up to 8 KiB a lock and a list; beyond that a few system calls.
+template <class T>
+class secret_allocator {
+ public:
+  using value_type = T;
+  secret_allocator() noexcept = default;
+  template <class U>
+  secret_allocator(const secret_allocator<U>&) noexcept {}
+
+  T* allocate(std::size_t count) {
+    if (count > static_cast<std::size_t>(-1) / 2 / sizeof(T)) throw std::bad_array_new_length();
+    return static_cast<T*>(detail::secret_pool::instance().take(count * sizeof(T)));
+  }
+  void deallocate(T* memory, std::size_t count) noexcept {
+    detail::secret_pool::instance().give(memory, count * sizeof(T));
+  }
+  template <class U>
+  bool operator==(const secret_allocator<U>&) const noexcept {
+    return true;
+  }
+};
+
+/// A buffer for data that contains a secret. Not a `basic_string`, which keeps a short text inside the object.
+using secret_bytes = std::vector<char, secret_allocator<char>>;
+
+/// A key, a token or another secret text. It cannot be printed or compared by accident; only `reveal()` returns the
+/// text. Core dumps leave its memory out. That does not hold for the text from which the caller made it. Copies share
+/// the text.
+/// \par Threads  const members from any.
+class secret_string {
+ public:
+  secret_string() = default;
+  /// Copies the text and wipes the argument: `secret_string(std::move(key))`.
+  explicit secret_string(std::string text)
+      : text_(text.empty() ? nullptr : std::make_shared<const secret_bytes>(text.begin(), text.end())) {
+    detail::wipe(text);
+  }
+
+  bool empty() const noexcept { return !text_; }
+  std::size_t size() const noexcept { return text_ ? text_->size() : 0; }
+  /// Returns a view of the text, valid while this object or a copy exists. Do not show it, and keep no copy.
+  std::string_view reveal() const noexcept {
+    return text_ ? std::string_view(text_->data(), text_->size()) : std::string_view();
+  }
+
+ private:
+  std::shared_ptr<const secret_bytes> text_;
+};
+
+/// Removes secrets from the messages of a peer, before any other use: a service may quote the key that it refuses.
+class redactor {
+ public:
+  /// Adds a secret. Secrets of fewer than 4 bytes are ignored; no service issues such short ones.
+  void hide(const secret_string& secret) {
+    if (secret.size() >= 4) hidden_.push_back(secret);
+  }
+
+  /// Returns the text, with `[redacted]` in place of each secret.
+  std::string clean(std::string_view text) const {
+    std::string safe(text);
+    for (const secret_string& secret : hidden_) {
+      constexpr std::string_view mark = "[redacted]";
+      for (std::size_t at = safe.find(secret.reveal()); at != std::string::npos; at = safe.find(secret.reveal(), at)) {
+        safe.replace(at, secret.size(), mark);
+        at += mark.size();
+      }
+    }
+    return safe;
+  }
+
+ private:
+  std::vector<secret_string> hidden_;
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/core/error.hpp>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline COFFERDAM_ABI {
+
+/// A file that was transferred.
+class transferred_file {
+ public:
+  transferred_file(std::string source, std::string destination, std::uint64_t size)
+      : source_(std::move(source)), destination_(std::move(destination)), size_(size) {}
+  /// Returns the source path, as the sending side names it.
+  const std::string& source() const& noexcept { return source_; }
+  std::string source() && { return std::move(source_); }
+  /// Returns the destination path: relative to the workspace in an environment, a host path on the host.
+  const std::string& destination() const& noexcept { return destination_; }
+  std::string destination() && { return std::move(destination_); }
+  /// Returns the size in bytes.
+  std::uint64_t size() const noexcept { return size_; }
+
+ private:
+  std::string source_;
+  std::string destination_;
+  std::uint64_t size_;
+};
+
+/// A file that was not transferred, and the error.
+class failed_file {
+ public:
+  failed_file(std::string source, error reason) : source_(std::move(source)), reason_(std::move(reason)) {}
+  const std::string& source() const& noexcept { return source_; }
+  std::string source() && { return std::move(source_); }
+  const error& reason() const& noexcept { return reason_; }
+  error reason() && { return std::move(reason_); }
+
+ private:
+  std::string source_;
+  error reason_;
+};
+
+/// The result of a transfer: one entry for each file. A failure of one file does not stop the others; it is only
+/// reported here.
+class [[nodiscard]] transfer_result {
+ public:
+  /// Returns true if no file failed.
+  bool ok() const noexcept { return failed_.empty(); }
+  const std::vector<transferred_file>& files() const& noexcept { return files_; }
+  std::vector<transferred_file> files() && { return std::move(files_); }
+  const std::vector<failed_file>& failed() const& noexcept { return failed_; }
+  std::vector<failed_file> failed() && { return std::move(failed_); }
+
+  /// Throws the first failure, if any; the sentence has the number of further failures.
+  /// \param doing  begins the sentence.
+  void throw_if_failed(std::string_view doing = "transfer") const {
+    if (ok()) return;
+    const error& first = failed_.front().reason();
+    std::string sentence = std::string(doing) + ": " + first.what();
+    if (failed_.size() > 1) sentence += " (and " + std::to_string(failed_.size() - 1) + " more of the files failed)";
+    throw error(static_cast<exec_errc>(first.code().value()), std::move(sentence), first.cause());
+  }
+
+  void add(transferred_file file) { files_.push_back(std::move(file)); }
+  void add(failed_file file) { failed_.push_back(std::move(file)); }
+
+ private:
+  std::vector<transferred_file> files_;
+  std::vector<failed_file> failed_;
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI

@@ -1,0 +1,439 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/core/asio.hpp>
+#include <cofferdam/core/bytes.hpp>
+#include <cofferdam/core/code_exec_provider.hpp>
+#include <cofferdam/core/command.hpp>
+#include <cofferdam/core/command_result.hpp>
+#include <cofferdam/core/directory_entry.hpp>
+#include <cofferdam/core/error.hpp>
+#include <cofferdam/core/file_source.hpp>
+#include <cofferdam/core/file_system.hpp>
+#include <cofferdam/core/list_options.hpp>
+#include <cofferdam/core/printable_text.hpp>
+#include <cofferdam/core/transfer_result.hpp>
+#include <cofferdam/core/workspace_path.hpp>
+#include <cofferdam/detail/core/ends_everything.hpp>
+#include <cofferdam/detail/core/file_transfer.hpp>
+
+#include <algorithm>
+#include <charconv>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+// File operations for an environment that has none of its own. They use `read_file`, `write_file` and commands in the
+// environment: POSIX sh, mkdir, rm, mv, and find and stat as in coreutils and BusyBox. File names are passed as
+// arguments with `./` before them, so that neither a program nor the shell misreads them. The commands return names
+// separated by NUL.
+//
+// This wrapper is put directly around the bottom environment, below all layers. So an allowlist does not refuse these
+// commands, and nothing else can pass as one of these commands.
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+/// The base of every layer. If a layer has lost an operation, using it is an error; there is no fallback around the
+/// layer.
+class layer_tag {};
+
+template <class E>
+inline constexpr bool is_layer = std::derived_from<E, layer_tag>;
+
+/// The maximum output of a listing by commands, in bytes: enough for some 200,000 names.
+inline constexpr std::size_t max_listing = 16 * 1024 * 1024;
+
+inline std::string below_workspace(std::string_view path) {
+  const std::string inside = workspace_path_or_root(path);
+  return inside == "." ? "./" : "./" + inside;
+}
+
+/// Throws the error that a failed file command stands for.
+/// \param doing  the operation, for the error message.
+[[noreturn]] inline void throw_file_failure(const command_result& result, std::string_view doing,
+                                            std::string_view path) {
+  const std::string said = one_line(result.err().text());
+  const std::string sentence =
+      std::string(doing) + " '" + one_line(path) + "': " + (said.empty() ? result.reason() : said);
+  if (said.find("No such file") != std::string::npos) throw error(exec_errc::not_found, sentence);
+  if (said.find("Permission denied") != std::string::npos || said.find("not permitted") != std::string::npos)
+    throw error(exec_errc::permission_denied, sentence);
+  if (said.find("Not a directory") != std::string::npos) throw error(exec_errc::not_a_directory, sentence);
+  if (said.find("File exists") != std::string::npos) throw error(exec_errc::already_exists, sentence);
+  throw error(exec_errc::io_error, sentence, result.cause());
+}
+
+inline constexpr std::string_view describe_script =
+    "for f do if [ -L \"$f\" ]; then t=l; elif [ -d \"$f\" ]; then t=d; elif [ -f \"$f\" ]; then t=f; "
+    "elif [ -e \"$f\" ]; then t=o; else echo 'No such file' >&2; exit 1; fi; "
+    "printf '%s %s %s\\0' \"$t\" \"$(stat -c '%s %a' \"$f\")\" \"$f\"; done";
+
+inline constexpr std::string_view list_script =
+    "if [ ! -e \"$1\" ]; then echo 'No such file' >&2; exit 1; fi; "
+    "if [ ! -d \"$1\" ]; then echo 'Not a directory' >&2; exit 1; fi; "
+    "exec find -H \"$1\" -mindepth 1 ${3:+-maxdepth \"$3\"} -exec sh -c \"$2\" sh {} +";
+
+/// Reads the records that `describe_script` writes: "type size mode path\0".
+inline std::vector<directory_entry> parse_descriptions(std::string_view text, std::size_t prefix_length,
+                                                       listing_room room) {
+  std::vector<directory_entry> entries;
+  const auto broken = [&] {
+    return error(exec_errc::io_error, "list " + shown_path(room.path()) + ": the environment's answer cannot be read");
+  };
+  while (!text.empty()) {
+    const std::size_t end = text.find('\0');
+    if (end == std::string_view::npos) throw broken();
+    const std::string_view record = text.substr(0, end);
+    text.remove_prefix(end + 1);
+    if (record.size() < 2 || record[1] != ' ') throw broken();
+    std::uint64_t size = 0;
+    unsigned mode = 0;
+    const char* const last = record.data() + record.size();
+    const std::from_chars_result after_size = std::from_chars(record.data() + 2, last, size);
+    if (after_size.ec != std::errc{} || after_size.ptr == last) throw broken();
+    const std::from_chars_result after_mode = std::from_chars(after_size.ptr + 1, last, mode, 8);
+    if (after_mode.ec != std::errc{} || after_mode.ptr == last) throw broken();
+    const std::string_view name(after_mode.ptr + 1, static_cast<std::size_t>(last - after_mode.ptr - 1));
+    if (name.size() < prefix_length) throw broken();
+    file_type type = file_type::other;
+    if (record[0] == 'f') type = file_type::regular;
+    if (record[0] == 'd') type = file_type::directory;
+    if (record[0] == 'l') type = file_type::symlink;
+    std::string shown(name.substr(prefix_length));
+    if (shown.empty()) shown = ".";
+    room.take_names(1);
+    room.take_path(shown);
+    entries.emplace_back(std::move(shown), type, type == file_type::regular ? size : 0, mode & 0777U);
+  }
+  std::sort(entries.begin(), entries.end(),
+            [](const directory_entry& a, const directory_entry& b) { return a.path() < b.path(); });
+  return entries;
+}
+
+inline command file_command(std::vector<std::string> words) { return argv(std::move(words)).keep_output(max_listing); }
+
+template <class E>
+awaitable<directory_entry> stat_by_command(E& environment, std::string path) {
+  std::vector<std::string> words{"sh", "-c", std::string(describe_script), "sh", below_workspace(path)};
+  command_result result = co_await environment.run_command(file_command(std::move(words)));
+  if (!result.ok()) throw_file_failure(result, "stat", path);
+  std::vector<directory_entry> found =
+      parse_descriptions(as_text(result.out().head()), 2, listing_room(list_options(), path));
+  if (found.size() != 1)
+    throw error(exec_errc::io_error, "stat '" + one_line(path) + "': the environment's answer cannot be read");
+  co_return std::move(found.front());
+}
+
+template <class E>
+awaitable<std::vector<directory_entry>> list_by_command(E& environment, std::string path, list_options options) {
+  const std::string start = below_workspace(path);
+  const std::size_t prefix = start == "./" ? 2 : start.size() + 1;
+  std::vector<std::string> words{"sh", "-c", std::string(list_script), "sh", start, std::string(describe_script)};
+  if (options.depth() < 1'000'000) words.push_back(std::to_string(options.depth()));  // a deeper path cannot exist
+  command_result result = co_await environment.run_command(file_command(std::move(words)));
+  if (!result.ok()) throw_file_failure(result, "list", path);
+  if (result.out().cut() != 0)
+    throw error(exec_errc::too_large,
+                "list '" + one_line(path) + "': more names than fit in 16 MiB; list a subdirectory");
+  co_return parse_descriptions(as_text(result.out().head()), prefix, listing_room(options, path));
+}
+
+/// Runs a file command that has no output, only a status.
+template <class E>
+awaitable<void> change_by_command(E& environment, std::vector<std::string> words, std::string doing, std::string path) {
+  command_result result = co_await environment.run_command(file_command(std::move(words)));
+  if (!result.ok()) throw_file_failure(result, doing, path);
+}
+
+template <class E>
+awaitable<void> remove_by_command(E& environment, std::string path) {
+  std::vector<std::string> words{"sh", "-c",
+                                 "if [ ! -e \"$1\" ] && [ ! -L \"$1\" ]; then echo 'No such file' >&2; exit 1; fi; "
+                                 "exec rm -rf \"$1\"",
+                                 "sh", below_workspace(path)};
+  co_await change_by_command(environment, std::move(words), "remove", std::move(path));
+}
+
+template <class E>
+awaitable<void> make_directory_by_command(E& environment, std::string path) {
+  std::vector<std::string> words{"mkdir", "-p", below_workspace(path)};
+  return change_by_command(environment, std::move(words), "make directory", std::move(path));
+}
+
+// Files can be moved one by one, even if no other operation needs commands.
+
+template <class E>
+awaitable<directory_entry> own_stat(E& environment, std::string path) {
+  if constexpr (requires { environment.stat(path); }) {
+    return environment.stat(std::move(path));
+  } else {
+    return stat_by_command(environment, std::move(path));
+  }
+}
+
+template <class E>
+awaitable<void> own_make_directory(E& environment, std::string path) {
+  if constexpr (requires { environment.make_directory(path); }) {
+    return environment.make_directory(std::move(path));
+  } else {
+    return make_directory_by_command(environment, std::move(path));
+  }
+}
+
+/// The maximum size of a file, in bytes, in an environment that reads and writes only whole files: the file passes
+/// through memory.
+inline constexpr std::size_t max_whole_file = std::size_t{256} * 1024 * 1024;
+
+/// Sets a mode with an x bit by a command, because an environment has no operation for it.
+template <class E>
+awaitable<void> make_executable(E& environment, std::string path, unsigned mode) {
+  std::string digits;
+  for (int shift = 6; shift >= 0; shift -= 3) digits += static_cast<char>('0' + ((mode >> shift) & 7U));
+  command change = argv("chmod", digits, "./" + path);
+  command_result result = co_await environment.run_command(std::move(change));
+  if (result.ok()) co_return;
+  std::string why = one_line(result.err().text());
+  if (why.empty()) why = result.reason();
+  throw error(exec_errc::permission_denied,
+              "put " + shown_path(path) + ": the file is there, but could not be made executable: " + why);
+}
+
+template <class E>
+awaitable<transferred_file> put_whole(E& environment, file_source& source, const file_header& header) {
+  const std::string path = workspace_path(header.destination());
+  if (header.type() == file_type::directory) {
+    co_await own_make_directory(environment, path);
+    co_return transferred_file(header.source(), path, 0);
+  }
+  bytes content;
+  for (;;) {
+    const bytes piece = co_await source.read(file_piece);
+    if (piece.empty()) break;
+    if (piece.size() > max_whole_file - content.size())
+      throw error(exec_errc::too_large, "put " + shown_path(header.source()) + ": longer than " +
+                                            std::to_string(max_whole_file) +
+                                            " bytes, the most for an environment that takes files only whole");
+    content.insert(content.end(), piece.begin(), piece.end());
+  }
+  const bytes_view view(content);
+  co_await environment.write_file(path, view);
+  constexpr unsigned executable = 0111;
+  if ((header.mode() & executable) != 0) co_await make_executable(environment, path, header.mode() & 0777U);
+  co_return transferred_file(header.source(), path, content.size());
+}
+
+template <class E>
+awaitable<transfer_result> put_one_by_one(E& environment, file_source& source) {
+  return put_each(
+      source, [&environment, &source](const file_header& header) { return put_whole(environment, source, header); });
+}
+
+/// The files of an environment that reads only whole files.
+template <class E>
+class whole_file_source final : public file_source {
+ public:
+  whole_file_source(E& environment, std::vector<file_request> requests)
+      : environment_(environment), requests_(std::move(requests)) {}
+
+  awaitable<std::optional<file_header>> next() override {
+    content_.clear();
+    sent_ = 0;
+    if (at_ == requests_.size()) co_return std::nullopt;
+    const file_request& wanted = requests_[at_++];
+    std::optional<file_header> header;
+    try {
+      const directory_entry found = co_await own_stat(environment_, wanted.path());
+      content_ = co_await environment_.read_file(wanted.path(), max_whole_file);
+      // The permission bits of a link do not describe the file that it points to.
+      const unsigned mode = found.type() == file_type::symlink ? 0644U : found.mode();
+      header.emplace(wanted.path(), wanted.destination(), file_type::regular, content_.size(), mode);
+    } catch (const error& failure) {
+      if (ends_everything(failure)) throw;
+      header.emplace(wanted.path(), failure);
+    }
+    co_return header;
+  }
+
+  awaitable<bytes> read(std::size_t most) override {
+    const std::size_t count = std::min(most, content_.size() - sent_);
+    const auto start = content_.begin() + static_cast<std::ptrdiff_t>(sent_);
+    sent_ += count;
+    co_return bytes(start, start + static_cast<std::ptrdiff_t>(count));
+  }
+
+ private:
+  E& environment_;
+  std::vector<file_request> requests_;
+  std::size_t at_ = 0;
+  bytes content_;
+  std::size_t sent_ = 0;
+};
+
+/// The operations of a `file_system`, built from the other members of an environment. Refers to the environment.
+template <class E>
+class command_files {
+ public:
+  /// \param root  the path of the workspace as the guest sees it; paths beneath it are accepted too. Empty: none.
+  explicit command_files(E& environment, std::string root = {}) : environment_(environment), root_(std::move(root)) {}
+
+  awaitable<directory_entry> stat(std::string path) {
+    return stat_by_command(environment_, workspace_path_or_root(path, root_));
+  }
+  awaitable<std::vector<directory_entry>> list(std::string path, list_options options) {
+    return list_by_command(environment_, workspace_path_or_root(path, root_), options);
+  }
+  awaitable<void> make_directory(std::string path) {
+    return make_directory_by_command(environment_, workspace_path_or_root(path, root_));
+  }
+  awaitable<void> remove(std::string path) { return remove_by_command(environment_, workspace_path(path, root_)); }
+  awaitable<void> rename(std::string from, std::string to) {
+    std::string clean = workspace_path(from, root_);
+    std::vector<std::string> words{"mv", "-f", "-T", below_workspace(clean),
+                                   below_workspace(workspace_path(to, root_))};
+    return change_by_command(environment_, std::move(words), "rename", std::move(clean));
+  }
+  awaitable<transfer_result> put_files(file_source& source) { return put_one_by_one(environment_, source); }
+  awaitable<std::unique_ptr<file_source>> get_files(std::vector<file_request> requests) {
+    return whole_files(environment_, std::move(requests));
+  }
+
+ private:
+  static awaitable<std::unique_ptr<file_source>> whole_files(E& environment, std::vector<file_request> requests) {
+    std::unique_ptr<file_source> source = std::make_unique<whole_file_source<E>>(environment, std::move(requests));
+    co_return source;
+  }
+
+  E& environment_;
+  std::string root_;
+};
+
+/// The operations of a `file_system` that `Derived` makes of its own `run_command`, `write_file` and `root()`, which
+/// returns the workspace as the guest sees it.
+template <class Derived>
+class operations_by_command {
+ public:
+  awaitable<directory_entry> stat(std::string path) { return by_command().stat(std::move(path)); }
+  awaitable<std::vector<directory_entry>> list(std::string path, list_options options) {
+    return by_command().list(std::move(path), options);
+  }
+  awaitable<void> make_directory(std::string path) { return by_command().make_directory(std::move(path)); }
+  awaitable<void> remove(std::string path) { return by_command().remove(std::move(path)); }
+  awaitable<void> rename(std::string from, std::string to) {
+    return by_command().rename(std::move(from), std::move(to));
+  }
+  awaitable<transfer_result> put_files(file_source& source) { return by_command().put_files(source); }
+
+ private:
+  command_files<Derived> by_command() {
+    Derived& self = static_cast<Derived&>(*this);
+    return command_files<Derived>(self, self.root());
+  }
+};
+
+/// The state that a `with_command_files` and its files share. The environment may be moved or destroyed first.
+template <class E>
+class command_file_system final : public file_system_adaptor<command_file_system<E>> {
+ public:
+  explicit command_file_system(E& environment) noexcept : environment_(&environment) {}
+
+  /// Does nothing after `end`.
+  void move_to(E& environment) noexcept {
+    if (environment_ != nullptr) environment_ = &environment;
+  }
+  void end() noexcept { environment_ = nullptr; }
+
+  template <class Operation>
+  auto call(Operation operation) {
+    if (environment_ == nullptr)
+      throw error(exec_errc::environment_closed, "files: the environment is closed; open another one");
+    command_files<E> files(*environment_);
+    return operation(files);
+  }
+
+ private:
+  E* environment_;
+};
+
+/// An environment with file operations as members. The library does not call such members.
+template <class E>
+concept has_file_members = requires(E& e, std::string path, list_options options) {
+  { e.list(std::move(path), options) } -> awaitable_of<std::vector<directory_entry>>;
+} || requires(E& e, std::string path) {
+  { e.stat(std::move(path)) } -> awaitable_of<directory_entry>;
+} || requires(E& e, file_source& source) {
+  { e.put_files(source) } -> awaitable_of<transfer_result>;
+};
+
+/// An environment with only the four members, plus `files()` built from commands. Otherwise it behaves as that
+/// environment.
+template <class E>
+class with_command_files : public E {
+ public:
+  static_assert(!std::is_final_v<E>,
+                "cofferdam: this environment has no files(), and cannot be given any, since its class is final: write "
+                "file_system files(), or remove final");
+  static_assert(!has_file_members<E>,
+                "cofferdam: list, stat, put_files and the like are members of a file_system, which file_system files() "
+                "returns; members of the environment are never called");
+
+  explicit with_command_files(E wrapped)
+      : E(std::move(wrapped)), files_(std::make_shared<command_file_system<E>>(*this)) {}
+  with_command_files(with_command_files&& other) noexcept(std::is_nothrow_move_constructible_v<E>)
+      : E(static_cast<E&&>(other)), files_(std::exchange(other.files_, nullptr)) {
+    if (files_) files_->move_to(*this);
+  }
+  with_command_files& operator=(with_command_files&& other) noexcept(std::is_nothrow_move_assignable_v<E>) {
+    if (this == &other) return *this;
+    end();
+    E::operator=(static_cast<E&&>(other));
+    files_ = std::exchange(other.files_, nullptr);
+    if (files_) files_->move_to(*this);
+    return *this;
+  }
+  ~with_command_files() { end(); }
+
+  file_system files() { return file_system(files_); }
+
+  awaitable<void> close() {
+    end();
+    return E::close();
+  }
+
+ private:
+  void end() noexcept {
+    if (files_) files_->end();
+  }
+
+  std::shared_ptr<command_file_system<E>> files_;
+};
+
+/// Leaves every type unchanged, except an environment without `files()`. A layer without `files()` has lost it on
+/// purpose, and gets none.
+template <class E>
+struct completed {
+  using type = E;
+};
+template <code_exec_environment E>
+  requires(!file_environment<E> && !is_layer<E>)
+struct completed<E> {
+  using type = with_command_files<E>;
+};
+
+/// The type of an open `E`: with `files()`, if `E` is an environment.
+template <class E>
+using completed_t = typename completed<E>::type;
+
+/// The type that `open()` of a provider yields, with `files()`.
+template <class P>
+using opened_by = completed_t<environment_of<P>>;
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail

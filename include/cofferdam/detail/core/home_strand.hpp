@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/core/asio.hpp>
+#include <cofferdam/core/code_exec_provider.hpp>
+#include <cofferdam/detail/core/strand_gate.hpp>
+#include <cofferdam/version.hpp>
+
+#include <asio/any_io_executor.hpp>
+#include <asio/this_coro.hpp>
+
+#include <memory>
+#include <new>
+#include <optional>
+#include <type_traits>
+#include <utility>
+
+// Lets coroutines that run on different executors share one object: the object has a strand of its own, its home. An
+// operation is a coroutine that runs there; the caller's coroutine waits for it, and continues on its own executor.
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+/// The work that one coroutine does on another executor. Lives in the caller's frame, which outlives that coroutine.
+class errand {
+ public:
+  errand() = default;
+  errand(const errand&) = delete;
+  errand& operator=(const errand&) = delete;
+
+  /// Does the work and keeps what it returns. Called on the other executor.
+  virtual awaitable<void> work() = 0;
+  /// Destroys the work. Called on the other executor.
+  virtual void end_work() noexcept = 0;
+
+ protected:
+  ~errand() = default;
+};
+
+/// Awaits an errand on the executor `to`, from the coroutine that runs on `from`. Compiled once, whatever the errand
+/// is.
+template <class = void>
+awaitable<void> travel(asio::any_io_executor from, asio::any_io_executor to, errand& job);
+
+/// Awaits a coroutine and keeps its result.
+template <class T>
+awaitable<void> keep_result(awaitable<T> work, std::optional<T>& kept) {
+  T value = co_await std::move(work);
+  kept.emplace(std::move(value));
+}
+
+/// An errand whose work is a function that returns `awaitable<T>`.
+template <class T, class Work>
+class errand_for final : public errand {
+ public:
+  explicit errand_for(Work work) : work_(std::move(work)) {}
+
+  awaitable<void> work() override {
+    if constexpr (std::is_void_v<T>) {
+      return (*work_)();
+    } else {
+      return keep_result<T>((*work_)(), value);
+    }
+  }
+  void end_work() noexcept override { work_.reset(); }
+
+  std::conditional_t<std::is_void_v<T>, bool, std::optional<T>> value{};
+
+ private:
+  std::optional<Work> work_;
+};
+
+/// Runs a coroutine on a strand, and continues on the caller's executor. If the caller is on the strand already, runs
+/// the coroutine in place.
+/// \param to    a strand.
+/// \param work  makes the coroutine; it is called and destroyed on the strand.
+/// \par Errors        those of the coroutine; error{errc::cancelled} if the caller was cancelled before the strand was
+///                    free.
+/// \par Cancellation  the cancellation types that the caller's filter allows are emitted on the strand.
+template <class Work>
+auto run_on(asio::any_io_executor to, Work work) -> std::invoke_result_t<Work&> {
+  using result = typename awaited<std::invoke_result_t<Work&>>::type;
+  asio::any_io_executor from = co_await asio::this_coro::executor;
+  if (from == to) {
+    if constexpr (std::is_void_v<result>) {
+      co_await work();
+      co_return;
+    } else {
+      result value = co_await work();
+      co_return std::move(value);
+    }
+  }
+  errand_for<result, Work> job(std::move(work));
+  co_await travel(std::move(from), std::move(to), job);
+  if constexpr (!std::is_void_v<result>) co_return std::move(*job.value);
+}
+
+/// The strand on which an environment or a runner does all its work.
+///
+/// Opened on a strand, the object works there. These types are recognised: `asio::strand` of
+/// `io_context::executor_type`, `thread_pool::executor_type` and `any_io_executor`, and the strand of another object of
+/// this library. Opened on any other executor the object gets a strand over that executor, with a gate, so that a
+/// destructor on any thread may use it.
+class home_strand {
+ public:
+  home_strand() = default;
+  /// \param opened_on  the executor of the coroutine that opens the object.
+  explicit home_strand(asio::any_io_executor opened_on);
+
+  /// Returns the strand, for timers, sockets and other objects.
+  const asio::any_io_executor& executor() const noexcept { return executor_; }
+
+  /// Runs a coroutine on the strand. The caller continues on its own executor.
+  template <class Work>
+  std::invoke_result_t<Work&> run(Work work) const {
+    return run_on(executor_, std::move(work));
+  }
+
+  /// Does a job inside the gate, for destructors. The job runs at once, or, if another thread holds the gate, when that
+  /// thread leaves. It does not need a running event loop. If the object was opened on the user's strand, the job runs
+  /// at once.
+  template <class Job>
+  void run_soon(Job job) const noexcept {
+    if (!gate_) return job();
+    if (!gate_->try_enter()) {
+      std::unique_ptr<strand_gate::job> later = as_job(job);
+      if (!later) {  // out of memory
+        gate_->enter();
+      } else if (!handed_over(later)) {
+        const gate_exit at_end(*gate_);
+        return later->run();
+      } else {
+        return;
+      }
+    }
+    const gate_exit at_end(*gate_);
+    Job mine(std::move(job));
+    mine();
+  }
+
+  /// Reads something inside the gate. Waits for the handler that runs, if one does.
+  template <class Look>
+  std::invoke_result_t<Look&> look(Look look) const {
+    if (!gate_) return look();
+    gate_->enter();
+    const gate_exit at_end(*gate_);
+    return look();
+  }
+
+  /// Returns true if an executor is a strand of a type that is recognised.
+  static bool is_strand(const asio::any_io_executor& executor) noexcept;
+
+ private:
+  template <class Job>
+  class kept_job final : public strand_gate::job {
+   public:
+    explicit kept_job(Job work) : job_(std::move(work)) {}
+    void run() override {
+      Job mine(std::move(job_));
+      mine();
+    }
+
+   private:
+    Job job_;
+  };
+
+  template <class Job>
+  static std::unique_ptr<strand_gate::job> as_job(Job& job) noexcept {
+    void* const place = ::operator new(sizeof(kept_job<Job>), std::nothrow);
+    if (place == nullptr) return nullptr;
+    return std::unique_ptr<strand_gate::job>(::new (place) kept_job<Job>(std::move(job)));
+  }
+
+  bool handed_over(std::unique_ptr<strand_gate::job>& later) const noexcept {
+    try {
+      return !gate_->enter_or_hand_over(later);
+    } catch (const std::bad_alloc&) {
+      gate_->enter();
+      return false;
+    }
+  }
+
+  asio::any_io_executor executor_;
+  std::shared_ptr<strand_gate> gate_;
+};
+
+/// Returns an executor on which the caller's coroutines can be run from other threads: the caller's executor if it is a
+/// strand, else a strand over it.
+asio::any_io_executor strand_of(asio::any_io_executor caller);
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
+
+#if !defined(COFFERDAM_SEPARATE_COMPILATION)
+#include <cofferdam/detail/core/impl/home_strand.ipp>
+#endif

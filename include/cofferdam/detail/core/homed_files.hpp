@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/core/asio.hpp>
+#include <cofferdam/core/error.hpp>
+#include <cofferdam/core/file_source.hpp>
+#include <cofferdam/core/file_system.hpp>
+#include <cofferdam/core/transfer_result.hpp>
+#include <cofferdam/detail/core/homed_source.hpp>
+#include <cofferdam/version.hpp>
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+/// The files of an environment that works on its own strand. Each operation runs there. Does not keep the environment's
+/// state alive. `State` has `home()`, its strand, and `static auto with_files(std::shared_ptr<State> state, Operation
+/// operation)`, which begins an operation as `file_system_adaptor` describes it.
+template <class State>
+class homed_files final : public file_system_adaptor<homed_files<State>> {
+ public:
+  explicit homed_files(const std::shared_ptr<State>& state) : state_(state) {}
+
+  template <class Operation>
+  auto call(Operation operation) {
+    const std::shared_ptr<State> state = get();
+    return state->home().run([state, operation = std::move(operation)] { return State::with_files(state, operation); });
+  }
+
+  awaitable<transfer_result> put_files(file_source& source) override {
+    const std::shared_ptr<State> state = get();
+    return put_on(state->home(), source, [state](file_source& lent) {
+      return State::with_files(state, [&lent](auto& files) { return files.put_files(lent); });
+    });
+  }
+
+  awaitable<std::unique_ptr<file_source>> get_files(std::vector<file_request> requests) override {
+    const std::shared_ptr<State> state = get();
+    return get_on(state->home(), [state, requests = std::move(requests)] {
+      return State::with_files(state, [requests](auto& files) { return files.get_files(requests); });
+    });
+  }
+
+ private:
+  std::shared_ptr<State> get() const {
+    std::shared_ptr<State> state = state_.lock();
+    if (!state) throw error(exec_errc::environment_closed, "files: the environment is closed; open another one");
+    return state;
+  }
+
+  std::weak_ptr<State> state_;
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail

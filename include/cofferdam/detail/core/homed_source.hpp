@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/core/asio.hpp>
+#include <cofferdam/core/bytes.hpp>
+#include <cofferdam/core/file_source.hpp>
+#include <cofferdam/core/transfer_result.hpp>
+#include <cofferdam/detail/core/home_strand.hpp>
+#include <cofferdam/version.hpp>
+
+#include <asio/any_io_executor.hpp>
+#include <asio/this_coro.hpp>
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <utility>
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+template <class = void>
+class basic_homed_source;
+using homed_source = basic_homed_source<>;
+
+/// Files of an environment, read on the environment's strand, on whatever executor they are requested.
+template <class Unused>
+class basic_homed_source final : public file_source {
+ public:
+  basic_homed_source(home_strand home, std::unique_ptr<file_source> inner)
+      : home_(std::move(home)), inner_(std::move(inner)) {}
+  ~basic_homed_source() override {
+    home_.run_soon([inner = std::move(inner_)]() mutable { inner.reset(); });
+  }
+  awaitable<std::optional<file_header>> next() override {
+    return home_.run([this] { return inner_->next(); });
+  }
+  awaitable<bytes> read(std::size_t most) override {
+    return home_.run([this, most] { return inner_->read(most); });
+  }
+
+ private:
+  home_strand home_;
+  std::unique_ptr<file_source> inner_;
+};
+
+template <class = void>
+class basic_lent_source;
+using lent_source = basic_lent_source<>;
+
+/// The caller's files, for a coroutine on an environment's strand. They are read on the caller's executor.
+template <class Unused>
+class basic_lent_source final : public file_source {
+ public:
+  /// \param lender  the caller's executor as a strand.
+  basic_lent_source(file_source& source, asio::any_io_executor lender) : source_(source), lender_(std::move(lender)) {}
+  awaitable<std::optional<file_header>> next() override {
+    return run_on(lender_, [this] { return source_.next(); });
+  }
+  awaitable<bytes> read(std::size_t most) override {
+    return run_on(lender_, [this, most] { return source_.read(most); });
+  }
+  /// No other operation on the source is under way at this time.
+  std::optional<file_range> take_range() override { return source_.take_range(); }
+
+ private:
+  file_source& source_;
+  asio::any_io_executor lender_;
+};
+
+/// Writes the caller's files. The files are read on the caller's executor, and the rest of the work is done on a
+/// strand.
+/// \param put  makes the coroutine that writes a `file_source&`.
+template <class Put>
+awaitable<transfer_result> put_on(home_strand home, file_source& source, Put put) {
+  asio::any_io_executor caller = co_await asio::this_coro::executor;
+  lent_source lent(source, strand_of(std::move(caller)));
+  const auto work = [&put, &lent] { return put(lent); };
+  transfer_result report = co_await home.run(work);
+  co_return report;
+}
+
+/// Fetches files by a coroutine on a strand, and returns them for use on any executor.
+/// \param get  makes that coroutine.
+template <class Get>
+awaitable<std::unique_ptr<file_source>> get_on(home_strand home, Get get) {
+  std::unique_ptr<file_source> inner = co_await home.run(std::move(get));
+  std::unique_ptr<file_source> homed = std::make_unique<homed_source>(std::move(home), std::move(inner));
+  co_return homed;
+}
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail

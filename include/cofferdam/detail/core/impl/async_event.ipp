@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/core/asio.hpp>
+#include <cofferdam/detail/core/async_event.hpp>
+
+#include <asio/cancellation_state.hpp>
+#include <asio/cancellation_type.hpp>
+#include <asio/redirect_error.hpp>
+#include <asio/steady_timer.hpp>
+#include <asio/this_coro.hpp>
+#include <asio/use_awaitable.hpp>
+
+#include <system_error>
+#include <utility>
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+/// One wait: a link of the event's list, with a timer of its own, so that each wait has its own deadline.
+class async_event::waiter {
+ public:
+  waiter(async_event& event, clock::time_point until)
+      : timer(event.executor_, until), event_(&event), before_(&event.first_), next_(event.first_) {
+    if (next_ != nullptr) next_->before_ = &next_;
+    event.first_ = this;
+  }
+  waiter(const waiter&) = delete;
+  waiter& operator=(const waiter&) = delete;
+  ~waiter() {
+    if (event_ == nullptr) return;
+    *before_ = next_;
+    if (next_ != nullptr) next_->before_ = before_;
+  }
+
+  /// Ends the wait.
+  void end(wait_result with) noexcept {
+    if (result != wait_result::timed_out) return;
+    result = with;
+    try {
+      timer.cancel();
+    } catch (const std::system_error&) {  // Asio documents this exception; its timers never throw it
+    }
+  }
+  void forget_event() noexcept { event_ = nullptr; }
+  waiter* next() const noexcept { return next_; }
+
+  asio::steady_timer timer;
+  wait_result result = wait_result::timed_out;  // unless something ends it earlier
+
+ private:
+  async_event* event_;
+  waiter** before_;
+  waiter* next_;
+};
+
+COFFERDAM_DECL async_event::~async_event() {
+  for (waiter* each = first_; each != nullptr; each = each->next()) {
+    each->end(wait_result::cancelled);
+    each->forget_event();
+  }
+}
+
+COFFERDAM_DECL void async_event::notify() noexcept {
+  for (waiter* each = first_; each != nullptr; each = each->next()) each->end(wait_result::notified);
+}
+
+template <class>
+awaitable<wait_result> async_event::wait(clock::time_point until) {
+  waiter mine(*this, until);
+  std::error_code woken;
+  co_await mine.timer.async_wait(asio::redirect_error(asio::use_awaitable, woken));
+  const asio::cancellation_state state = co_await asio::this_coro::cancellation_state;
+  co_return state.cancelled() == asio::cancellation_type::none ? mine.result : wait_result::cancelled;
+}
+
+COFFERDAM_INSTANTIATE(awaitable<wait_result> async_event::wait<void>(async_event::clock::time_point))
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail

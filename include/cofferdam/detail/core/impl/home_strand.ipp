@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/core/asio.hpp>
+#include <cofferdam/core/error.hpp>
+#include <cofferdam/detail/core/home_strand.hpp>
+#include <cofferdam/detail/core/strand_gate.hpp>
+
+#include <asio/any_io_executor.hpp>
+#include <asio/associated_cancellation_slot.hpp>
+#include <asio/bind_cancellation_slot.hpp>
+#include <asio/cancellation_signal.hpp>
+#include <asio/cancellation_state.hpp>
+#include <asio/cancellation_type.hpp>
+#include <asio/co_spawn.hpp>
+#include <asio/dispatch.hpp>
+#include <asio/execution/blocking.hpp>
+#include <asio/execution/outstanding_work.hpp>
+#include <asio/execution/relationship.hpp>
+#include <asio/io_context.hpp>
+#include <asio/prefer.hpp>
+#include <asio/require.hpp>
+#include <asio/strand.hpp>
+#include <asio/this_coro.hpp>
+#include <asio/thread_pool.hpp>
+#include <asio/use_awaitable.hpp>
+
+#include <atomic>
+#include <exception>
+#include <memory>
+#include <type_traits>
+#include <typeinfo>
+#include <utility>
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+/// The state that both sides of a trip to another executor share. It is made, with all the memory it needs, before the
+/// caller's coroutine is suspended: Asio ends the program if an exception leaves the beginning of an operation.
+class trip {
+ public:
+  trip(asio::any_io_executor where, const asio::any_io_executor& from, asio::cancellation_type cancelled, errand& what)
+      : to(std::move(where)),
+        back(asio::prefer(asio::require(from, asio::execution::blocking.never),
+                          asio::execution::relationship.continuation, asio::execution::outstanding_work.tracked)),
+        asked(static_cast<unsigned>(cancelled)),
+        job(what) {}
+
+  /// Records a cancellation of work that has not begun. Called on any thread.
+  void ask_to_cancel(asio::cancellation_type type) noexcept { asked |= static_cast<unsigned>(type); }
+  /// Cancels the work. Called on the other executor only.
+  void cancel(asio::cancellation_type type) {
+    // No cancellation for a coroutine that has not begun: Asio would destroy it, and the caller with it.
+    if (begun && !over) signal.emit(type);
+  }
+
+  const asio::any_io_executor to;
+  const asio::any_io_executor back;  // the caller's; keeps the caller's context from running out of work
+  asio::cancellation_signal signal;
+  std::atomic<unsigned> asked;  // the types of cancellation that were requested
+  errand& job;                  // for the coroutine on the other executor alone, which holds the frame that this is in
+  bool begun = false;
+  bool over = false;  // nothing can be cancelled any more
+  std::exception_ptr failure;
+};
+
+/// Destroys the work at the end of a scope.
+class end_of_work {
+ public:
+  explicit end_of_work(errand& job) noexcept : job_(job) {}
+  end_of_work(const end_of_work&) = delete;
+  end_of_work& operator=(const end_of_work&) = delete;
+  ~end_of_work() { job_.end_work(); }
+
+ private:
+  errand& job_;
+};
+
+/// The coroutine on the other executor.
+/// \param back  continues the caller.
+template <class Handler>
+awaitable<void> work_there(std::shared_ptr<trip> shared, bool throws, Handler back) {
+  shared->begun = true;
+  // The caller's own filter has already been applied to the cancellations that arrive here.
+  co_await asio::this_coro::reset_cancellation_state(asio::enable_total_cancellation(),
+                                                     asio::enable_total_cancellation());
+  co_await asio::this_coro::throw_if_cancelled(throws);
+  try {
+    const end_of_work at_end(shared->job);  // here, not in the caller
+    const auto asked = static_cast<asio::cancellation_type>(shared->asked.load());
+    if (asked != asio::cancellation_type::none) {
+      if (throws) throw error(exec_errc::cancelled, "cancelled before the operation began");
+      shared->signal.emit(asked);
+    }
+    co_await shared->job.work();
+  } catch (...) {
+    shared->failure = std::current_exception();
+  }
+  shared->over = true;
+  shared->back.execute(std::move(back));
+}
+
+/// The spawned function. It holds the caller's coroutine, so that coroutine is destroyed if the other context ends
+/// first.
+template <class Back>
+class arrival {
+ public:
+  template <class Handler>
+  arrival(std::shared_ptr<trip> shared, bool throws, Handler&& back)
+      : shared_(std::move(shared)), throws_(throws), back_(std::forward<Handler>(back)) {}
+  awaitable<void> operator()() { return work_there(std::move(shared_), throws_, std::move(back_)); }
+
+ private:
+  std::shared_ptr<trip> shared_;
+  bool throws_;
+  Back back_;
+};
+
+/// Begins a trip once the caller's coroutine is suspended.
+class departure {
+ public:
+  departure(std::shared_ptr<trip> shared, bool throws) : shared_(std::move(shared)), throws_(throws) {}
+
+  template <class Handler>
+  void operator()(Handler&& handler) {
+    using back = std::decay_t<Handler>;
+    auto slot = asio::get_associated_cancellation_slot(handler);
+    if (slot.is_connected()) slot.assign(forwarded_cancellation(shared_));
+    // The caller may have continued, and this object be gone, before co_spawn returns.
+    const std::shared_ptr<trip> shared = shared_;
+    asio::co_spawn(shared->to, arrival<back>(shared, throws_, std::forward<Handler>(handler)),
+                   asio::bind_cancellation_slot(shared->signal.slot(), last_words(shared)));
+  }
+
+ private:
+  /// Passes a cancellation on to the other executor, the only one that may use the signal. Asio's own forwarding emits
+  /// on the cancelling thread (before 1.26), or points into a frame that may be gone (before 1.28.2). Keeps nothing
+  /// alive: the caller's slot may outlive both contexts.
+  class forwarded_cancellation {
+   public:
+    explicit forwarded_cancellation(const std::shared_ptr<trip>& shared) : shared_(shared) {}
+    void operator()(asio::cancellation_type type) {
+      const std::shared_ptr<trip> shared = shared_.lock();
+      if (!shared) return;
+      shared->ask_to_cancel(type);
+      asio::dispatch(shared->to, [shared, type] { shared->cancel(type); });
+    }
+
+   private:
+    std::weak_ptr<trip> shared_;
+  };
+
+  /// Keeps the signal as long as Asio may use its slot. Rethrows exceptions that are not from the work: without memory
+  /// to continue the caller, the loop's `run()` throws.
+  class last_words {
+   public:
+    explicit last_words(std::shared_ptr<trip> shared) : shared_(std::move(shared)) {}
+    void operator()(const std::exception_ptr& failure) const {
+      if (failure) std::rethrow_exception(failure);
+    }
+
+   private:
+    std::shared_ptr<trip> shared_;
+  };
+
+  std::shared_ptr<trip> shared_;
+  bool throws_;
+};
+
+template <class>
+awaitable<void> travel(asio::any_io_executor from, asio::any_io_executor to, errand& job) {
+  const asio::cancellation_state state = co_await asio::this_coro::cancellation_state;
+  const bool throws = co_await asio::this_coro::throw_if_cancelled();
+  const auto shared = std::make_shared<trip>(std::move(to), from, state.cancelled(), job);
+  departure leave(shared, throws);
+  asio::use_awaitable_t<> token;
+  co_await asio::async_initiate<asio::use_awaitable_t<>, void()>(std::move(leave), token);
+  if (shared->failure) std::rethrow_exception(std::exchange(shared->failure, nullptr));
+}
+
+/// Needed because Asio's target() does not check the type.
+template <class Executor>
+bool holds(const asio::any_io_executor& executor) noexcept {
+  return executor.target_type() == typeid(Executor);
+}
+
+COFFERDAM_DECL home_strand::home_strand(asio::any_io_executor opened_on) {
+  if (holds<gated_executor>(opened_on)) {
+    gate_ = opened_on.target<gated_executor>()->gate();
+    executor_ = gated_executor(gate_);
+  } else if (is_strand(opened_on)) {
+    executor_ = std::move(opened_on);
+  } else {
+    gate_ = std::make_shared<strand_gate>(std::move(opened_on));
+    executor_ = gated_executor(gate_);
+  }
+}
+
+COFFERDAM_DECL strand_gate::strand_gate(asio::any_io_executor inner)
+    : inner_(std::move(inner)),
+      later_(asio::require(inner_, asio::execution::blocking.never)),
+      is_loop_(holds<asio::io_context::executor_type>(inner_)) {}
+
+COFFERDAM_DECL bool strand_gate::is_in_loop() const noexcept {
+  return is_loop_ && inner_.target<asio::io_context::executor_type>()->running_in_this_thread();
+}
+
+COFFERDAM_DECL void strand_gate::call_in_loop(void (*function)(void*), void* what) const {
+  asio::dispatch(*inner_.target<asio::io_context::executor_type>(), [function, what] { function(what); });
+}
+
+COFFERDAM_DECL bool home_strand::is_strand(const asio::any_io_executor& executor) noexcept {
+  return holds<asio::strand<asio::io_context::executor_type>>(executor) ||
+         holds<asio::strand<asio::any_io_executor>>(executor) ||
+         holds<asio::strand<asio::thread_pool::executor_type>>(executor) || holds<gated_executor>(executor);
+}
+
+COFFERDAM_DECL asio::any_io_executor strand_of(asio::any_io_executor caller) {
+  if (home_strand::is_strand(caller)) return caller;
+  return gated_executor(std::make_shared<strand_gate>(std::move(caller)));
+}
+
+COFFERDAM_INSTANTIATE(awaitable<void> travel<void>(asio::any_io_executor, asio::any_io_executor, errand&))
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/core/asio.hpp>
+#include <cofferdam/detail/core/shielded.hpp>
+#include <cofferdam/detail/core/with_cleanup.hpp>
+
+#include <asio/this_coro.hpp>
+
+#include <exception>
+#include <functional>
+#include <utility>
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+template <class>
+awaitable<void> run_with_cleanup(std::function<awaitable<void>()> body, std::function<awaitable<void>()> cleanup,
+                                 cleanup_when when, failure_choice choose) {
+  std::exception_ptr failure;
+  try {
+    co_await body();
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  if (!failure && when == cleanup_when::after_failure) co_return;
+  // After a cancellation, a coroutine throws at its next co_await of an awaitable. Asio keeps this setting, and the
+  // cancellation state, for the whole spawned coroutine and not for one frame. Both must be unchanged when this
+  // returns. So the setting is restored, and the cancellation state is not reset.
+  const bool throws = co_await asio::this_coro::throw_if_cancelled();
+  co_await asio::this_coro::throw_if_cancelled(false);
+  try {
+    awaitable<void> work = cleanup();
+    const auto begin = [&work] { return std::move(work); };
+    if (work.valid()) co_await shielded(begin);
+  } catch (...) {
+    failure = choose(failure, std::current_exception());
+  }
+  co_await asio::this_coro::throw_if_cancelled(throws);
+  if (failure) std::rethrow_exception(failure);
+}
+
+COFFERDAM_INSTANTIATE(awaitable<void> run_with_cleanup<void>(std::function<awaitable<void>()>,
+                                                             std::function<awaitable<void>()>, cleanup_when,
+                                                             failure_choice))
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/core/asio.hpp>
+#include <cofferdam/core/error.hpp>
+
+#include <asio/error.hpp>
+
+#include <string>
+#include <system_error>
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+/// Converts a cancellation that Asio detected first to the error that the rest of the library throws.
+/// \param sentence  for error{errc::cancelled}.
+[[noreturn]] inline void rethrow_cancellation(const std::system_error& failure, const std::string& sentence) {
+  if (failure.code() == asio::error::operation_aborted) throw error(exec_errc::cancelled, sentence, failure.code());
+  throw failure;
+}
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/core/code_exec_provider.hpp>
+#include <cofferdam/detail/core/with_cleanup.hpp>
+
+#include <optional>
+#include <type_traits>
+#include <utility>
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+/// The result type of `body(opened)`.
+template <class Body, class Opened>
+using body_result = std::invoke_result_t<std::decay_t<Body>&, Opened&>;
+
+/// A body for an opened object: takes a reference to it and returns an awaitable.
+template <class Body, class Opened>
+concept body_for = requires { typename awaited<body_result<Body, Opened>>::type; };
+
+/// Opens `provider.open()` as an `Opened`, runs `body(opened)`, closes it in every case, and returns the result of the
+/// body.
+template <class Opened, class Provider, class Body>
+auto with_opened(Provider provider, Body body) -> std::invoke_result_t<Body&, Opened&> {
+  using result = typename awaited<std::invoke_result_t<Body&, Opened&>>::type;
+  std::optional<Opened> opened;
+  std::conditional_t<std::is_void_v<result>, bool, std::optional<result>> value{};
+  const auto opens_and_runs = [&]() -> awaitable<void> {
+    environment_of<Provider> fresh = co_await provider.open();
+    opened.emplace(std::move(fresh));
+    if constexpr (std::is_void_v<result>) {
+      co_await body(*opened);
+    } else {
+      result returned = co_await body(*opened);
+      value.emplace(std::move(returned));
+    }
+  };
+  const auto closes = [&]() -> awaitable<void> {
+    if (!opened) return {};
+    return opened->close();
+  };
+  co_await with_cleanup(opens_and_runs, closes);
+  if constexpr (!std::is_void_v<result>) co_return std::move(*value);
+}
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail

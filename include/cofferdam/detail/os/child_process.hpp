@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/core/command_result.hpp>
+#include <cofferdam/detail/os/command_ends.hpp>
+#include <cofferdam/detail/os/command_pipes.hpp>
+#include <cofferdam/detail/os/reaper.hpp>
+#include <cofferdam/detail/os/running_command.hpp>
+#include <cofferdam/os/unique_fd.hpp>
+
+#include <asio/any_io_executor.hpp>
+#include <asio/error.hpp>
+#include <asio/posix/stream_descriptor.hpp>
+#include <asio/steady_timer.hpp>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstdint>
+#include <memory>
+#include <system_error>
+#include <utility>
+
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/types.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+template <class = void>
+class basic_child_process;
+using child_process = basic_child_process<>;
+
+/// A child of this program: signalled by its process group; its end is detected by its pidfd.
+template <class Unused>
+class basic_child_process final : public command_transport {
+ public:
+  static constexpr paced_by pace = paced_by::us;
+
+  /// \param pidfd  taken over only if this does not throw: otherwise the caller can still end the process.
+  basic_child_process(running_command& command, const asio::any_io_executor& executor, pid_t pid, unique_fd& pidfd,
+                      command_pipes pipes)
+      : command_(command), pid_(pid), pidfd_(executor), deadline_(executor), next_step_(executor) {
+    command_.connect_pipes(executor, pipes);
+    hand_over(pidfd, pidfd_);
+  }
+
+  ~basic_child_process() {
+    if (reaped_ || !pidfd_.is_open()) return;
+    send(SIGKILL);
+    if (!reap()) reaper::instance().adopt(unique_fd(pidfd_.release()));
+  }
+
+  running_command& command() noexcept { return command_; }
+
+  /// Starts all waits.
+  /// \param content  the first content of the input.
+  void begin(bytes content) {
+    watch_exit();
+    if (command_.limits().timeout) {
+      // Far beyond any real limit, and short of what would overflow the clock.
+      constexpr std::chrono::milliseconds longest = std::chrono::hours(24 * 3650);
+      deadline_.expires_at(command_.started() + std::min(*command_.limits().timeout, longest));
+      deadline_.async_wait([self = kept()](std::error_code failure) {
+        if (!failure) self->command_.end(end_reason::timeout);
+      });
+    }
+    command_.begin_input(std::move(content));
+  }
+
+  void send(int number) noexcept override {
+    if (!reaped_) ::kill(-pid_, number);  // not reaped yet: no other group can have this number
+  }
+
+  void end(end_reason) override {
+    send(SIGTERM);
+    send(SIGCONT);  // a stopped process takes the SIGTERM only when it goes on
+  }
+
+  void kill() noexcept override { send(SIGKILL); }
+
+  void wait_grace() override {
+    after(command_.limits().grace, [](running_command& command) { command.grace_over(); });
+  }
+  void wait_linger() override {
+    after(command_.limits().linger, [](running_command& command) { command.linger_over(); });
+  }
+
+  /// Kills the rest of the process group, and takes the status.
+  void conclude() override {
+    next_step_.cancel();
+    send(SIGKILL);
+    reap();
+  }
+
+  void on_finished() noexcept override {
+    std::error_code ignored;  // the process is gone
+    pidfd_.close(ignored);
+  }
+
+  void describe_unknown_status(command_result& result) override {
+    result.kind(error_kind::execution_error);
+    result.reason("The command's exit status was taken by another part of this program");
+    result.advice("Do not wait for all children (wait, waitpid(-1)) in a program that runs commands.");
+    result.cause(std::error_code(ECHILD, std::system_category()));
+  }
+
+ private:
+  std::shared_ptr<basic_child_process> kept() { return {command_.kept(), this}; }
+
+  template <class Step>
+  void after(std::chrono::milliseconds delay, Step step) {
+    next_step_.expires_after(delay);
+    next_step_.async_wait([self = kept(), step](std::error_code failure) {
+      if (!failure) step(self->command_);
+    });
+  }
+
+  /// Asio may wake a waiter without an event: if the state of an old descriptor has a queued event, a new descriptor
+  /// may get that state. So test, and wait again.
+  void watch_exit() {
+    pidfd_.async_wait(asio::posix::stream_descriptor::wait_read, [self = kept()](std::error_code failure) {
+      if (failure == asio::error::operation_aborted) return;
+      if (failure) self->command_.cannot_watch(failure);
+      if (self->has_ended(failure ? 0 : WNOHANG)) {
+        self->deadline_.cancel();
+        self->command_.exited();  // its number stays reserved until `reap`
+      } else {
+        self->watch_exit();
+      }
+    });
+  }
+
+  /// \param options  WNOHANG: does not wait for it.
+  bool has_ended(int options) noexcept {
+    siginfo_t info{};
+    int result = 0;
+    do {
+      result = ::waitid(wait_for_pidfd, static_cast<id_t>(pidfd_.native_handle()), &info, WEXITED | WNOWAIT | options);
+    } while (result < 0 && errno == EINTR);
+    return result < 0 || info.si_pid != 0;
+  }
+
+  /// Takes the status. Returns false if the child has not died yet.
+  bool reap() noexcept {
+    siginfo_t info{};
+    rusage usage{};
+    long result = 0;
+    do {
+      result = ::syscall(SYS_waitid, P_PIDFD, pidfd_.native_handle(), &info, WEXITED | WNOHANG, &usage);
+    } while (result < 0 && errno == EINTR);
+    if (result == 0 && info.si_pid == 0) return false;
+    reaped_ = true;
+    if (result < 0) return true;  // other code in this program has reaped the child: the status is lost
+    command_.status_known();
+    command_result& all = command_.mutable_result();
+    if (info.si_code == CLD_EXITED) {
+      all.exit_code(info.si_status);
+    } else {
+      all.term_signal(info.si_status);
+    }
+    const auto time = [](const timeval& value) {
+      return std::chrono::seconds(value.tv_sec) + std::chrono::microseconds(value.tv_usec);
+    };
+    all.cpu_time(time(usage.ru_utime) + time(usage.ru_stime));
+    all.peak_memory(static_cast<std::uint64_t>(usage.ru_maxrss) * 1024U);
+    return true;
+  }
+
+  running_command& command_;
+  pid_t pid_;
+  asio::posix::stream_descriptor pidfd_;
+  asio::steady_timer deadline_;
+  asio::steady_timer next_step_;
+  bool reaped_ = false;
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/core/command.hpp>
+#include <cofferdam/detail/os/terminal.hpp>
+#include <cofferdam/os/pipe.hpp>
+#include <cofferdam/os/spawn.hpp>
+#include <cofferdam/os/unique_fd.hpp>
+
+#include <utility>
+
+#include <fcntl.h>
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+/// The pipes between us and a command that is about to be started. Its ends are closed with this object.
+class command_pipes {
+ public:
+  /// \param request  gets the command's ends, borrowed.
+  /// \param nothing  what a command reads that is given no input.
+  command_pipes(const command& c, spawn_request& request, int nothing) {
+    if (c.terminal()) {
+      use_terminal(*c.terminal(), request);
+      return;
+    }
+    pipe_ends out = make_pipe();
+    pipe_ends err = make_pipe();
+    set_nonblocking(out.read_end);
+    set_nonblocking(err.read_end);
+    request.input = nothing;
+    if (c.input() || c.has_open_input()) {
+      pipe_ends in = make_pipe();
+      set_nonblocking(in.write_end);
+      input = std::move(in.write_end);
+      theirs_[0] = std::move(in.read_end);
+      request.input = theirs_[0].get();
+    }
+    output = std::move(out.read_end);
+    error = std::move(err.read_end);
+    theirs_[1] = std::move(out.write_end);
+    theirs_[2] = std::move(err.write_end);
+    request.output = theirs_[1].get();
+    request.error = theirs_[2].get();
+  }
+
+  /// Our ends; no `input` if the command has none, no `error` if it has a terminal.
+  unique_fd input;
+  unique_fd output;
+  unique_fd error;
+  /// The command's terminal, for its size.
+  unique_fd terminal;
+
+ private:
+  void use_terminal(terminal_size size, spawn_request& request) {
+    terminal_ends made(size);
+    input = usable(unique_fd(::fcntl(made.ours.get(), F_DUPFD_CLOEXEC, 3)), "terminal");
+    terminal = usable(unique_fd(::fcntl(made.ours.get(), F_DUPFD_CLOEXEC, 3)), "terminal");
+    output = std::move(made.ours);
+    theirs_[0] = std::move(made.theirs);
+    request.input = request.output = request.error = theirs_[0].get();
+    request.is_terminal = true;
+  }
+
+  unique_fd theirs_[3];
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail

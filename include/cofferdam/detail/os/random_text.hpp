@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/core/error.hpp>
+#include <cofferdam/detail/core/hexadecimal.hpp>
+
+#include <array>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <system_error>
+
+#include <sys/random.h>
+#include <sys/types.h>
+
+// Unpredictable text: all random bits come from the kernel, getrandom(2).
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+/// \throws error{errc::io_error}
+inline void fill_random(std::span<unsigned char> room) {
+  while (!room.empty()) {
+    const ssize_t got = ::getrandom(room.data(), room.size(), 0);
+    if (got > 0)
+      room = room.subspan(static_cast<std::size_t>(got));
+    else if (errno != EINTR)
+      throw error(exec_errc::io_error, "the system has no random numbers",
+                  std::error_code(errno, std::system_category()));
+  }
+}
+
+inline std::uint64_t random_number() {
+  std::array<unsigned char, 8> raw{};
+  fill_random(raw);
+  std::uint64_t all = 0;
+  for (const unsigned char each : raw) all = all << 8U | each;
+  return all;
+}
+
+/// Returns `count` characters of `alphabet`, which has at most 256 characters, all equally likely.
+inline std::string random_characters(std::size_t count, std::string_view alphabet) {
+  std::string text;
+  const std::size_t fair = 256 / alphabet.size() * alphabet.size();
+  while (text.size() < count) {
+    std::array<unsigned char, 64> raw{};
+    fill_random(raw);
+    for (const unsigned char one : raw)
+      if (one < fair && text.size() < count) text += alphabet[one % alphabet.size()];
+  }
+  return text;
+}
+
+/// Returns `count` hexadecimal digits of four random bits each. The default of 16 is enough if a duplicate would be
+/// only a nuisance.
+inline std::string random_digits(std::size_t count = 16) { return random_characters(count, "0123456789abcdef"); }
+/// Returns `count` lower-case letters and digits, of about five random bits each.
+inline std::string random_name(std::size_t count) {
+  return random_characters(count, "abcdefghijklmnopqrstuvwxyz0123456789");
+}
+/// Returns a secret of 256 bits.
+inline std::string random_token() { return random_digits(64); }
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail

@@ -1,0 +1,578 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/core/asio.hpp>
+#include <cofferdam/core/bytes.hpp>
+#include <cofferdam/core/command_result.hpp>
+#include <cofferdam/core/error.hpp>
+#include <cofferdam/core/output_collector.hpp>
+#include <cofferdam/core/process.hpp>
+#include <cofferdam/detail/core/async_event.hpp>
+#include <cofferdam/detail/core/shielded.hpp>
+#include <cofferdam/detail/core/with_cleanup.hpp>
+#include <cofferdam/detail/os/command_ends.hpp>
+#include <cofferdam/detail/os/command_pipes.hpp>
+#include <cofferdam/detail/os/terminal.hpp>
+#include <cofferdam/os/command_request.hpp>
+#include <cofferdam/os/detail/command_lifecycle.hpp>
+#include <cofferdam/os/detail/command_limits.hpp>
+#include <cofferdam/os/detail/command_registry.hpp>
+#include <cofferdam/os/detail/command_transport.hpp>
+#include <cofferdam/os/detail/privilege_advice.hpp>
+#include <cofferdam/os/unique_fd.hpp>
+
+#include <asio/any_io_executor.hpp>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <csignal>
+#include <cstddef>
+#include <exception>
+#include <memory>
+#include <new>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <utility>
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+/// A running command: its streams, the coroutines that await it, its result. Its `command_lifecycle` decides what to do
+/// when, and its `command_transport` reaches the process. Event handlers drive it, not the awaiting coroutines: so the
+/// time limit holds and the end is detected even if no coroutine reads or waits. Each handler keeps it alive; it is
+/// destroyed after the last one. Made by `make_command`.
+template <class Unused>
+class basic_running_command final : public end_listener {
+ public:
+  basic_running_command(const asio::any_io_executor& executor, std::shared_ptr<command_registry> registry,
+                        const command_limits& limits, std::chrono::steady_clock::time_point started, paced_by pace)
+      : registry_(std::move(registry)),
+        limits_(limits),
+        started_(started),
+        life_(pace),
+        sources_{source(limits.kept_output), source(limits.kept_output)},
+        changed_(executor) {
+    registry_->add(this);
+  }
+  basic_running_command(const basic_running_command&) = delete;
+  basic_running_command& operator=(const basic_running_command&) = delete;
+  ~basic_running_command() { registry_->remove(this); }
+
+  /// Called first, once both objects exist.
+  /// \param whole      the object that this is a part of, as a pointer to this object.
+  /// \param transport  lives as long as this object does.
+  void live_in(std::weak_ptr<basic_running_command> whole, command_transport& transport) noexcept {
+    self_ = std::move(whole);
+    transport_ = &transport;
+  }
+  /// Returns an owner of this object; null during destruction.
+  std::shared_ptr<basic_running_command> kept() const noexcept { return self_.lock(); }
+
+  // ---- for the owners of the command ----
+
+  /// Sends a signal to the command and its process group.
+  void send(int number) noexcept {
+    if (!over()) transport_->send(number);
+  }
+
+  /// Ends the command: SIGTERM, the grace period, SIGKILL. Only the first reason counts.
+  void end(end_reason reason) {
+    life_.end_asked(reason);
+    proceed();
+  }
+
+  /// Sends SIGKILL now.
+  void kill() noexcept {
+    if (life_.kill_asked()) transport_->kill();
+  }
+
+  /// From now on, reads all output as it arrives, for the result only.
+  void drain() {
+    life_.drain();
+    proceed();
+  }
+
+  /// Called when no coroutine awaits the command any more. Ends it as `abandon` does, unless it has a result.
+  void let_go() noexcept {
+    if (!finished()) abandon();
+  }
+
+  /// Sends SIGKILL and stops reading, for destructors. The handlers do the rest.
+  void abandon() noexcept {
+    if (settled()) return;
+    life_.note_end(end_reason::closed);
+    try {
+      kill();
+      close_input();
+      drain();
+    } catch (...) {  // out of memory: the output so far is lost, and the awaiting coroutine gets an error about this
+      if (!finished()) failure_ = std::current_exception();
+      for (std::size_t index = 0; index < 2; ++index) lose_output(index);
+      proceed_quietly();
+    }
+  }
+
+  /// Returns true if the result exists.
+  bool finished() const noexcept { return life_.is_finished(); }
+  /// Returns true if the result exists and nothing of the command is left.
+  bool settled() const noexcept { return life_.is_settled(); }
+  /// Returns true if nothing of the command runs, or if this is unknown.
+  bool over() const noexcept { return life_.is_over(); }
+  end_reason ended_by() const noexcept { return life_.ended_by(); }
+  const command_result& result() const noexcept { return result_; }
+  command_result take_result() { return std::move(result_); }
+
+  /// Returns the result so far.
+  std::shared_ptr<const command_result> partial() const {
+    if (finished()) return std::make_shared<const command_result>(result_);
+    auto sofar = std::make_shared<command_result>();
+    sofar->out(sources_[0].collected.snapshot()).err(sources_[1].collected.snapshot());
+    sofar->duration(std::chrono::steady_clock::now() - started_);
+    return sofar;
+  }
+
+  /// Reads all output and waits until everything is over. If the awaiting coroutine is cancelled, ends the command,
+  /// waits for its end, and throws error{errc::cancelled}, or error{errc::provider_lost} if the command has not ended
+  /// in time. If the environment is closed, throws error{errc::environment_closed}.
+  /// \param doing  the operation, for error messages.
+  static awaitable<void> complete(std::shared_ptr<basic_running_command> self, std::string doing) {
+    self->drain();
+    bool cancelled = false;
+    const auto waits = [&]() -> awaitable<void> {
+      wait_result woken = wait_result::notified;
+      while (!self->finished() && woken != wait_result::cancelled) woken = co_await self->changed_.wait();
+      cancelled = !self->finished();
+    };
+    const auto ends = [&]() -> awaitable<void> {
+      if (!cancelled) return {};
+      self->end(end_reason::cancelled);
+      return settle_in_time(self);
+    };
+    co_await with_cleanup(waits, ends);
+    if (cancelled) {
+      if (!self->settled()) throw self->unended(doing + ": cancelled").with_partial(self->partial());
+      throw error(exec_errc::cancelled, doing + ": cancelled; the command was ended").with_partial(self->partial());
+    }
+    if (self->failure_) std::rethrow_exception(self->failure_);
+    if (self->ended_by() == end_reason::closed)
+      throw error(exec_errc::environment_closed, doing + ": the environment was closed; the command was ended")
+          .with_partial(self->partial());
+  }
+
+  /// Waits until nothing of the command is left, even if the awaiting coroutine is cancelled.
+  awaitable<void> until_settled_shielded() {
+    return shielded([self = kept()] { return self->settle_quietly(); });
+  }
+
+  /// Waits for this at most the grace period and `end_patience`; then `settled()` has the result.
+  awaitable<void> settled_in_time() {
+    return shielded([self = kept()] { return settle_in_time(self); });
+  }
+
+  /// After the grace period, the maximum time from the request to end a command to its end.
+  static constexpr std::chrono::milliseconds end_patience{3000};
+
+  error unended(const std::string& doing) const {
+    return error(exec_errc::provider_lost, doing + ", but the command has not ended within " +
+                                               std::to_string((limits_.grace + end_patience).count()) +
+                                               " ms; close the environment, which says what is left of it");
+  }
+
+  /// Returns the next piece of output; empty at the end.
+  awaitable<output_chunk> read() {
+    for (;;) {
+      // The streams take turns, so that a busy stream does not block the other one.
+      for (std::size_t turn = 0; turn < 2; ++turn) {
+        const std::size_t index = (last_read_ + 1 + turn) % 2;
+        bytes data = take_piece(index);
+        if (data.empty()) continue;
+        last_read_ = index;
+        co_return output_chunk(index == 0 ? output_stream::out : output_stream::err, std::move(data));
+      }
+      proceed();
+      if (life_.has_all_output()) co_return output_chunk();
+      arm(0);
+      arm(1);
+      const bool cancelled = co_await changed_.wait() == wait_result::cancelled;
+      if (cancelled) throw error(exec_errc::cancelled, "read: cancelled; the command runs on").with_partial(partial());
+    }
+  }
+
+  awaitable<void> write_input(bytes_view data) {
+    if (!limits_.open_input)
+      throw error(exec_errc::unsupported,
+                  "write_input: the command's input was not left open; say open_input() on the command");
+    while (!feeding_.empty() && input_->is_open()) {
+      const bool cancelled = co_await changed_.wait() == wait_result::cancelled;
+      if (cancelled) throw error(exec_errc::cancelled, "write_input: cancelled; nothing was written");
+    }
+    while (!data.empty()) {
+      if (!input_->is_open())
+        throw error(exec_errc::io_error, "write_input: the command no longer reads its input",
+                    std::make_error_code(std::errc::broken_pipe));
+      const ssize_t written = input_->write(data);
+      if (written >= 0) {
+        data = data.subspan(static_cast<std::size_t>(written));
+        continue;
+      }
+      if (written != -1) {
+        close_input();
+        continue;
+      }
+      arm_input();
+      const bool cancelled = co_await changed_.wait() == wait_result::cancelled;
+      if (cancelled)
+        throw error(exec_errc::cancelled, "write_input: cancelled; part of the data may have been written");
+    }
+  }
+
+  void resize(terminal_size size) {
+    if (!limits_.terminal)
+      throw error(exec_errc::unsupported, "resize: the command has no terminal; say terminal() on the command");
+    if (over()) return;
+    if (terminal_)
+      set_terminal_size(terminal_, size);
+    else
+      transport_->resize(size);
+  }
+
+  void close_input() noexcept {
+    feeding_.clear();
+    if (input_) input_->close();
+    wake();
+  }
+
+  // ---- for the ends of its streams ----
+
+  void output_ready(std::size_t index, std::error_code failure) override {
+    sources_[index].armed = false;
+    if (failure) {
+      cannot_watch(failure);
+      lose_output(index);
+    }
+    if (life_.takes_output()) {
+      pump(index);
+      proceed();
+    } else {
+      wake();
+    }
+  }
+
+  void input_ready(std::error_code failure) override {
+    input_armed_ = false;
+    if (failure) close_input();
+    feed();
+  }
+
+  // ---- for its transport ----
+
+  /// Streams over pipes, or a terminal, whose other ends the command is given.
+  void connect_pipes(const asio::any_io_executor& executor, command_pipes& pipes) {
+    auto in = std::make_unique<descriptor_input>(executor, pipes.input, static_cast<bool>(pipes.terminal));
+    auto out = std::make_unique<descriptor_output>(executor, pipes.output);
+    std::unique_ptr<descriptor_output> err;
+    if (pipes.error) err = std::make_unique<descriptor_output>(executor, pipes.error);
+    connect(std::move(in), std::move(out), std::move(err));
+    terminal_ = std::move(pipes.terminal);
+  }
+
+  /// Sets the streams. Must be called before any other event of the command.
+  void connect(std::unique_ptr<input_end> input, std::unique_ptr<output_end> output,
+               std::unique_ptr<output_end> error) {
+    input_ = std::move(input);
+    sources_[0].end = std::move(output);
+    sources_[1].end = std::move(error);
+    for (std::size_t index = 0; index < 2; ++index)
+      if (!sources_[index].end) life_.lost(index);
+  }
+
+  /// \param content  what the input is to hold first.
+  void begin_input(bytes content) {
+    feeding_ = std::move(content);
+    feed();
+  }
+
+  const command_limits& limits() const noexcept { return limits_; }
+  std::chrono::steady_clock::time_point started() const noexcept { return started_; }
+
+  /// Returns the known part of the result before it is made: everything except the output and the duration.
+  command_result& mutable_result() noexcept { return result_; }
+  /// Called when the status is known and in the result.
+  void status_known() noexcept { life_.status_known(); }
+  /// Called when another cause has ended the command, for this reason.
+  void note_end(end_reason reason) noexcept { life_.note_end(reason); }
+
+  /// The command itself has ended.
+  void exited() {
+    life_.exited();
+    proceed();
+  }
+
+  /// Called when the command has ended and some of its processes continue. The bytes in the output pipes now are the
+  /// last of the result. Later output is read and discarded, so that the writing processes can continue.
+  void left_running() {
+    life_.left_running(std::chrono::steady_clock::now(), standing());
+    proceed();
+  }
+
+  void grace_over() {
+    life_.grace_over();
+    proceed();
+  }
+  void linger_over() {
+    life_.linger_over();
+    proceed();
+  }
+
+  /// Called when nothing more of the command is awaited. A process that was given one of its pipes may go on writing
+  /// there; only the bytes that are in the pipe now belong to the output.
+  void conclude() {
+    if (over()) return;
+    transport_->conclude();
+    life_.nothing_left(std::chrono::steady_clock::now(), standing());
+    proceed();
+  }
+
+  /// Called when the command is over and its outcome is unknown.
+  /// \param reason  for the awaiting coroutines.
+  void lose(const error& reason) {
+    if (over()) return;
+    take_what_is_there();
+    lose_quietly(reason.with_partial(partial()));
+  }
+  /// Called if there is no memory to report the output so far.
+  void lose_quietly(const error& reason) {
+    if (over()) return;
+    fail(reason);
+    conclude();
+  }
+
+  /// Called if the loop cannot wait for an event: a command that cannot be watched must not run.
+  void cannot_watch(std::error_code cause) {
+    kill();
+    fail(error(exec_errc::io_error,
+               "the command was ended: its end or its output cannot be waited for: " + cause.message(), cause));
+  }
+
+  /// Makes the awaiting coroutines throw this error. The first one counts.
+  void fail(const error& reason) {
+    if (!failure_) failure_ = std::make_exception_ptr(reason);
+  }
+
+  void take_what_is_there() {
+    if (!life_.takes_output()) return;
+    for (std::size_t index = 0; index < 2; ++index) pump(index);
+  }
+
+ private:
+  using action = command_lifecycle::action;
+  using output_state = command_lifecycle::output;
+
+  /// One output stream.
+  class source {
+   public:
+    explicit source(std::size_t keep) : collected(keep) {}
+    std::unique_ptr<output_end> end;
+    output_collector collected;
+    bool armed = false;  // a wait for readiness is under way
+  };
+
+  /// Executes the pending actions.
+  void proceed() {
+    for (action due = life_.next(); due != action::none; due = life_.next()) perform(due);
+  }
+
+  void proceed_quietly() noexcept {
+    try {
+      proceed();
+    } catch (const std::exception&) {  // out of memory: the next event continues
+    }
+  }
+
+  void perform(action due) {
+    switch (due) {
+      case action::none: break;
+      case action::ask_to_end: transport_->end(life_.asked_for()); break;
+      case action::kill: transport_->kill(); break;
+      case action::wait_grace: transport_->wait_grace(); break;
+      case action::wait_linger: transport_->wait_linger(); break;
+      case action::close_input: close_input(); break;
+      case action::take_output: take_what_is_there(); break;
+      case action::conclude: conclude(); break;
+      case action::finish: finish(); break;
+      case action::close_outputs: close_outputs(); break;
+      case action::wake: wake(); break;
+    }
+  }
+
+  void wake() noexcept { changed_.notify(); }
+
+  bool has_ended(std::size_t index) const noexcept { return life_.output_state(index) == output_state::ended; }
+
+  command_lifecycle::amounts standing() noexcept {
+    command_lifecycle::amounts all{};
+    for (std::size_t index = 0; index < 2; ++index)
+      if (!has_ended(index)) all[index] = sources_[index].end->waiting();
+    return all;
+  }
+
+  awaitable<void> settle_quietly() {
+    while (!settled()) co_await changed_.wait();
+  }
+
+  static awaitable<void> settle_in_time(std::shared_ptr<basic_running_command> self) {
+    const auto until = std::chrono::steady_clock::now() + self->limits_.grace + end_patience;
+    while (!self->settled() && std::chrono::steady_clock::now() < until) co_await self->changed_.wait(until);
+  }
+
+  void arm(std::size_t index) {
+    source& from = sources_[index];
+    const output_state its = life_.output_state(index);
+    if (from.armed || its == output_state::ended || (its == output_state::complete && !finished())) return;
+    from.armed = true;
+    from.end->wait(kept(), index);
+  }
+
+  void arm_input() {
+    if (input_armed_ || !input_->is_open()) return;
+    input_armed_ = true;
+    input_->wait(kept());
+  }
+
+  /// Reads once into the shared buffer. Returns the bytes read, 0 if no more will be read, -1 if nothing is available
+  /// now.
+  ssize_t read_once(std::size_t index) {
+    source& from = sources_[index];
+    const std::size_t most = life_.allowance(index, command_registry::scratch_size);
+    const ssize_t got = most == 0 ? 0 : from.end->read(registry_->scratch(), most);
+    if (got > 0 && !finished()) from.collected.append(bytes_view(registry_->scratch(), static_cast<std::size_t>(got)));
+    life_.took(index, got);
+    if (got > 0) return got;
+    if (has_ended(index)) from.end->close();
+    return life_.output_state(index) == output_state::open ? -1 : 0;
+  }
+
+  bytes take_piece(std::size_t index) {
+    if (life_.output_state(index) != output_state::open) return {};
+    const ssize_t got = read_once(index);
+    if (got <= 0) return {};
+    return {registry_->scratch(), registry_->scratch() + got};
+  }
+
+  /// Reads the available output, in bounded turns, and waits for more.
+  void pump(std::size_t index) {
+    try {
+      for (int turn = 0; (turn < 16 || over()) && !has_ended(index); ++turn)
+        if (read_once(index) <= 0) break;
+    } catch (const std::bad_alloc&) {  // without memory the rest cannot be delivered
+      failure_ = std::current_exception();
+      kill();
+      lose_output(index);
+    }
+    arm(index);
+  }
+
+  /// Stops reading from this output.
+  void lose_output(std::size_t index) noexcept {
+    life_.lost(index);
+    if (sources_[index].end) sources_[index].end->close();
+  }
+
+  void close_outputs() noexcept {
+    for (source& each : sources_)
+      if (each.end) each.end->close();
+    terminal_.reset();
+  }
+
+  void feed() {
+    while (!feeding_.empty() && input_->is_open()) {
+      const bytes_view rest = bytes_view(feeding_).subspan(fed_);
+      if (rest.empty()) {
+        feeding_.clear();
+        break;
+      }
+      const ssize_t written = input_->write(rest);
+      if (written >= 0) {
+        fed_ += static_cast<std::size_t>(written);
+      } else if (written == -1) {
+        arm_input();
+        return;
+      } else {
+        close_input();  // the command has closed its input, which is not an error
+        return;
+      }
+    }
+    if (!limits_.open_input) close_input();
+    wake();
+  }
+
+  void finish() {
+    transport_->on_finished();
+    try {
+      fill_result();
+    } catch (const std::bad_alloc&) {
+      failure_ = std::current_exception();
+    }
+  }
+
+  void fill_result() {
+    result_.out(sources_[0].collected.take()).err(sources_[1].collected.take());
+    result_.duration(life_.ended_at() - started_);
+    advise_without_sudo(result_);
+    if (result_.kind() != error_kind::none) return;  // it never ran: the reason is set
+    if (ended_by() == end_reason::timeout) {
+      result_.kind(error_kind::timeout);
+      result_.reason(timeout_reason(*limits_.timeout));
+    } else if (!life_.has_status()) {
+      transport_->describe_unknown_status(result_);
+    }
+  }
+
+  std::shared_ptr<command_registry> registry_;
+  command_limits limits_;
+  std::chrono::steady_clock::time_point started_;
+  command_transport* transport_ = nullptr;
+  std::weak_ptr<basic_running_command> self_;
+  command_lifecycle life_;
+  std::unique_ptr<input_end> input_;
+  std::array<source, 2> sources_;
+  unique_fd terminal_;
+  async_event changed_;
+  bytes feeding_;
+  std::size_t fed_ = 0;
+  std::size_t last_read_ = 1;
+  std::exception_ptr failure_;
+  bool input_armed_ = false;
+  command_result result_;
+};
+
+/// A command and its transport, in one piece of memory.
+template <class Transport>
+class command_with_transport {
+ public:
+  template <class... Arguments>
+  command_with_transport(const asio::any_io_executor& executor, std::shared_ptr<command_registry> registry,
+                         const command_limits& limits, std::chrono::steady_clock::time_point started,
+                         Arguments&&... arguments)
+      : command(executor, std::move(registry), limits, started, Transport::pace),
+        transport(command, std::forward<Arguments>(arguments)...) {}
+
+  running_command command;
+  Transport transport;  // destroyed first: it handles a command that has no handler any more
+};
+
+/// Makes a command and its `Transport`. A pointer to either keeps both alive.
+/// \param arguments  the transport's arguments after the command.
+template <class Transport, class... Arguments>
+std::shared_ptr<Transport> make_command(const asio::any_io_executor& executor,
+                                        std::shared_ptr<command_registry> registry, const command_limits& limits,
+                                        std::chrono::steady_clock::time_point started, Arguments&&... arguments) {
+  const auto both = std::make_shared<command_with_transport<Transport>>(executor, std::move(registry), limits, started,
+                                                                        std::forward<Arguments>(arguments)...);
+  both->command.live_in(std::shared_ptr<running_command>(both, &both->command), both->transport);
+  return std::shared_ptr<Transport>(both, &both->transport);
+}
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
