@@ -34,11 +34,13 @@ if(COFFERDAM_SANITIZE)
   endif()
 endif()
 
-# ccache when it is there. The settings let it store files that use a precompiled header.
+# ccache when it is there. The settings let it store files that use a precompiled header, and serve one clone with what
+# another has compiled.
 find_program(COFFERDAM_CCACHE ccache)
 mark_as_advanced(COFFERDAM_CCACHE)
 if(COFFERDAM_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   set(CMAKE_CXX_COMPILER_LAUNCHER env CCACHE_SLOPPINESS=pch_defines,time_macros
+                                  CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=true
                                   ${COFFERDAM_CCACHE})
 endif()
 set(CMAKE_PCH_INSTANTIATE_TEMPLATES ON)

@@ -67,10 +67,10 @@ awaitable<void> work(settings wanted) {
 
   any_provider provider = make_provider(wanted.provider);
   co_await with(provider, [&](any_environment& env) -> awaitable<void> {
-    session one(helper, env);
-    if (!wanted.inputs.empty()) one.input_files(files(wanted.inputs));
-    one.output_dir(wanted.output).save_unfinished().on_event(show);
-    agent_result result = co_await one.run(wanted.task);
+    agent_session session(helper, env);
+    if (!wanted.inputs.empty()) session.input_files(files(wanted.inputs));
+    session.output_dir(wanted.output).save_unfinished().on_event(show);
+    agent_result result = co_await session.run(wanted.task);
     std::cout << "\n"
               << (result.finished() ? "finished: " : "not finished: ") << printable_text(result.reason) << "\n"
               << result.turns << " turns, " << result.usage.input << " tokens in, " << result.usage.output << " out\n";

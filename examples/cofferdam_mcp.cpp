@@ -439,7 +439,8 @@ std::unique_ptr<mcp::server> make_server(const asio::any_io_executor& executor, 
   if (!wanted.python_wanted.value_or(wanted.allow.empty())) return made;
   static_cast<void>(guarded(any_runner_provider(pyodide()), wanted.guards));  // reports wrong guards now
   made->runner([program = wanted.python, guards = wanted.guards](any_environment& inside) {
-    return guarded(any_runner_provider(borrowed<any_environment>(inside) | python().interpreter(program)), guards);
+    return guarded(any_runner_provider(environment_ref<any_environment>(inside) | python().interpreter(program)),
+                   guards);
   });
   return made;
 }

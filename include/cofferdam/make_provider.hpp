@@ -20,7 +20,7 @@ namespace cofferdam::inline COFFERDAM_ABI {
 /// | "e2b", "e2b:TEMPLATE" | a sandbox of E2B; the default template is base |
 ///
 /// \param name  one of these, case-sensitive.
-/// \throws      error{errc::invalid_argument} for any other name, with the valid names. Nothing is opened yet.
+/// \throws      error{exec_errc::invalid_argument} for any other name, with the valid names. Nothing is opened yet.
 any_provider make_provider(std::string_view name);
 
 }  // namespace cofferdam::inline COFFERDAM_ABI

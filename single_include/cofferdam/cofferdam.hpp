@@ -410,7 +410,7 @@ class command {
 
   /// Sets a time limit, counted from the start. At the limit the command and all its processes are ended.
   /// \param limit  more than zero, or `no_timeout`.
-  /// \throws error{errc::invalid_argument} if `limit` is zero or less.
+  /// \throws error{exec_errc::invalid_argument} if `limit` is zero or less.
   command& timeout(std::chrono::milliseconds limit) & {
     if (limit <= std::chrono::milliseconds::zero())
       throw error(exec_errc::invalid_argument, "command: the timeout must be longer than zero (no_timeout says: none)");
@@ -434,8 +434,8 @@ class command {
   const std::string& working_directory() const noexcept { return working_directory_; }
 
   /// Adds an environment variable, or replaces it. Other variables come from the environment, never from the host.
-  /// \throws error{errc::invalid_argument} if the name is empty or has `=`, NUL or a line break, or if the value has
-  ///     NUL; error{errc::too_large} if the setting has 128 KiB or more, which Linux cannot pass to a program.
+  /// \throws error{exec_errc::invalid_argument} if the name is empty or has `=`, NUL or a line break, or if the value
+  ///     has NUL; error{exec_errc::too_large} if the setting has 128 KiB or more, which Linux cannot pass to a program.
   command& variable(std::string name, std::string value) & {
     if (name.empty() || name.find_first_of(std::string_view("=\0\n\r", 4)) != std::string::npos)
       throw error(exec_errc::invalid_argument,
@@ -483,7 +483,7 @@ class command {
   /// editing, ^C and window size work. At the end of the input the terminal sends ^D; call `open_input()` to type into
   /// it.
   /// \param rows, columns  1 to 65535.
-  /// \throws error{errc::invalid_argument} if the size is zero.
+  /// \throws error{exec_errc::invalid_argument} if the size is zero.
   command& terminal(std::uint16_t rows, std::uint16_t columns) & {
     if (rows == 0 || columns == 0)
       throw error(exec_errc::invalid_argument, "command: a terminal has at least one row and one column");
@@ -499,7 +499,7 @@ class command {
   /// Sets the treatment of processes that still run when the command has ended, for example a server. Default:
   /// `background_policy::kill`. If such processes are kept, the result has `left_running()`, and their later output is
   /// discarded. The environment can list and end them (`local_environment::background`). A backend that cannot keep
-  /// them throws error{errc::unsupported}.
+  /// them throws error{exec_errc::unsupported}.
   command& background(background_policy policy) & {
     background_ = policy;
     return *this;
@@ -1159,7 +1159,8 @@ concept awaitable_of = std::same_as<A, awaitable<T>>;
 /// A type that runs commands and holds files: the four members that a backend has to provide.
 ///
 /// * `run_command(c)` runs `c` to its end. Every outcome of the command is a result, never an exception.
-/// * `read_file(path, most)` yields the whole file. Throws `errc::too_large` if the file has more than `most` bytes.
+/// * `read_file(path, most)` yields the whole file. Throws `exec_errc::too_large` if the file has more than `most`
+/// bytes.
 /// * `write_file(path, content)` writes the whole file or nothing, and makes missing folders. The caller keeps
 ///   `content` until the awaitable completes. `write_text` and `write_bytes` own their content. The environments of
 ///   this library also own a temporary `bytes`, such as `as_bytes` of a temporary text.
@@ -1826,8 +1827,9 @@ inline std::string joined_path(std::string_view above, std::string_view below) {
 /// \param  path  `/`-separated, any bytes but NUL. Relative to the workspace, or absolute and beneath `root`.
 /// \param  root  the absolute path of the workspace as the guest sees it; empty if there is none. Compared component by
 ///               component: `/w-evil/x` is not beneath `/w`.
-/// \throws       error{errc::invalid_argument}: empty, a NUL byte, more than 4095 bytes, a name of more than 255.
-///               error{errc::outside_workspace}: a `..` component, even a harmless one; absolute, not beneath `root`.
+/// \throws       error{exec_errc::invalid_argument}: empty, a NUL byte, more than 4095 bytes, a name of more than 255.
+///               error{exec_errc::outside_workspace}: a `..` component, even a harmless one; absolute, not beneath
+///               `root`.
 /// \par Source   path_resolution(7).
 inline std::string workspace_path_or_root(std::string_view path, std::string_view root = {}) {
   if (path.empty())
@@ -1867,7 +1869,7 @@ inline std::string workspace_path_or_root(std::string_view path, std::string_vie
 }
 
 /// Normalizes a path, and refuses the workspace itself.
-/// \throws       as `workspace_path_or_root`; also error{errc::invalid_argument} for `.` and equal paths.
+/// \throws       as `workspace_path_or_root`; also error{exec_errc::invalid_argument} for `.` and equal paths.
 inline std::string workspace_path(std::string_view path, std::string_view root = {}) {
   std::string clean = workspace_path_or_root(path, root);
   if (clean == ".")
@@ -1890,8 +1892,8 @@ inline std::string workspace_path(std::string_view path, std::string_view root =
 
 namespace cofferdam::inline COFFERDAM_ABI {
 
-/// The depth and the maximum size of a listing. A larger listing is error{errc::too_large}, because the listing is in
-/// memory and the directory tree may come from an untrusted program.
+/// The depth and the maximum size of a listing. A larger listing is error{exec_errc::too_large}, because the listing is
+/// in memory and the directory tree may come from an untrusted program.
 /// \code
 /// std::vector<entry> here = co_await list(environment, "data", list_options().depth(1));
 /// \endcode
@@ -1900,7 +1902,7 @@ class list_options {
   list_options() = default;
 
   /// \param levels  1: the entries of the directory itself; 2: also the entries of its directories; and so on. Deeper
-  ///                entries are left out. 0 is error{errc::invalid_argument}. Default: no limit.
+  ///                entries are left out. 0 is error{exec_errc::invalid_argument}. Default: no limit.
   list_options& depth(std::size_t levels) {
     if (levels == 0)
       throw error(exec_errc::invalid_argument, "list: a depth of 0 lists nothing; 1 is the directory itself");
@@ -1943,12 +1945,12 @@ class listing_room {
   const std::string& path() const noexcept { return path_; }
   std::size_t names() const noexcept { return names_; }
 
-  /// \throws error{errc::too_large}
+  /// \throws error{exec_errc::too_large}
   void take_names(std::size_t count) {
     if (count > names_) throw too_many(std::to_string(options_.entries()) + " names");
     names_ -= count;
   }
-  /// \throws error{errc::too_large}
+  /// \throws error{exec_errc::too_large}
   void take_path(std::string_view path) {
     if (path.size() > bytes_) throw too_many(std::to_string(options_.path_bytes()) + " bytes of paths");
     bytes_ -= path.size();
@@ -2065,13 +2067,13 @@ class [[nodiscard]] transfer_result {
 namespace cofferdam::inline COFFERDAM_ABI {
 
 /// The files of an environment: a value that shares the environment's state. It stays valid when the environment is
-/// moved; after the environment is closed or destroyed, operations throw `error{errc::environment_closed}`.
+/// moved; after the environment is closed or destroyed, operations throw `error{exec_errc::environment_closed}`.
 ///
 ///     file_system files = environment.files();
 ///     std::vector<entry> all = co_await files.list(".");
 ///
-/// Paths are relative to the workspace, without `..`; error{errc::outside_workspace} and error{errc::invalid_argument}
-/// for others. Copies share the same files.
+/// Paths are relative to the workspace, without `..`; error{exec_errc::outside_workspace} and
+/// error{exec_errc::invalid_argument} for others. Copies share the same files.
 /// \par Threads  as the environment.
 class file_system {
  public:
@@ -2092,19 +2094,19 @@ class file_system {
     virtual awaitable<std::unique_ptr<file_source>> get_files(std::vector<file_request> requests) = 0;
   };
 
-  /// Has no files: operations throw `error{errc::environment_closed}`.
+  /// Has no files: operations throw `error{exec_errc::environment_closed}`.
   file_system() = default;
   explicit file_system(std::shared_ptr<implementation> files) noexcept : files_(std::move(files)) {}
 
   /// Returns the entry at `path`. Does not follow a symbolic link at the end.
-  /// \throws error{errc::not_found}.
+  /// \throws error{exec_errc::not_found}.
   awaitable<directory_entry> stat(std::string path) const { return get().stat(std::move(path)); }
 
   /// Returns everything beneath the directory `path`, to the depth in the options, as paths relative to it, in byte
   /// order. Lists symbolic links, and does not enter them.
   /// \param path  "." lists the whole workspace.
-  /// \throws error{errc::not_found}, error{errc::not_a_directory}; error{errc::too_large} instead of an incomplete
-  ///     list, as soon as the limit is reached.
+  /// \throws error{exec_errc::not_found}, error{exec_errc::not_a_directory}; error{exec_errc::too_large} instead of an
+  ///     incomplete list, as soon as the limit is reached.
   awaitable<std::vector<directory_entry>> list(std::string path, list_options options = list_options()) const {
     return get().list(std::move(path), options);
   }
@@ -2113,7 +2115,7 @@ class file_system {
   awaitable<void> make_directory(std::string path) const { return get().make_directory(std::move(path)); }
 
   /// Removes a file, or a directory and its contents. Removes symbolic links, and does not follow them.
-  /// \throws error{errc::not_found}.
+  /// \throws error{exec_errc::not_found}.
   awaitable<void> remove(std::string path) const { return get().remove(std::move(path)); }
 
   /// Renames a file or directory. Replaces a file that has the new name.
@@ -2124,7 +2126,7 @@ class file_system {
   /// Writes all files of a source, in one trip if the environment can: each whole or not at all, with its mode, in
   /// folders that are made if they are missing. Reports each failure and goes on.
   /// \param source  kept by the caller until the awaitable completes.
-  /// \throws error{errc::cancelled}, error{errc::environment_closed}, error{errc::provider_lost}.
+  /// \throws error{exec_errc::cancelled}, error{exec_errc::environment_closed}, error{exec_errc::provider_lost}.
   awaitable<transfer_result> put_files(file_source& source) const { return get().put_files(source); }
 
   /// Returns a source of regular files, in the order of the requests: streamed if the environment can.
@@ -2731,7 +2733,8 @@ auto with_files_of(E& environment, Operation operation) {
 
 /// Returns the entry at `path`. Does not follow a symbolic link at the end.
 /// \param path  relative to the workspace, without `..`. The caller keeps `environment` until the awaitable completes.
-/// \throws error{errc::not_found} if there is none; error{errc::outside_workspace}, error{errc::invalid_argument}.
+/// \throws error{exec_errc::not_found} if there is none; error{exec_errc::outside_workspace},
+/// error{exec_errc::invalid_argument}.
 template <code_exec_environment E>
 awaitable<directory_entry> stat(E& environment, std::string path) {
   return detail::with_files_of(environment, [path = std::move(path)](auto& files) { return files.stat(path); });
@@ -2764,7 +2767,8 @@ awaitable<bool> is_directory(E& environment, std::string path) {
 /// Lists everything beneath the directory `path`, at every depth unless the options limit it, as paths relative to it,
 /// in byte order. Symbolic links are listed and not entered.
 /// \param path  "." lists the whole workspace.
-/// \throws error{errc::not_found}, error{errc::not_a_directory}; error{errc::too_large} instead of an incomplete list.
+/// \throws error{exec_errc::not_found}, error{exec_errc::not_a_directory}; error{exec_errc::too_large} instead of an
+/// incomplete list.
 template <code_exec_environment E>
 awaitable<std::vector<directory_entry>> list_directory(E& environment, std::string path,
                                                        list_options options = list_options()) {
@@ -2780,7 +2784,7 @@ awaitable<void> make_directory(E& environment, std::string path) {
 }
 
 /// Removes a file, or a directory and its contents. Symbolic links are removed, not followed.
-/// \throws error{errc::not_found} if there is no such entry.
+/// \throws error{exec_errc::not_found} if there is no such entry.
 template <code_exec_environment E>
 awaitable<void> remove(E& environment, std::string path) {
   return detail::with_files_of(environment, [path = std::move(path)](auto& files) { return files.remove(path); });
@@ -2796,7 +2800,7 @@ awaitable<void> rename(E& environment, std::string from, std::string to) {
 /// Writes all files of a source into an environment. If the environment can, it streams them; otherwise it writes one
 /// file of at most 256 MiB at a time, and sets modes with an x bit by `chmod`. Reports each failure and goes on.
 /// \param environment, source  kept by the caller until the awaitable completes.
-/// \throws error{errc::cancelled}, error{errc::environment_closed}, error{errc::provider_lost}.
+/// \throws error{exec_errc::cancelled}, error{exec_errc::environment_closed}, error{exec_errc::provider_lost}.
 template <code_exec_environment E>
 awaitable<transfer_result> put_files(E& environment, file_source& source) {
   return detail::with_files_of(environment, [&source](auto& files) { return files.put_files(source); });
@@ -2811,7 +2815,7 @@ awaitable<std::unique_ptr<file_source>> get_files(E& environment, std::vector<fi
 }
 
 /// Reads a text file. The text is not checked to be UTF-8.
-/// \param most  maximum size in bytes; a longer file is error{errc::too_large}.
+/// \param most  maximum size in bytes; a longer file is error{exec_errc::too_large}.
 template <code_exec_environment E>
 awaitable<std::string> read_text(E& environment, std::string path, std::size_t most = 16 * 1024 * 1024) {
   bytes content = co_await environment.read_file(std::move(path), most);
@@ -2896,7 +2900,7 @@ class process {
     virtual std::shared_ptr<const isolation_report> isolation() const { return nullptr; }
   };
 
-  /// Holds no process: every operation throws `error{errc::invalid_argument}`.
+  /// Holds no process: every operation throws `error{exec_errc::invalid_argument}`.
   process() = default;
   explicit process(std::unique_ptr<implementation> running) : running_(std::move(running)) {}
 
@@ -2905,14 +2909,14 @@ class process {
   static process finished(command_result result);
 
   /// Returns the next piece of output of either stream, at most 64 KiB; an empty chunk at the end.
-  /// \par Cancellation  terminal: ends the wait only, loses no byte; throws `error{errc::cancelled}`.
+  /// \par Cancellation  terminal: ends the wait only, loses no byte; throws `error{exec_errc::cancelled}`.
   awaitable<output_chunk> read() { return get().read(); }
 
   /// Writes all of `data` to the command's standard input; needs `command::open_input()`.
   /// \param data  kept by the caller until the awaitable completes.
-  /// \throws error{errc::io_error} if the command has closed its input or ended; error{errc::unsupported} if its input
-  ///     was not left open.
-  /// \par Cancellation  terminal: some of `data` may have been written; throws `error{errc::cancelled}`.
+  /// \throws error{exec_errc::io_error} if the command has closed its input or ended; error{exec_errc::unsupported} if
+  ///     its input was not left open.
+  /// \par Cancellation  terminal: some of `data` may have been written; throws `error{exec_errc::cancelled}`.
   awaitable<void> write_input(bytes_view data) { return get().write_input(data); }
   /// Takes temporary bytes, such as `as_bytes` of a temporary text. The awaitable owns them.
   template <std::same_as<bytes> Bytes>
@@ -2928,12 +2932,12 @@ class process {
   awaitable<void> signal(int number) { return get().signal(number); }
 
   /// Changes the size of the command's terminal; the command gets SIGWINCH. Does nothing if the command has ended.
-  /// \throws error{errc::unsupported} if the command has no terminal; error{errc::invalid_argument} if the size is
-  ///     zero.
+  /// \throws error{exec_errc::unsupported} if the command has no terminal; error{exec_errc::invalid_argument} if the
+  ///     size is zero.
   awaitable<void> resize(std::uint16_t rows, std::uint16_t columns);
 
   /// Waits for the end and reads the rest of the output. A second call returns the same result.
-  /// \par Cancellation  terminal: ends the command and all it started, then throws `error{errc::cancelled}`.
+  /// \par Cancellation  terminal: ends the command and all it started, then throws `error{exec_errc::cancelled}`.
   awaitable<command_result> wait() & { return get().wait(); }
   /// Waits as above, as the last operation, and moves the output out: `co_await std::move(running).wait()`.
   awaitable<command_result> wait() && { return get().take_result(); }
@@ -2972,7 +2976,7 @@ concept streaming_environment = code_exec_environment<E> && requires(E& e, comma
 };
 
 /// Returns true if `start` works. An environment that learns this at run time has a member `bool can_start() const`;
-/// its `start` throws `error{errc::unsupported}` if that returns false.
+/// its `start` throws `error{exec_errc::unsupported}` if that returns false.
 template <code_exec_environment E>
 bool can_start(const E& environment) noexcept {
   if constexpr (!streaming_environment<E>) {
@@ -3006,7 +3010,7 @@ concept suspendable_environment = code_exec_environment<E> && requires(E& e) {
 };
 
 /// Returns true if `pause`, `resume` and `snapshot` work. An environment that learns this at run time has a member
-/// `bool can_suspend() const`; the three throw `error{errc::unsupported}` if that returns false.
+/// `bool can_suspend() const`; the three throw `error{exec_errc::unsupported}` if that returns false.
 template <code_exec_environment E>
 bool can_suspend(const E& environment) noexcept {
   if constexpr (!suspendable_environment<E>) {
@@ -3032,11 +3036,11 @@ bool can_suspend(const E& environment) noexcept {
 namespace cofferdam::inline COFFERDAM_ABI {
 
 /// An environment of any type, chosen at run time. Models every refinement of an environment. An operation that the
-/// held environment lacks throws `error{errc::unsupported}`; `can_start()` and `can_suspend()` return false before
+/// held environment lacks throws `error{exec_errc::unsupported}`; `can_start()` and `can_suspend()` return false before
 /// that. Movable while no operation runs. Each operation costs one virtual call and no allocation.
 class any_environment {
  public:
-  /// Holds no environment; operations throw `error{errc::environment_closed}`.
+  /// Holds no environment; operations throw `error{exec_errc::environment_closed}`.
   any_environment() = default;
 
   template <class E>
@@ -3056,15 +3060,15 @@ class any_environment {
     return cofferdam::write_bytes(*this, std::move(path), std::move(content));
   }
   file_system files() { return get().files(); }
-  /// \throws error{errc::unsupported} if `can_suspend()` is false.
+  /// \throws error{exec_errc::unsupported} if `can_suspend()` is false.
   awaitable<void> pause() { return get().pause(); }
   awaitable<void> resume() { return get().resume(); }
   awaitable<std::string> snapshot() { return get().snapshot(); }
   awaitable<void> close() { return get().close(); }
 
-  /// Returns true if `start` works. Otherwise `start` throws `error{errc::unsupported}`.
+  /// Returns true if `start` works. Otherwise `start` throws `error{exec_errc::unsupported}`.
   bool can_start() const noexcept { return inside_ && inside_->can_start(); }
-  /// Returns true if `pause`, `resume` and `snapshot` work. Otherwise they throw `error{errc::unsupported}`.
+  /// Returns true if `pause`, `resume` and `snapshot` work. Otherwise they throw `error{exec_errc::unsupported}`.
   bool can_suspend() const noexcept { return inside_ && inside_->can_suspend(); }
 
  private:
@@ -3261,20 +3265,20 @@ namespace cofferdam::inline COFFERDAM_ABI {
 
 /// The reason why a model gave no usable answer: the `cause()` of the `error` that a `chat_model` throws.
 enum class chat_errc {
-  context_overflow = 1,  ///< the conversation is longer than the model's context: send less (errc::too_large)
-  output_limit,          ///< the answer was cut off by the limit of output tokens (errc::too_large)
-  request_too_large,     ///< one request with more tokens or bytes than the service takes at a time (errc::too_large)
-  not_authenticated,     ///< no key, or a wrong one (errc::permission_denied)
-  not_permitted,         ///< the key may not do that (errc::permission_denied)
-  no_quota,              ///< no credit or quota left: waiting does not help (errc::permission_denied)
-  no_such_model,         ///< no such model, or a wrong base URL (errc::not_found)
-  rejected,              ///< the service does not understand the request (errc::invalid_argument)
-  rate_limited,          ///< too many requests, also after the retries (errc::provider_failed)
-  service_failed,        ///< a failure of the service, also after the retries (errc::provider_failed)
-  filtered,              ///< a filter of the service withheld the answer (errc::provider_failed)
-  bad_answer,            ///< the response is not an answer (errc::io_error)
-  cut_off,               ///< the connection was lost within an answer (errc::io_error)
-  timed_out,             ///< no whole answer within the time limit (errc::io_error)
+  context_overflow = 1,  ///< the conversation is longer than the model's context: send less (exec_errc::too_large)
+  output_limit,          ///< the answer was cut off by the limit of output tokens (exec_errc::too_large)
+  request_too_large,  ///< one request with more tokens or bytes than the service takes at a time (exec_errc::too_large)
+  not_authenticated,  ///< no key, or a wrong one (exec_errc::permission_denied)
+  not_permitted,      ///< the key may not do that (exec_errc::permission_denied)
+  no_quota,           ///< no credit or quota left: waiting does not help (exec_errc::permission_denied)
+  no_such_model,      ///< no such model, or a wrong base URL (exec_errc::not_found)
+  rejected,           ///< the service does not understand the request (exec_errc::invalid_argument)
+  rate_limited,       ///< too many requests, also after the retries (exec_errc::provider_failed)
+  service_failed,     ///< a failure of the service, also after the retries (exec_errc::provider_failed)
+  filtered,           ///< a filter of the service withheld the answer (exec_errc::provider_failed)
+  bad_answer,         ///< the response is not an answer (exec_errc::io_error)
+  cut_off,            ///< the connection was lost within an answer (exec_errc::io_error)
+  timed_out,          ///< no whole answer within the time limit (exec_errc::io_error)
 };
 
 namespace detail {
@@ -3690,8 +3694,8 @@ class chat_reply {
 ///
 /// `chat(request)` returns the whole answer; if the request has an `on_delta`, it receives the pieces before. An answer
 /// that was cut off by a limit is a failure. Throws `error`, with a `chat_errc` as its `cause()`: context_overflow and
-/// output_limit are the ones that a caller can handle; `error{errc::cancelled}` if the awaiting coroutine was cancelled
-/// (terminal). Many requests may be under way at once, from coroutines of one executor.
+/// output_limit are the ones that a caller can handle; `error{exec_errc::cancelled}` if the awaiting coroutine was
+/// cancelled (terminal). Many requests may be under way at once, from coroutines of one executor.
 template <class M>
 concept chat_model = requires(M& model, chat_request request) {
   { model.chat(std::move(request)) } -> awaitable_of<chat_reply>;
@@ -3700,7 +3704,7 @@ concept chat_model = requires(M& model, chat_request request) {
 /// A model of any type, chosen at run time. Each request costs one virtual call. Copies share the model.
 class any_chat_model {
  public:
-  /// Holds no model; `chat` throws `error{errc::invalid_argument}`.
+  /// Holds no model; `chat` throws `error{exec_errc::invalid_argument}`.
   any_chat_model() = default;
 
   template <class M>
@@ -3943,7 +3947,7 @@ inline std::string format_result(const command_result& result, format_options op
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 /// Converts a cancellation that Asio detected first to the error that the rest of the library throws.
-/// \param sentence  for error{errc::cancelled}.
+/// \param sentence  for error{exec_errc::cancelled}.
 [[noreturn]] inline void rethrow_cancellation(const std::system_error& failure, const std::string& sentence) {
   if (failure.code() == asio::error::operation_aborted) throw error(exec_errc::cancelled, sentence, failure.code());
   throw failure;
@@ -4064,10 +4068,10 @@ awaitable<command_result> stream_to(E& environment, command c, OnOutput on_outpu
 /// While `on_output` works, the command waits once its pipe is full. Where `on_output` throws, the command is ended and
 /// the exception arrives here.
 /// \param environment  kept by the caller until the awaitable completes.
-/// \param on_output    called with `const chunk&`, never with an empty one. A named callable is copied; a lambda that
-///                     captures by value is named first (g++ before 13 refuses a temporary one).
+/// \param on_output    called with `const output_chunk&`, never with an empty one. A named callable is copied; a lambda
+///                     that captures by value is named first (g++ before 13 refuses a temporary one).
 /// \return             what `run_command` would return.
-/// \par Cancellation   terminal: the command is ended, then `error{errc::cancelled}`.
+/// \par Cancellation   terminal: the command is ended, then `error{exec_errc::cancelled}`.
 template <streaming_environment E, class OnOutput>
   requires std::invocable<std::decay_t<OnOutput>&, const output_chunk&>
 awaitable<command_result> stream_output(E& environment, command c, OnOutput&& on_output) {
@@ -4337,8 +4341,8 @@ class code_exec {
   }
 
   /// Runs the command.
-  /// \throws error{errc::cancelled}, error{errc::provider_lost}, error{errc::environment_closed}; never because of the
-  ///     model's arguments or the command's outcome.
+  /// \throws error{exec_errc::cancelled}, error{exec_errc::provider_lost}, error{exec_errc::environment_closed}; never
+  ///     because of the model's arguments or the command's outcome.
   /// \par Cancellation  terminal: the command is ended.
   awaitable<tool_result> call(boost::json::value arguments) {
     return call(std::move(arguments), tool_output_listener());
@@ -4758,8 +4762,8 @@ class described_tool {
   }
   boost::json::object parameters() const { return arguments_.schema(); }
 
-  /// \throws error{errc::cancelled}, error{errc::provider_lost}, error{errc::environment_closed}; never because of the
-  ///     model's arguments or the outcome of the work.
+  /// \throws error{exec_errc::cancelled}, error{exec_errc::provider_lost}, error{exec_errc::environment_closed}; never
+  ///     because of the model's arguments or the outcome of the work.
   awaitable<tool_result> call(boost::json::value arguments) {
     return checked(static_cast<Derived*>(this), arguments_, std::move(arguments));
   }
@@ -5088,7 +5092,7 @@ namespace cofferdam::inline COFFERDAM_ABI {
 class glob {
  public:
   /// \param  pattern  not empty, no NUL, at most 4095 bytes.
-  /// \throws          error{errc::invalid_argument}.
+  /// \throws          error{exec_errc::invalid_argument}.
   explicit glob(std::string pattern) : pattern_(std::move(pattern)) {
     if (pattern_.empty() || pattern_.find('\0') != std::string::npos || pattern_.size() > max_path)
       throw error(exec_errc::invalid_argument, "the pattern " + detail::shown_path(pattern_) +
@@ -6274,7 +6278,7 @@ namespace cofferdam::inline COFFERDAM_ABI {
 template <code_exec_environment E>
 class referenced_environment {
  public:
-  /// Refers to no environment: operations throw `error{errc::environment_closed}`.
+  /// Refers to no environment: operations throw `error{exec_errc::environment_closed}`.
   referenced_environment() = default;
   explicit referenced_environment(E& environment) noexcept : environment_(&environment) {}
 
@@ -6398,7 +6402,7 @@ class file_item {
 /// in the workspace.
 ///
 /// A link that is named directly is followed and keeps its own name. Links found in a directory or by a pattern are not
-/// followed, and are reported as `errc::not_a_file`, unless `follow_symlinks()` was called. Empty directories and
+/// followed, and are reported as `exec_errc::not_a_file`, unless `follow_symlinks()` was called. Empty directories and
 /// permission bits (0777) are kept. A file that is named twice is transferred once.
 class file_set {
  public:
@@ -6430,7 +6434,7 @@ class file_set {
 
   /// Sets the destination directory on the receiving side; it is made if it is missing. "." is the root.
   /// \param  directory  relative, without `..`.
-  /// \throws            error{errc::outside_workspace, invalid_argument}.
+  /// \throws            error{exec_errc::outside_workspace, invalid_argument}.
   file_set& into(std::string directory) {
     into_ = workspace_path_or_root(directory);
     return *this;
@@ -6443,15 +6447,15 @@ class file_set {
     return *this;
   }
 
-  /// Limits the total size in bytes. A larger set throws `error{errc::too_large}` before anything is written. A file
-  /// that grows past the limit during the transfer fails.
+  /// Limits the total size in bytes. A larger set throws `error{exec_errc::too_large}` before anything is written. A
+  /// file that grows past the limit during the transfer fails.
   file_set& at_most(std::uint64_t most) {
     max_bytes_ = most;
     return *this;
   }
 
-  /// Limits the number of files and directories, failed ones included. A larger set throws `error{errc::too_large}`
-  /// before anything is written.
+  /// Limits the number of files and directories, failed ones included. A larger set throws
+  /// `error{exec_errc::too_large}` before anything is written.
   file_set& at_most_files(std::size_t count) {
     max_files_ = count;
     return *this;
@@ -6559,13 +6563,13 @@ class agent_session {
   /// Lets the model work on a task until the task is done or a limit is reached. A later call continues the
   /// conversation.
   /// \param task  for the model; may be empty in a conversation that is resumed.
-  /// \throws      error{errc::invalid_argument} if a run is under way, if two tools have the same name, or without a
-  ///              task; error{errc::io_error} if an input file could not be copied in; the exceptions of the model, if
-  ///              the conversation cannot be shortened enough or an answer is cut off twice;
-  ///              error{errc::provider_lost}, error{errc::environment_closed}. The history is whole then and can be
-  ///              saved.
-  /// \par Cancellation  terminal: ends the request or the tool that is under way; error{errc::cancelled}. The history
-  ///                    is whole, and another `run` goes on.
+  /// \throws      error{exec_errc::invalid_argument} if a run is under way, if two tools have the same name, or without
+  ///              a task; error{exec_errc::io_error} if an input file could not be copied in; the exceptions of the
+  ///              model, if the conversation cannot be shortened enough or an answer is cut off twice;
+  ///              error{exec_errc::provider_lost}, error{exec_errc::environment_closed}. The history is whole then and
+  ///              can be saved.
+  /// \par Cancellation  terminal: ends the request or the tool that is under way; error{exec_errc::cancelled}. The
+  ///                    history is whole, and another `run` goes on.
   awaitable<agent_result> run(std::string task);
 
   /// Returns the conversation. During a run only a listener may read it.
@@ -6576,7 +6580,7 @@ class agent_session {
   /// Returns the conversation as JSON, with its images, for `resume`. Files of the environment are not included.
   boost::json::object save() const;
   /// Continues a conversation that `save` returned. Call it before the first run.
-  /// \throws error{errc::invalid_argument} for other JSON.
+  /// \throws error{exec_errc::invalid_argument} for other JSON.
   agent_session& resume(const boost::json::value& saved);
 
  private:
@@ -6660,8 +6664,8 @@ class http_proxy {
   /// \param url      `http://[USER:PASSWORD@]HOST[:PORT]`, or without `http://`; user and password percent-encoded.
   ///                 Default port: 80.
   /// \param setting  the option or variable that it comes from, for the error message.
-  /// \throws error{errc::invalid_argument} for anything else. The sentence does not show the URL, which may contain a
-  ///     password.
+  /// \throws error{exec_errc::invalid_argument} for anything else. The sentence does not show the URL, which may
+  ///     contain a password.
   static http_proxy parse(std::string_view url, std::string_view setting);
 
   /// Returns a name or an address, without brackets.
@@ -6688,7 +6692,7 @@ class proxy_rules {
   /// \param exceptions  hosts to reach directly, separated by commas or blanks: `example.com` (and names that end in
   ///                    `.example.com`; a dot or `*.` before it changes nothing), `example.com:8443`, `10.1.2.3`,
   ///                    `10.0.0.0/8`, `::1`, or `*` for everything. Any other entry matches no host.
-  /// \throws error{errc::invalid_argument} for an invalid proxy.
+  /// \throws error{exec_errc::invalid_argument} for an invalid proxy.
   explicit proxy_rules(std::string_view proxy, std::string_view exceptions = {},
                        std::string_view setting = "HTTPS_PROXY");
 
@@ -6734,7 +6738,8 @@ namespace cofferdam::inline COFFERDAM_ABI {
 ///
 /// One `read_some` and one `write` may be under way at the same time. The destructor closes the stream without waiting.
 /// Destroy it only while nothing is under way, and before the executor's context. Moving it is allowed at any time.
-/// \par Errors   `error{errc::io_error}` with the name of the peer; `cause()` is the system's code or a `net_errc`.
+/// \par Errors   `error{exec_errc::io_error}` with the name of the peer; `cause()` is the system's code or a
+/// `net_errc`.
 /// \par Threads  the executor that it was made for only.
 class byte_stream {
  public:
@@ -6758,7 +6763,7 @@ class byte_stream {
     static error file_is_shorter();
   };
 
-  /// Holds no stream: every operation except `close` throws `error{errc::invalid_argument}`.
+  /// Holds no stream: every operation except `close` throws `error{exec_errc::invalid_argument}`.
   byte_stream() = default;
   explicit byte_stream(std::unique_ptr<implementation> open) : open_(std::move(open)) {}
 
@@ -6768,19 +6773,19 @@ class byte_stream {
   /// \param into  not empty; kept by the caller until the awaitable completes.
   /// \return      the number of bytes; 0 at the end of the stream. With TLS, a connection that ends without the peer's
   ///              close_notify is an error.
-  /// \par Cancellation  terminal: throws `error{errc::cancelled}`; no byte is lost.
+  /// \par Cancellation  terminal: throws `error{exec_errc::cancelled}`; no byte is lost.
   awaitable<std::size_t> read_some(std::span<std::byte> into);
 
   /// Writes all of `data`.
   /// \param data  kept by the caller until the awaitable completes.
-  /// \par Cancellation  terminal: some of `data` may have been written; throws `error{errc::cancelled}`.
+  /// \par Cancellation  terminal: some of `data` may have been written; throws `error{exec_errc::cancelled}`.
   awaitable<void> write(bytes_view data) { return get().write(data); }
 
   /// Writes a part of a file. A socket sends it without a copy in this program's memory.
   /// \param file  the descriptor of a regular file, open for reading, kept by the caller until the awaitable completes.
   ///              Its position is neither used nor changed.
-  /// \throws error{errc::invalid_argument} if the file is shorter or cannot be read; some of it may have been written
-  ///     then.
+  /// \throws error{exec_errc::invalid_argument} if the file is shorter or cannot be read; some of it may have been
+  ///     written then.
   /// \par Cancellation  as `write`.
   awaitable<void> send_file(int file, std::uint64_t offset, std::uint64_t count);
 
@@ -6788,7 +6793,7 @@ class byte_stream {
   /// descriptors: closes the writable one. Only while no `write` is under way. Does nothing the second time.
   awaitable<void> shutdown_send() { return get().shutdown_send(); }
 
-  /// Closes both directions. Operations under way fail with `error{errc::io_error}`. Does nothing the second time.
+  /// Closes both directions. Operations under way fail with `error{exec_errc::io_error}`. Does nothing the second time.
   void close() noexcept;
 
   /// Returns true if there is nothing to read and the peer has not closed, as far as this is known without waiting.
@@ -7010,8 +7015,8 @@ namespace cofferdam::inline COFFERDAM_ABI {
 /// a name, the peer's `Host`, and a function.
 class connector {
  public:
-  /// Makes a stream within a time, or throws `error{errc::io_error}`, or `error{errc::cancelled}`; leaves nothing
-  /// behind.
+  /// Makes a stream within a time, or throws `error{exec_errc::io_error}`, or `error{exec_errc::cancelled}`; leaves
+  /// nothing behind.
   using function = std::function<awaitable<byte_stream>(asio::any_io_executor, std::chrono::milliseconds)>;
 
   /// Cannot connect.
@@ -7047,8 +7052,9 @@ class connector {
 /// Makes a connector to a Unix stream socket.
 /// \param path  absolute, at most 107 bytes, no NUL.
 /// \param host  the value of the field `Host`; the peer usually ignores it.
-/// \throws      error{errc::invalid_argument} for another path. Connecting throws error{errc::io_error} whose `cause()`
-///              is the system's: ENOENT (no such socket), EACCES (no permission), ECONNREFUSED (left by a dead server).
+/// \throws      error{exec_errc::invalid_argument} for another path. Connecting throws error{exec_errc::io_error} whose
+///              `cause()` is the system's: ENOENT (no such socket), EACCES (no permission), ECONNREFUSED (left by a
+///              dead server).
 /// \par Cancellation  terminal.
 connector unix_connector(std::string path, std::string host = "localhost");
 
@@ -7056,8 +7062,8 @@ connector unix_connector(std::string path, std::string host = "localhost");
 /// remaining time. TCP_NODELAY; keep-alive probes after 30 s of silence.
 /// \param host  a name, or an IPv4 or IPv6 address (without brackets); resolved for each connection.
 /// \param port  not 0.
-/// \throws      error{errc::invalid_argument} for another host or port; connecting throws error{errc::io_error} with
-///              the host and the last address that was tried.
+/// \throws      error{exec_errc::invalid_argument} for another host or port; connecting throws
+///              error{exec_errc::io_error} with the host and the last address that was tried.
 /// \par Cancellation  terminal. The wait for a name lookup ends; the system's own lookup continues until it ends by
 ///                    itself.
 connector tcp_connector(std::string host, std::uint16_t port);
@@ -7154,8 +7160,8 @@ class tls_settings {
 /// Makes a connector to a host by TCP, as `tcp_connector` does, with TLS.
 /// \param host      as for `tcp_connector`; the certificate must be for this name or address.
 /// \param settings  read now, including files: changed certificates need a new connector.
-/// \throws          error{errc::invalid_argument} with the unusable file, certificate or key. Connecting throws
-///                  error{errc::io_error} with the host and the reason; `cause()` is a `net_errc`:
+/// \throws          error{exec_errc::invalid_argument} with the unusable file, certificate or key. Connecting throws
+///                  error{exec_errc::io_error} with the host and the reason; `cause()` is a `net_errc`:
 ///                  certificate_untrusted, certificate_expired, certificate_wrong_host, client_certificate_needed,
 ///                  proxy_refused, ... With TLS 1.3 a missing client certificate may be reported only by the first
 ///                  read.
@@ -7189,8 +7195,8 @@ class endpoint {
 
   /// \param url      `https://api.example.com`, `http://localhost:3000/prefix`. No query, fragment, user or password.
   /// \param setting  the option or variable that it comes from, for the error message.
-  /// \throws error{errc::invalid_argument} for anything else. The sentence does not show the URL, which may contain a
-  ///     password.
+  /// \throws error{exec_errc::invalid_argument} for anything else. The sentence does not show the URL, which may
+  ///     contain a password.
   static endpoint parse(std::string_view url, std::string_view setting) {
     const auto wrong = [&](const char* why) {
       return error(exec_errc::invalid_argument,
@@ -7256,7 +7262,7 @@ class endpoint {
 };
 
 /// Checks the id of a sandbox, which becomes a part of a host name and a path.
-/// \throws error{errc::invalid_argument} unless it has 1 to 100 letters, digits, `-` and `_`.
+/// \throws error{exec_errc::invalid_argument} unless it has 1 to 100 letters, digits, `-` and `_`.
 inline void check_sandbox_id(std::string_view id) {
   const bool fine = !id.empty() && id.size() <= 100 && std::all_of(id.begin(), id.end(), [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
@@ -7268,7 +7274,7 @@ inline void check_sandbox_id(std::string_view id) {
 /// \param pattern  the setting `sandbox_url`; `{port}`, `{id}` and `{domain}` in it are replaced. Empty: the service's
 ///                 own rule, `https://PORT-ID.DOMAIN`.
 /// \param domain   a host name, with an optional port.
-/// \throws error{errc::invalid_argument} as `check_sandbox_id` and `endpoint::parse`.
+/// \throws error{exec_errc::invalid_argument} as `check_sandbox_id` and `endpoint::parse`.
 /// \par Source  E2B's SDKs, ConnectionConfig.
 inline endpoint sandbox_endpoint(std::string_view pattern, std::uint16_t port, const std::string& id,
                                  const std::string& domain) {
@@ -7616,7 +7622,7 @@ inline std::string hexadecimal(std::span<const unsigned char> content) {
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// \throws error{errc::io_error}
+/// \throws error{exec_errc::io_error}
 inline void fill_random(std::span<unsigned char> room) {
   while (!room.empty()) {
     const ssize_t got = ::getrandom(room.data(), room.size(), 0);
@@ -7716,8 +7722,8 @@ class http_field {
   http_field() = default;
   /// \param name   a token of RFC 9110.
   /// \param value  no control character but the tab; blanks around it are dropped. May be empty.
-  /// \throws error{errc::invalid_argument} for anything else, so that a caller's text cannot add lines to the head. The
-  ///     sentence does not show the value, which may be secret.
+  /// \throws error{exec_errc::invalid_argument} for anything else, so that a caller's text cannot add lines to the
+  ///     head. The sentence does not show the value, which may be secret.
   http_field(std::string name, std::string value) : name_(std::move(name)) {
     if (!detail::is_token(name_))
       throw error(exec_errc::invalid_argument, "\"" + one_line(name_) + "\" is no name for an HTTP field");
@@ -7884,7 +7890,8 @@ class http_request {
   http_request() = default;
   /// \param method  a token, usually in capitals; it is sent unchanged.
   /// \param target  visible ASCII, not empty: a path with its query, percent-encoded if needed.
-  /// \throws error{errc::invalid_argument} for anything else, so that a caller's text cannot add lines to the head.
+  /// \throws error{exec_errc::invalid_argument} for anything else, so that a caller's text cannot add lines to the
+  /// head.
   http_request(std::string method, std::string target) : method_(std::move(method)), target_(std::move(target)) {
     if (!detail::is_token(method_))
       throw error(exec_errc::invalid_argument, "\"" + one_line(method_) + "\" is no HTTP method");
@@ -8998,7 +9005,7 @@ inline boost::json::object wire_tool(const chat_tool& one) {
 namespace cofferdam::inline COFFERDAM_ABI {
 
 /// The reason why a connection or its data was unusable: the `cause()` of the errors of `net/`, if the operating system
-/// had no code of its own (a refused connection keeps `ECONNREFUSED`). Their `code()` is `errc::io_error`.
+/// had no code of its own (a refused connection keeps `ECONNREFUSED`). Their `code()` is `exec_errc::io_error`.
 enum class net_errc {
   connection_lost = 1,        ///< the peer ended the connection before it had answered
   truncated,                  ///< the peer ended the connection inside a message
@@ -9302,7 +9309,8 @@ class http_body_reader {
 
 namespace cofferdam::inline COFFERDAM_ABI {
 
-/// The limits of a head. A larger head is `error{errc::io_error}` with `net_errc::head_too_large` or `too_many_fields`.
+/// The limits of a head. A larger head is `error{exec_errc::io_error}` with `net_errc::head_too_large` or
+/// `too_many_fields`.
 class http_parser_limits {
  public:
   http_parser_limits() = default;
@@ -9379,7 +9387,8 @@ class http_message_parser {
 ///
 /// Returns `interim`s, then `head`, then `data` any number of times, then `end`; or, for 101, `head` and `upgrade`. The
 /// same bytes give the same events and the same data, however they are cut. One parser for one response.
-/// \par Errors  `error{errc::io_error}` whose `cause()` is a `net_errc`; parser and stream are unusable after that.
+/// \par Errors  `error{exec_errc::io_error}` whose `cause()` is a `net_errc`; parser and stream are unusable after
+/// that.
 /// \par Source  RFC 9112, strictly: no bare line feeds, folded fields, blanks before colons, second lengths.
 class http_response_parser {
  public:
@@ -9618,8 +9627,8 @@ class http_request_parser {
 
 namespace cofferdam::inline COFFERDAM_ABI {
 
-/// The limits of one request. An expired time limit is error{errc::io_error} with `net_errc::timed_out`, and closes the
-/// connection.
+/// The limits of one request. An expired time limit is error{exec_errc::io_error} with `net_errc::timed_out`, and
+/// closes the connection.
 class http_limits {
  public:
   http_limits() = default;
@@ -9633,8 +9642,8 @@ class http_limits {
   /// Sets the time limit between two pieces of the answer's body, while the caller reads. Default 60 s.
   /// \param limit  more than zero; no value: no limit.
   http_limits& idle(std::optional<std::chrono::milliseconds> limit) { return set(idle_, limit); }
-  /// Sets the maximum size of a body that `request` keeps whole; a longer body is error{errc::too_large}. Default 16
-  /// MiB.
+  /// Sets the maximum size of a body that `request` keeps whole; a longer body is error{exec_errc::too_large}. Default
+  /// 16 MiB.
   http_limits& body(std::size_t most) {
     body_ = most;
     return *this;
@@ -9737,7 +9746,7 @@ class http_pool;
 /// \par Threads   the client's executor only.
 class http_exchange {
  public:
-  /// Holds no answer; reading throws `error{errc::invalid_argument}`.
+  /// Holds no answer; reading throws `error{exec_errc::invalid_argument}`.
   http_exchange();
   http_exchange(http_exchange&&) noexcept;
   http_exchange& operator=(http_exchange&&) noexcept;
@@ -9751,15 +9760,15 @@ class http_exchange {
   /// Reads the next piece of the body, as it arrived; nothing is read in advance (back-pressure).
   /// \param into  not empty; kept by the caller until the awaitable completes.
   /// \return      the number of bytes; 0 at the end and after it.
-  /// \throws      error{errc::io_error} if the connection ended too early (net_errc::truncated), if nothing arrived
-  ///              within the idle limit (net_errc::timed_out), or if the data is not HTTP;
-  ///              error{errc::environment_closed} if the client was closed.
-  /// \par Cancellation  terminal: closes the connection; throws error{errc::cancelled}.
+  /// \throws      error{exec_errc::io_error} if the connection ended too early (net_errc::truncated), if nothing
+  ///              arrived within the idle limit (net_errc::timed_out), or if the data is not HTTP;
+  ///              error{exec_errc::environment_closed} if the client was closed.
+  /// \par Cancellation  terminal: closes the connection; throws error{exec_errc::cancelled}.
   awaitable<std::size_t> read_some(std::span<std::byte> into);
 
   /// Reads the rest of the body.
-  /// \param most  maximum size in bytes. A longer body closes the connection and throws error{errc::too_large}, before
-  ///              anything is read if its length is announced.
+  /// \param most  maximum size in bytes. A longer body closes the connection and throws error{exec_errc::too_large},
+  ///              before anything is read if its length is announced.
   awaitable<bytes> read_all(std::size_t most);
 
  private:
@@ -9799,9 +9808,9 @@ class http_upgrade {
 /// the request has `Accept-Encoding`. A server may answer while the body is still being sent: a status of 300 or more
 /// stops the sending at once; with a lower status the rest of the body is sent first (the Docker daemon reports
 /// progress while it reads), and then the body of the answer is read.
-/// \par Errors    `error{errc::io_error}` with the name of the peer, and with the system's code or a `net_errc` as its
-///                `cause()`; error{errc::invalid_argument}, error{errc::too_large}, error{errc::cancelled}. A status is
-///                not an error.
+/// \par Errors    `error{exec_errc::io_error}` with the name of the peer, and with the system's code or a `net_errc` as
+///                its `cause()`; error{exec_errc::invalid_argument}, error{exec_errc::too_large},
+///                error{exec_errc::cancelled}. A status is not an error.
 /// \par Cancellation  terminal, everywhere: closes that connection and leaves the client usable.
 /// \par Lifetime  the destructor closes idle connections; requests under way continue. Not copied. Neither the client
 ///                nor its answers may outlive the executor's context.
@@ -9838,7 +9847,7 @@ class http_client {
   awaitable<http_upgrade> upgrade(http_request what, http_limits limits);
 
   /// Closes all connections, idle or not. Requests under way and later requests fail with
-  /// error{errc::environment_closed}. Streams of `upgrade` stay open. Does nothing the second time.
+  /// error{exec_errc::environment_closed}. Streams of `upgrade` stay open. Does nothing the second time.
   awaitable<void> close();
 
  private:
@@ -9900,7 +9909,7 @@ class sse_reader {
   explicit sse_reader(std::size_t most = std::size_t{16} * 1024 * 1024) : most_(most) {}
 
   /// Takes a piece and calls `each(sse_event)` for every event that it completes.
-  /// \throws error{errc::too_large} for an event that is longer than the limit. The reader is unusable after that.
+  /// \throws error{exec_errc::too_large} for an event that is longer than the limit. The reader is unusable after that.
   template <class Each>
   void feed(std::string_view piece, Each&& each) {
     while (!piece.empty()) {
@@ -10300,9 +10309,9 @@ inline awaitable<chat_reply> complete_in_time(std::shared_ptr<completions_core> 
 /// answer that states this, and answers without a call are left out. A temporary failure (408, 409, 429, 5xx, a lost
 /// connection) leads to a retry, after the wait that the service requests, but not once the listener has received a
 /// piece.
-/// \throws            from the constructor error{errc::invalid_argument} for an invalid base URL, key or header; `chat`
-///                    throws `chat_failure`s. No sentence contains the key, even if the service repeats it.
-/// \par Cancellation  terminal: the connection is closed; error{errc::cancelled}. Usable afterwards.
+/// \throws            from the constructor error{exec_errc::invalid_argument} for an invalid base URL, key or header;
+///                    `chat` throws `chat_failure`s. No sentence contains the key, even if the service repeats it.
+/// \par Cancellation  terminal: the connection is closed; error{exec_errc::cancelled}. Usable afterwards.
 /// \par Lifetime      copies share the connections. Requests that are under way keep what they need.
 /// \par Threads       the executor it was made with, a strand on pools; many requests at a time.
 /// \par Source        OpenAI's API reference, "Chat Completions".
@@ -10648,7 +10657,7 @@ class host_parameter {
 /// ends first, the coroutine is cancelled (terminal) and awaited. Calls of one run are served one after another, calls
 /// of different runs at once. A handler may run code itself, also by the runner that called it. If such a run would
 /// need the context that waits for the handler (directly or through other handlers), `run_code` throws
-/// error{errc::deadlock} at once. This is detected in coroutines that the handler awaits, or spawns on its own
+/// error{exec_errc::deadlock} at once. This is detected in coroutines that the handler awaits, or spawns on its own
 /// executor.
 ///
 /// **The arguments come from the guest and are untrusted**: only their names and types have been checked.
@@ -10666,7 +10675,7 @@ class host_function {
   /// \param name  a Python identifier, ASCII, 1 to 100 characters, no keyword.
   /// \param call  a callable for `handler`. A lambda that captures by value must be a named object: g++ before 13 would
   ///              destroy the captures of a temporary twice, so a temporary does not compile there.
-  /// \throws error{errc::invalid_argument}
+  /// \throws error{exec_errc::invalid_argument}
   template <class Call>
     requires std::constructible_from<handler, Call>
   host_function(std::string name, Call&& call) : name_(require_name(std::move(name))), call_(std::forward<Call>(call)) {
@@ -10810,7 +10819,7 @@ class code_request {
   /// Sets a time limit, counted from the start. At the limit the run and everything it started is ended. Default: that
   /// of the runner.
   /// \param limit  more than zero, or `no_timeout`.
-  /// \throws error{errc::invalid_argument} if `limit` is zero or less.
+  /// \throws error{exec_errc::invalid_argument} if `limit` is zero or less.
   code_request& timeout(std::chrono::milliseconds limit) & {
     if (limit <= std::chrono::milliseconds::zero())
       throw error(exec_errc::invalid_argument,
@@ -10823,9 +10832,9 @@ class code_request {
 
   /// Runs the code in a named context, which keeps its globals from run to run. The first use makes the context. Runs
   /// of one context wait for each other. If a host function runs code in the context that waits for it, `run_code`
-  /// throws error{errc::deadlock}. Without a context every run begins with fresh globals.
+  /// throws error{exec_errc::deadlock}. Without a context every run begins with fresh globals.
   /// \param name  1 to 200 bytes of UTF-8.
-  /// \throws error{errc::invalid_argument}
+  /// \throws error{exec_errc::invalid_argument}
   code_request& context(std::string name) & {
     if (name.empty() || name.size() > 200)
       throw error(exec_errc::invalid_argument, "code_request: a context's name has 1 to 200 bytes");
@@ -10836,7 +10845,7 @@ class code_request {
   const std::optional<std::string>& context() const noexcept { return context_; }
 
   /// Adds a coroutine of the host that the code may call.
-  /// \throws error{errc::invalid_argument} if there is a function of this name already.
+  /// \throws error{exec_errc::invalid_argument} if there is a function of this name already.
   code_request& function(host_function one) & {
     for (const host_function& each : functions_)
       if (each.name() == one.name())
@@ -11043,7 +11052,7 @@ template <class Derived, code_exec_environment Inner>
 class layer : public detail::layer_tag {
  public:
   /// Wraps no open environment, if `Inner` has a default constructor: operations throw
-  /// `error{errc::environment_closed}`.
+  /// `error{exec_errc::environment_closed}`.
   layer()
     requires std::default_initializable<Inner>
   = default;
@@ -11345,7 +11354,7 @@ concept inherits_run_code =
 template <class Derived, code_runner Inner>
 class code_layer {
  public:
-  /// Wraps no open runner: operations throw `error{errc::environment_closed}`.
+  /// Wraps no open runner: operations throw `error{exec_errc::environment_closed}`.
   code_layer()
     requires std::default_initializable<Inner>
   = default;
@@ -11516,7 +11525,7 @@ namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 using sha256_digest = std::array<unsigned char, 32>;
 
-/// \throws error{errc::io_error}  if OpenSSL does not provide SHA-256.
+/// \throws error{exec_errc::io_error}  if OpenSSL does not provide SHA-256.
 inline sha256_digest sha256_of(std::string_view text) {
   sha256_digest digest{};
   unsigned size = 0;
@@ -11926,7 +11935,7 @@ class reviewer {
 
   const review_settings settings;
 
-  /// \throws error{errc::cancelled}.
+  /// \throws error{exec_errc::cancelled}.
   static awaitable<review_verdict> judge(std::shared_ptr<reviewer> self, const std::string& code) {
     const std::string sha256 = cofferdam::detail::sha256_digits(code);
     std::string reason = refuse_before_review(code, self->settings.longest);
@@ -12040,7 +12049,7 @@ class reviewer {
 template <code_runner Inner>
 class llm_review_layer : public code_layer<llm_review_layer<Inner>, Inner> {
  public:
-  /// Has no runner: operations throw `error{errc::environment_closed}`.
+  /// Has no runner: operations throw `error{exec_errc::environment_closed}`.
   llm_review_layer()
     requires std::default_initializable<Inner>
   = default;
@@ -12100,7 +12109,7 @@ class llm_review_layer : public code_layer<llm_review_layer<Inner>, Inner> {
 /// \param  model  any `chat_model`; preferably not the model that writes the code.
 /// \return        a refusal is a `code_result` of kind `error_kind::security_violation` with the categories, but
 ///                without text from the reviewer; `on_verdict` has the text.
-/// \throws        error{errc::cancelled}. Never because a model fails.
+/// \throws        error{exec_errc::cancelled}. Never because a model fails.
 /// \par Cost      two requests to the model; none if the code is cached.
 /// \par Source    kodeagent's review, hardened.
 class llm_review : public pipeable {
@@ -12745,7 +12754,7 @@ class atomic_file {
   ///                 `parent` itself. With a staging directory a killed host leaves nothing in the tree.
   /// \param name     one name, without `/`.
   /// \param path     the file's path for error messages.
-  /// \throws error{errc::not_a_file} if a directory, FIFO, socket or device has that name; and others.
+  /// \throws error{exec_errc::not_a_file} if a directory, FIFO, socket or device has that name; and others.
   atomic_file(unique_fd parent, unique_fd staging, std::string name, std::string path)
       : parent_(std::move(parent)), staging_(std::move(staging)), path_(std::move(path)), name_(std::move(name)) {
     look_at_target();
@@ -12767,7 +12776,8 @@ class atomic_file {
   const std::string& path() const noexcept { return path_; }
 
   /// Adds bytes at the end.
-  /// \throws error{errc::io_error} with the cause if the disk is full; error{errc::too_large} at a file-size limit.
+  /// \throws error{exec_errc::io_error} with the cause if the disk is full; error{exec_errc::too_large} at a file-size
+  /// limit.
   void write(bytes_view content) {
     while (!content.empty()) {
       const ssize_t count = ::write(data_.get(), content.data(), content.size());
@@ -12780,7 +12790,7 @@ class atomic_file {
   /// Gives the file its name. After that this object is empty.
   /// \param mode  permission bits, of which 0777 are used, independent of the umask; by default those of the file that
   ///              is replaced, else 0644.
-  /// \throws      error{errc::not_a_file} if a directory is in its place now, io_error; nothing has changed.
+  /// \throws      error{exec_errc::not_a_file} if a directory is in its place now, io_error; nothing has changed.
   void commit(std::optional<unsigned> mode = {}) {
     if (::fchmod(data_.get(), (mode ? *mode : mode_) & 0777U) != 0) throw failure(errno);
     if (temporary_.empty() && !replaces_ && link_to(parent_.get(), name_)) {
@@ -12903,7 +12913,7 @@ class file_reader {
   /// Opens the file at `path` beneath `root`.
   /// \param root  a directory's descriptor, O_PATH is enough; used only now.
   /// \param path  a path from `workspace_path`; also used in error messages.
-  /// \throws error{errc::not_found, not_a_file, not_a_directory, outside_workspace, permission_denied, io_error}.
+  /// \throws error{exec_errc::not_found, not_a_file, not_a_directory, outside_workspace, permission_denied, io_error}.
   static file_reader open(int root, std::string path, path_resolution how, link_policy links = link_policy::follow) {
     struct stat status {};
     {
@@ -12929,7 +12939,7 @@ class file_reader {
   }
 
   /// Takes over a descriptor that was opened with O_NONBLOCK, after checking its type.
-  /// \throws error{errc::not_a_file} if it is not a regular file; if it is empty, the error of `errno`.
+  /// \throws error{exec_errc::not_a_file} if it is not a regular file; if it is empty, the error of `errno`.
   file_reader(unique_fd fd, std::string path) : fd_(std::move(fd)), path_(std::move(path)) {
     struct stat status {};
     if (!fd_ || ::fstat(fd_.get(), &status) != 0) throw detail::path_error(errno, "read", path_);
@@ -12949,7 +12959,7 @@ class file_reader {
   int descriptor() const noexcept { return fd_.get(); }
 
   /// Reads the next bytes, at most `most` (more than zero); empty only at the end of the file.
-  /// \throws error{errc::io_error}.
+  /// \throws error{exec_errc::io_error}.
   bytes read(std::size_t most) {
     bytes piece(std::min<std::uint64_t>(most, guess()));
     piece.resize(read_into(piece.data(), piece.size()));
@@ -12971,7 +12981,7 @@ class file_reader {
   }
 
   /// Reads everything up to the end.
-  /// \throws error{errc::too_large} for more than `most` bytes, before reading them if the size is known.
+  /// \throws error{exec_errc::too_large} for more than `most` bytes, before reading them if the size is known.
   bytes read_rest(std::size_t most) {
     if (size_ > position_ && size_ - position_ > most) throw larger_than(most);
     bytes content;
@@ -13135,8 +13145,8 @@ class tree_walk {
 
   /// Returns the next entry, with its path relative to the root; no value at the end. Entries that vanish meanwhile are
   /// left out.
-  /// \throws error{errc::too_large} at the limit; permission_denied for a directory that cannot be read, which is the
-  ///     last returned entry: the next call continues after it; io_error.
+  /// \throws error{exec_errc::too_large} at the limit; permission_denied for a directory that cannot be read, which is
+  ///     the last returned entry: the next call continues after it; io_error.
   std::optional<directory_entry> next() {
     for (;;) {
       if (enter_) enter();
@@ -13218,7 +13228,7 @@ class tree_removal {
   }
 
   /// Removes one name in a directory, with its contents.
-  /// \throws error{errc::not_found} if there is no such name.
+  /// \throws error{exec_errc::not_found} if there is no such name.
   tree_removal(unique_fd parent, std::string name, std::string path)
       : stack_(std::move(parent)), path_(std::move(path)), min_ours_(2) {
     struct stat status {};
@@ -13230,7 +13240,7 @@ class tree_removal {
   }
 
   /// Removes about `most` more names. Returns true at the end.
-  /// \throws error{errc::permission_denied, io_error}, the latter for a mount too; the names removed so far stay
+  /// \throws error{exec_errc::permission_denied, io_error}, the latter for a mount too; the names removed so far stay
   ///     removed.
   bool step(std::size_t most = 1024) {
     for (std::size_t done = 0; done < most; ++done) {
@@ -13362,7 +13372,7 @@ namespace cofferdam::inline COFFERDAM_ABI {
 /// All members are synchronous. Most take microseconds; `walk`, `removal`, `open_file` and `create_file` return objects
 /// that do large work in pieces, so that other coroutines can run in between.
 /// \par Paths    relative, `/`-separated, any bytes but NUL, as for `workspace_path`; "." is the directory itself.
-/// \par Errors   error{errc::invalid_argument, outside_workspace, not_found, not_a_directory, not_a_file,
+/// \par Errors   error{exec_errc::invalid_argument, outside_workspace, not_found, not_a_directory, not_a_file,
 ///               permission_denied, io_error}, with `errno` as the cause.
 /// \par Threads  const members from any thread.
 /// \par Source   openat2(2), open(2), path_resolution(7); attacks FS-01 to FS-09.
@@ -13422,7 +13432,7 @@ class directory {
   }
 
   /// Returns the target of the symbolic link at `path`, as it was written.
-  /// \throws error{errc::invalid_argument} if it is not a symbolic link.
+  /// \throws error{exec_errc::invalid_argument} if it is not a symbolic link.
   std::string link_target(std::string_view path) const {
     const std::string clean = workspace_path_or_root(path);
     const unique_fd found = detail::open_beneath(fd_.get(), clean, O_PATH | O_NOFOLLOW, resolution_);
@@ -13436,7 +13446,7 @@ class directory {
 
   /// Lists everything beneath the directory at `path`, at every depth, as paths relative to it, in byte order. Symbolic
   /// links are listed, not entered. Runs in one piece: for large trees use `walk`.
-  /// \throws also error{errc::too_large} at the limit, instead of a list cut short.
+  /// \throws also error{exec_errc::too_large} at the limit, instead of a list cut short.
   std::vector<directory_entry> list(std::string_view path, const list_options& options = list_options()) const {
     tree_walk walker = walk(path, options);
     std::vector<directory_entry> entries;
@@ -13459,14 +13469,14 @@ class directory {
 
   /// Makes a directory and its parents; no error if it exists.
   /// \param mode  permission bits of new directories, independent of the umask.
-  /// \throws      also error{errc::not_a_directory} if one of the names is not a directory.
+  /// \throws      also error{exec_errc::not_a_directory} if one of the names is not a directory.
   void make_directory(std::string_view path, unsigned mode = 0755) const {
     static_cast<void>(made_directory(workspace_path_or_root(path), mode));
   }
 
   /// Removes a file, or a directory and its contents. Symbolic links are removed, not followed. Runs in one piece: for
   /// large trees use `removal`.
-  /// \throws also error{errc::not_found} if there is no such entry; invalid_argument for the directory itself.
+  /// \throws also error{exec_errc::not_found} if there is no such entry; invalid_argument for the directory itself.
   void remove(std::string_view path) const {
     tree_removal work = removal(path);
     while (!work.step()) continue;
@@ -13483,8 +13493,8 @@ class directory {
   tree_removal removal_of_all() const { return tree_removal(open_directory_fd("."), "."); }
 
   /// Renames `from` to `to`; replaces a file there. A link itself is renamed, not its target.
-  /// \throws also error{errc::not_empty} if `to` is a directory with entries; error{errc::invalid_argument} if a
-  ///     directory would move into itself.
+  /// \throws also error{exec_errc::not_empty} if `to` is a directory with entries; error{exec_errc::invalid_argument}
+  ///     if a directory would move into itself.
   void rename(std::string_view from, std::string_view to) const {
     const std::string clean_from = workspace_path(from);
     const std::string clean_to = workspace_path(to);
@@ -13512,21 +13522,21 @@ class directory {
   }
 
   /// Opens a regular file for reading.
-  /// \throws also error{errc::not_a_file} for anything else, without blocking; also for a link, if `links` refuses
+  /// \throws also error{exec_errc::not_a_file} for anything else, without blocking; also for a link, if `links` refuses
   ///     links.
   file_reader open_file(std::string_view path, link_policy links = link_policy::follow) const {
     return file_reader::open(fd_.get(), workspace_path(path), resolution_, links);
   }
 
   /// Reads a whole file.
-  /// \param most  maximum bytes; a longer file is error{errc::too_large}.
+  /// \param most  maximum bytes; a longer file is error{exec_errc::too_large}.
   bytes read_file(std::string_view path, std::size_t most) const {
     file_reader reader = open_file(path);
     return reader.read_rest(most);
   }
 
   /// Starts a file that becomes visible with `atomic_file::commit`; makes missing parents at once.
-  /// \throws also error{errc::not_a_file} if a directory, FIFO, socket or device has the name.
+  /// \throws also error{exec_errc::not_a_file} if a directory, FIFO, socket or device has the name.
   atomic_file create_file(std::string_view path) const { return create_in(path, unique_fd()); }
 
   /// Starts a file in `staging`, a directory on the same file system outside the tree, so that a killed host leaves no
@@ -13688,8 +13698,8 @@ class file_plan {
       : same_(same), max_bytes_(set.max_bytes()), max_files_(set.max_files()) {}
 
   /// Adds a file. Leaves it out if it is already in the plan.
-  /// \throws error{errc::too_large} if the plan exceeds the limits of the set; error{errc::collision} if two files
-  ///     would have one destination.
+  /// \throws error{exec_errc::too_large} if the plan exceeds the limits of the set; error{exec_errc::collision} if two
+  ///     files would have one destination.
   void add(planned_file file) {
     if (!file.failure()) {
       try {
@@ -13720,7 +13730,7 @@ class file_plan {
   void add_failure(std::string source, error reason) { add(planned_file(std::move(source), std::move(reason))); }
 
   /// Removes directories that are made anyway because they contain planned files. The last step.
-  /// \throws error{errc::collision} if one destination would be both a file and a directory.
+  /// \throws error{exec_errc::collision} if one destination would be both a file and a directory.
   void settle() {
     std::unordered_set<std::string_view> filled;
     for (const auto& [path, index] : taken_) {
@@ -14122,7 +14132,7 @@ inline constexpr std::size_t file_turn = 1024 * 1024;
 /// The maximum number of names listed or removed before other work gets a turn.
 inline constexpr std::size_t names_a_turn = 512;
 
-/// Lets other work on the executor run. Throws error{errc::cancelled} if the coroutine was cancelled.
+/// Lets other work on the executor run. Throws error{exec_errc::cancelled} if the coroutine was cancelled.
 template <class = void>
 awaitable<void> yield_turn(std::string doing) {
   co_await asio::post(asio::use_awaitable);
@@ -14466,10 +14476,11 @@ awaitable<transfer_result> download_files(E& environment, file_set set, std::fil
 /// \param  set          paths in the workspace. `file_set` documents names, links and limits.
 /// \param  destination  a directory of the host, absolute or from the current directory.
 /// \return              the transferred files, in the set's order, and the failures. Destinations are host paths.
-/// \throws              error{errc::collision} if two files would get one name, also if two names differ only in case
-///                      and the destination ignores case; error{errc::too_large} if the set exceeds its limits. Both
-///                      are thrown before anything is written. Errors of the destination directory;
-///                      error{errc::cancelled}, error{errc::environment_closed}, error{errc::provider_lost}.
+/// \throws              error{exec_errc::collision} if two files would get one name, also if two names differ only in
+///                      case and the destination ignores case; error{exec_errc::too_large} if the set exceeds its
+///                      limits. Both are thrown before anything is written. Errors of the destination directory;
+///                      error{exec_errc::cancelled}, error{exec_errc::environment_closed},
+///                      error{exec_errc::provider_lost}.
 /// \par Cancellation    terminal: files that were written completely stay.
 /// \par Lifetime        the set is moved in.
 /// \par Source          Stirrup's `save_output_files`, without its defects.
@@ -14832,9 +14843,10 @@ namespace cofferdam::inline COFFERDAM_ABI {
 /// \param  environment  the caller keeps it until the awaitable completes.
 /// \param  set          host paths. `file_set` documents names, links and limits.
 /// \return              the transferred files, in the set's order, and the failures.
-/// \throws              error{errc::collision} if two files would get one name, and error{errc::too_large} if the set
-///                      exceeds its limits. Both are thrown before anything is written. error{errc::cancelled},
-///                      error{errc::environment_closed}, error{errc::provider_lost}.
+/// \throws              error{exec_errc::collision} if two files would get one name, and error{exec_errc::too_large} if
+///                      the set exceeds its limits. Both are thrown before anything is written.
+///                      error{exec_errc::cancelled}, error{exec_errc::environment_closed},
+///                      error{exec_errc::provider_lost}.
 /// \par Cancellation    terminal: files that were written completely stay.
 /// \par Lifetime        the set is moved in.
 /// \par Source          Stirrup's `upload_files`, without its defects.
@@ -15934,7 +15946,7 @@ class command_policy {
 template <code_exec_environment Inner>
 class allow_commands_layer : public layer<allow_commands_layer<Inner>, Inner> {
  public:
-  /// Has no environment: operations throw `error{errc::environment_closed}`.
+  /// Has no environment: operations throw `error{exec_errc::environment_closed}`.
   allow_commands_layer()
     requires std::default_initializable<Inner>
   = default;
@@ -15973,7 +15985,7 @@ class allow_commands_layer : public layer<allow_commands_layer<Inner>, Inner> {
 ///                    `(?<name>...)`; Python's `(?P<name>...)` is refused.
 /// \return            a refusal is a result of kind `error_kind::command_not_allowed`, with the escaped command in
 ///                    `reason()` and a remedy in `advice()`. A command that is too costly to match is refused too.
-/// \throws            `error{errc::invalid_argument}` from the constructor, with the invalid pattern.
+/// \throws            `error{exec_errc::invalid_argument}` from the constructor, with the invalid pattern.
 /// \par Lifetime      compiled once; copies, and the environments, share it.
 /// \par Threads       the policy is immutable and may be shared by threads.
 /// \par Cost          linear in the line for plain patterns; at most a million steps (some 12 ms) for any. No frame.
@@ -16047,7 +16059,7 @@ namespace cofferdam::inline COFFERDAM_ABI {
 template <code_exec_environment Inner>
 class limit_output_layer : public layer<limit_output_layer<Inner>, Inner> {
  public:
-  /// Has no environment: operations throw `error{errc::environment_closed}`.
+  /// Has no environment: operations throw `error{exec_errc::environment_closed}`.
   limit_output_layer()
     requires std::default_initializable<Inner>
   = default;
@@ -16128,7 +16140,7 @@ class read_only_files final : public file_system_adaptor<read_only_files> {
 template <code_exec_environment Inner>
 class read_only_layer : public layer<read_only_layer<Inner>, Inner> {
  public:
-  /// Has no environment: operations throw `error{errc::environment_closed}`.
+  /// Has no environment: operations throw `error{exec_errc::environment_closed}`.
   read_only_layer()
     requires std::default_initializable<Inner>
   = default;
@@ -16152,7 +16164,7 @@ class read_only_layer : public layer<read_only_layer<Inner>, Inner> {
 /// **Commands can still write files**: a layer does not see their file accesses; only isolation can prevent them. This
 /// layer is for your own code, such as tools, that should only read an environment. Layers that write, such as
 /// `upload_files`, belong to its left.
-/// \throws error{errc::permission_denied} from `write_file` and from `make_directory`, `remove`, `rename` and
+/// \throws error{exec_errc::permission_denied} from `write_file` and from `make_directory`, `remove`, `rename` and
 ///     `put_files` of `files()`.
 class read_only : public pipeable {
  public:
@@ -16178,7 +16190,7 @@ namespace cofferdam::inline COFFERDAM_ABI {
 template <code_exec_environment Inner>
 class timeout_layer : public layer<timeout_layer<Inner>, Inner> {
  public:
-  /// Has no environment: operations throw `error{errc::environment_closed}`.
+  /// Has no environment: operations throw `error{exec_errc::environment_closed}`.
   timeout_layer()
     requires std::default_initializable<Inner>
   = default;
@@ -16201,8 +16213,8 @@ class timeout_layer : public layer<timeout_layer<Inner>, Inner> {
 ///
 /// \param  limit      steady-clock time from the start of the command to its end; more than zero.
 /// \return            `command_result`; on expiry `error_kind::timeout` with the output until then.
-/// \throws            `error{errc::invalid_argument}` from the constructor. Never for a slow command.
-/// \par Cancellation  terminal: the command is ended, then `error{errc::cancelled}`.
+/// \throws            `error{exec_errc::invalid_argument}` from the constructor. Never for a slow command.
+/// \par Cancellation  terminal: the command is ended, then `error{exec_errc::cancelled}`.
 /// \par Cost          0 allocations, 1 compare.
 /// \par Source        Stirrup's `run_command(timeout=…)`; POSIX kill(2).
 class timeout : public pipeable {
@@ -16287,7 +16299,7 @@ class traced_files final : public file_system_adaptor<traced_files> {
 template <code_exec_environment Inner>
 class trace_layer : public layer<trace_layer<Inner>, Inner> {
  public:
-  /// Has no environment: operations throw `error{errc::environment_closed}`.
+  /// Has no environment: operations throw `error{exec_errc::environment_closed}`.
   trace_layer()
     requires std::default_initializable<Inner>
   = default;
@@ -16365,7 +16377,7 @@ namespace cofferdam::inline COFFERDAM_ABI {
 template <code_exec_environment Inner>
 class upload_files_layer : public layer<upload_files_layer<Inner>, Inner> {
  public:
-  /// Has no environment: operations throw `error{errc::environment_closed}`.
+  /// Has no environment: operations throw `error{exec_errc::environment_closed}`.
   upload_files_layer()
     requires std::default_initializable<Inner>
   = default;
@@ -16429,7 +16441,7 @@ namespace cofferdam::inline COFFERDAM_ABI {
 template <code_exec_environment Inner>
 class variables_layer : public layer<variables_layer<Inner>, Inner> {
  public:
-  /// Has no environment: operations throw `error{errc::environment_closed}`.
+  /// Has no environment: operations throw `error{exec_errc::environment_closed}`.
   variables_layer()
     requires std::default_initializable<Inner>
   = default;
@@ -16459,7 +16471,7 @@ class variables_layer : public layer<variables_layer<Inner>, Inner> {
 ///
 /// A variable that the command sets itself is unchanged. Put an allowlist outside (to the right), so that it does not
 /// check these variables, which come from the host program.
-/// \throws error{errc::invalid_argument}, error{errc::too_large} as `command::variable` does.
+/// \throws error{exec_errc::invalid_argument}, error{exec_errc::too_large} as `command::variable` does.
 class variables : public pipeable {
  public:
   variables(std::string name, std::string value) { settings_.variable(std::move(name), std::move(value)); }
@@ -16680,8 +16692,8 @@ class run_python {
   }
   boost::json::object parameters() const { return arguments_.schema(); }
 
-  /// \throws error{errc::cancelled}, error{errc::provider_lost}, error{errc::environment_closed}; never because of the
-  ///     model's arguments or the code's outcome.
+  /// \throws error{exec_errc::cancelled}, error{exec_errc::provider_lost}, error{exec_errc::environment_closed}; never
+  ///     because of the model's arguments or the code's outcome.
   /// \par Cancellation  terminal: the code is ended.
   awaitable<tool_result> call(boost::json::value arguments) {
     return call(std::move(arguments), tool_output_listener());
@@ -16927,7 +16939,7 @@ class build_request {
   }
 
   /// Sets the value of an `ARG`. **Not for secrets**: it can be read in the image's history.
-  /// \throws error{errc::invalid_argument} for a name or value that is not UTF-8, or an empty name.
+  /// \throws error{exec_errc::invalid_argument} for a name or value that is not UTF-8, or an empty name.
   build_request& argument(std::string name, std::string value) {
     if (name.empty() || name.find('=') != std::string::npos || !is_valid_utf8(name) || !is_valid_utf8(value))
       throw error(exec_errc::invalid_argument, "docker: a build argument needs a name without '=', and UTF-8");
@@ -16994,7 +17006,7 @@ namespace cofferdam::inline COFFERDAM_ABI::docker {
 ///   session and cleared their environment.
 /// * When a command has ended, the rest of its *session* is ended. Processes that have left the session continue, and
 ///   can delay the next commands for some seconds if they still have the command's output open. A hostile command can
-///   pretend that it has ended, with the same effect. `background_policy::keep` is error{errc::unsupported}.
+///   pretend that it has ended, with the same effect. `background_policy::keep` is error{exec_errc::unsupported}.
 /// * Death by SIGINT or SIGPIPE looks like exit code 130 or 141. With a terminal, and if the container's /bin/sh is
 ///   bash, every death by a signal looks like exit code 128 and its number. A file that is not a program and has no
 ///   `#!` line may be run as a script by the container's sh.
@@ -17003,7 +17015,7 @@ namespace cofferdam::inline COFFERDAM_ABI::docker {
 /// \par Source  Engine API, "Attach to a container" and "Exec".
 enum class command_transport {
   automatic,  ///< by a warden if there is one for the image's machine, else by execs
-  warden,     ///< by a warden; error{errc::unsupported} if that is not possible
+  warden,     ///< by a warden; error{exec_errc::unsupported} if that is not possible
   attached,   ///< by a warden, with all data through the daemon, even if a direct connection is possible
   exec,       ///< each command is an exec of the daemon
 };
@@ -17461,7 +17473,7 @@ class owner {
       : boot_(std::move(boot)), pid_namespace_(pid_namespace), pid_(pid), start_time_(start_time) {}
 
   /// Returns the owner for this process.
-  /// \throws error{errc::provider_failed} if /proc lacks the data.
+  /// \throws error{exec_errc::provider_failed} if /proc lacks the data.
   static owner this_process() {
     const std::string boot = line_of("/proc/sys/kernel/random/boot_id");
     struct stat status {};
@@ -17700,7 +17712,7 @@ class mount {
   ///                daemon is on this machine, `open` also follows symbolic links, and refuses a home that contains
   ///                such a place.
   /// \param target  absolute in the container.
-  /// \throws        error{errc::invalid_argument}.
+  /// \throws        error{exec_errc::invalid_argument}.
   static mount bind(std::string_view source, std::string_view target) {
     detail::require_text(source, "the source of a mount");
     if (!source.starts_with('/'))
@@ -17760,7 +17772,7 @@ enum class pull_policy {
 /// GiB of memory and no swap, 2 CPUs, 256 processes.
 ///
 /// A value; setters chain and check: `container_options().network("bridge").memory(std::uint64_t{4} << 30)`. A wrong
-/// setting throws error{errc::invalid_argument} at once, with the option and without the value of a variable.
+/// setting throws error{exec_errc::invalid_argument} at once, with the option and without the value of a variable.
 /// \par Source  Engine API, "Create a container".
 class container_options {
  public:
@@ -17871,7 +17883,7 @@ class container_options {
   /// VOLUME of the image that is too large for memory. It contains the image's content of that path.
   ///
   /// Without this, an image's VOLUME is memory with the folder's mode and owner: `volume_size()` bytes for all VOLUMEs
-  /// together, with the image's content. If the content does not fit, `open` throws error{errc::too_large}.
+  /// together, with the image's content. If the content does not fit, `open` throws error{exec_errc::too_large}.
   /// \throws also for a path that is already in use.
   container_options& volume(std::string_view target) {
     std::string path = detail::guest_path(target, "the path of a volume");
@@ -17958,7 +17970,7 @@ class container_options {
 
   /// Returns the variables with their values, as `NAME=value`, in order of their names.
   /// \param missing  receives the names that are to be forwarded and are not set; may be null.
-  /// \throws         error{errc::invalid_argument} for a forwarded value that is not UTF-8, or not text.
+  /// \throws         error{exec_errc::invalid_argument} for a forwarded value that is not UTF-8, or not text.
   std::vector<std::string> environment(const host_view& host, std::vector<std::string>* missing = nullptr) const {
     std::vector<std::string> all;
     for (const auto& [name, given] : variables_) {
@@ -18270,7 +18282,7 @@ class address_parser {
 /// `https` is `tcp` with TLS. A password, a query or a fragment is refused, and so is a path alone, which the docker
 /// command would take for a host.
 /// \param  said_by  the source of the address, for the error message.
-/// \throws          error{errc::invalid_argument}, with the accepted forms and without a password.
+/// \throws          error{exec_errc::invalid_argument}, with the accepted forms and without a password.
 /// \par Source      docker(1), "-H".
 inline daemon_location parse_daemon_address(std::string_view address, std::string_view said_by = "the options") {
   return detail::address_parser(address, said_by).parse();
@@ -18606,8 +18618,9 @@ class daemon_finder {
 ///
 /// TCP becomes TLS if DOCKER_TLS_VERIFY, DOCKER_TLS or DOCKER_CERT_PATH is set, if the context has keys, or if `choice`
 /// requires it. The daemon is then verified, unless `choice` or the context (SkipTLSVerify) switches that off.
-/// \throws     error{errc::invalid_argument} for an address, a header or a folder of keys that cannot be used;
-///             error{errc::provider_failed} for a context or a configuration that is missing or broken. No secrets.
+/// \throws     error{exec_errc::invalid_argument} for an address, a header or a folder of keys that cannot be used;
+///             error{exec_errc::provider_failed} for a context or a configuration that is missing or broken. No
+///             secrets.
 /// \par Source docker(1); docker/cli `cli/config`, `cli/context/store`.
 inline daemon_search find_daemon(const host_view& host, const daemon_choice& choice = daemon_choice()) {
   return detail::daemon_finder(host, choice).find();
@@ -18698,7 +18711,7 @@ class progress_stream {
   /// \param max_object  maximum size of an object in bytes.
   explicit progress_stream(std::size_t max_object = std::size_t{1024} * 1024) : most_(max_object) {}
 
-  /// \throws error{errc::provider_failed}: not JSON, not an object, or too long. Nothing can be read after that.
+  /// \throws error{exec_errc::provider_failed}: not JSON, not an object, or too long. Nothing can be read after that.
   void feed(std::string_view piece) {
     if (failed_) throw bad("is not read any further");
     while (!piece.empty()) {
@@ -18733,7 +18746,7 @@ class progress_stream {
   }
 
   /// Declares the end of the stream.
-  /// \throws error{errc::provider_lost}: it ended inside an object.
+  /// \throws error{exec_errc::provider_lost}: it ended inside an object.
   void finish() const {
     if (size_ > 0)
       throw error(exec_errc::provider_lost,
@@ -18853,7 +18866,7 @@ class environment_handle {
   environment_handle& operator=(environment_handle&& other) noexcept;
   ~environment_handle();
 
-  /// \throws error{errc::environment_closed} if there is no state.
+  /// \throws error{exec_errc::environment_closed} if there is no state.
   const std::shared_ptr<State>& get() const;
 
   awaitable<command_result> run_command(command c) const;
@@ -18904,7 +18917,7 @@ class sandbox_settings;
 /// \par Threads  any, as for `local_environment`.
 class environment {
  public:
-  /// Holds no environment: operations throw `error{errc::environment_closed}`.
+  /// Holds no environment: operations throw `error{exec_errc::environment_closed}`.
   environment();
   explicit environment(std::shared_ptr<detail::sandbox> inside);
   environment(environment&&) noexcept;
@@ -18912,11 +18925,11 @@ class environment {
   ~environment();
 
   /// Runs a command to its end. Every outcome is a result, including a time limit.
-  /// \throws error{errc::environment_closed}; error{errc::outside_workspace, not_found, not_a_directory} for its
-  ///     working directory; error{errc::provider_lost} if the container or the connection is lost, with the output so
-  ///     far.
+  /// \throws error{exec_errc::environment_closed}; error{exec_errc::outside_workspace, not_found, not_a_directory} for
+  ///     its working directory; error{exec_errc::provider_lost} if the container or the connection is lost, with the
+  ///     output so far.
   /// \par Cancellation  terminal: SIGTERM, the grace, SIGKILL to all that the command has started; then
-  ///                    error{errc::cancelled}.
+  ///                    error{exec_errc::cancelled}.
   awaitable<command_result> run_command(command c);
 
   /// Starts a command. If it cannot be started, the process has already ended, and its result has the reason.
@@ -18937,7 +18950,7 @@ class environment {
   std::vector<background_command> background();
   /// Ends the remaining processes of such a command: SIGTERM, the grace period, SIGKILL, and waits for their end.
   /// Cannot be cancelled.
-  /// \throws error{errc::not_found} if none is left; error{errc::environment_closed}.
+  /// \throws error{exec_errc::not_found} if none is left; error{exec_errc::environment_closed}.
   awaitable<void> end_background(std::uint32_t number);
 
   /// Returns the container's name, which this library has chosen.
@@ -18945,10 +18958,11 @@ class environment {
   const std::string& container_id() const;
 
   /// Ends all commands and removes the container; of an adopted container, only ends the processes of its commands.
-  /// Pending commands fail with error{errc::environment_closed}. Cannot be cancelled; a second call waits for the
+  /// Pending commands fail with error{exec_errc::environment_closed}. Cannot be cancelled; a second call waits for the
   /// first. The daemon has 60 s to answer each request. A removal whose connection is lost is requested at most three
   /// times.
-  /// \throws error{errc::provider_lost} if the daemon cannot be reached any more; the container then ends by itself.
+  /// \throws error{exec_errc::provider_lost} if the daemon cannot be reached any more; the container then ends by
+  /// itself.
   awaitable<void> close();
 
  private:
@@ -18963,8 +18977,8 @@ class environment {
 /// `isolation()`. The workspace is /workspace, empty at first; it is memory by default. Each VOLUME of an image is
 /// memory too, with a limit that `isolation()` reports. The image's content of a VOLUME is copied into it, and must fit
 /// (else see `container_options::volume` and `container_options::tmpfs`). A mount that was not requested is
-/// error{errc::provider_failed}. Commands have the environment variables of the image and of the options, and PATH,
-/// HOME (the workspace), LANG, TERM, TMPDIR.
+/// error{exec_errc::provider_failed}. Commands have the environment variables of the image and of the options, and
+/// PATH, HOME (the workspace), LANG, TERM, TMPDIR.
 ///
 /// A value: holds no connection. Setters chain.
 class provider {
@@ -18994,10 +19008,10 @@ class provider {
 
   /// Makes a container. Pulls or builds its image first if needed, once for all calls at the same time. The first use
   /// of a daemon in a process also removes the leftovers of dead processes of this host.
-  /// \throws error{errc::provider_failed, permission_denied} if no daemon can be used; error{errc::not_found} if the
-  ///     image does not exist; error{errc::unsupported} if commands cannot be started (see `command_transport`);
-  ///     error{errc::provider_failed} if the daemon did not apply the settings; error{errc::cancelled}. Nothing is left
-  ///     behind.
+  /// \throws error{exec_errc::provider_failed, permission_denied} if no daemon can be used; error{exec_errc::not_found}
+  ///     if the image does not exist; error{exec_errc::unsupported} if commands cannot be started (see
+  ///     `command_transport`); error{exec_errc::provider_failed} if the daemon did not apply the settings;
+  ///     error{exec_errc::cancelled}. Nothing is left behind.
   awaitable<environment> open() const;
 
  private:
@@ -19013,7 +19027,7 @@ class provider {
 
 /// Runs commands in containers of an image, which is pulled if the daemon does not have it.
 /// \param name  as for `docker run`.
-/// \throws error{errc::invalid_argument} for an invalid name.
+/// \throws error{exec_errc::invalid_argument} for an invalid name.
 provider from_image(std::string_view name);
 
 /// Runs commands in containers of an image that is built first:
@@ -19034,11 +19048,12 @@ provider from_dockerfile(std::filesystem::path context);
 ///
 /// The isolation of the container is unknown: `isolation()` reports only that by this library. Limits: a process of the
 /// same user can kill the warden (`kill -9 -1`; our commands cannot if Landlock prevents it, Linux 6.12), which is
-/// error{errc::provider_lost}, and then running processes may continue (as with execs if this program dies). The end of
-/// the container is error{errc::provider_lost} too.
+/// error{exec_errc::provider_lost}, and then running processes may continue (as with execs if this program dies). The
+/// end of the container is error{exec_errc::provider_lost} too.
 /// \param name_or_id  as for the docker command.
-/// \throws error{errc::invalid_argument} if it is neither. `open` throws error{errc::not_found} if there is no such
-///     container, or no workspace and it cannot be made; error{errc::provider_failed} if the container does not run.
+/// \throws error{exec_errc::invalid_argument} if it is neither. `open` throws error{exec_errc::not_found} if there is
+///     no such container, or no workspace and it cannot be made; error{exec_errc::provider_failed} if the container
+///     does not run.
 provider in_container(std::string_view name_or_id);
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::docker
@@ -19349,8 +19364,9 @@ class ping_answer {
 /// Returns the version to use with a daemon: the newest that both sides support.
 /// \param address  the daemon's address for error messages.
 /// \param wanted   the value of DOCKER_API_VERSION: if it is not empty, exactly this version.
-/// \throws         error{errc::unsupported}: the daemon is too old, or runs Windows containers;
-///                 error{errc::provider_failed}: it is not a Docker daemon; error{errc::invalid_argument} for an
+/// \throws         error{exec_errc::unsupported}: the daemon is too old, or runs Windows containers;
+///                 error{exec_errc::provider_failed}: it is not a Docker daemon; error{exec_errc::invalid_argument} for
+///                 an
 ///                 invalid DOCKER_API_VERSION.
 inline api_version negotiate(const ping_answer& ping, std::string_view address, std::string_view wanted = {}) {
   const std::string daemon = "docker: the daemon at " + std::string(address);
@@ -19405,7 +19421,7 @@ class container_check {
   /// Returns short descriptions of the settings that the daemon did not apply; empty if it applied all.
   const std::vector<std::string>& missing() const noexcept { return missing_; }
 
-  /// \throws error{errc::provider_failed} with the missing settings. The container must not be started then.
+  /// \throws error{exec_errc::provider_failed} with the missing settings. The container must not be started then.
   void require() const {
     if (missing_.empty()) return;
     std::string text = "docker: the daemon made the container, but not as it was asked to: ";
@@ -19759,7 +19775,7 @@ class create_request {
   /// \param image    a name or an id that the daemon has.
   /// \param name     of the container: letters, digits, `_`, `.`, `-`; unique.
   /// \param entry    the first program and its arguments. Required: the image's own entry point is not started.
-  /// \throws         error{errc::invalid_argument}.
+  /// \throws         error{exec_errc::invalid_argument}.
   create_request(std::string image, std::string name, std::vector<std::string> entry, container_options options)
       : image_(std::move(image)), name_(std::move(name)), entry_(std::move(entry)), options_(std::move(options)) {
     detail::require_text(image_, "the name of the image");
@@ -19872,7 +19888,7 @@ class create_request {
   /// Returns the body.
   /// \param host     the source of forwarded variables.
   /// \param missing  receives the names that are not set.
-  /// \throws         error{errc::invalid_argument} for contradictory options.
+  /// \throws         error{exec_errc::invalid_argument} for contradictory options.
   boost::json::object body(const host_view& host, std::vector<std::string>* missing = nullptr) const {
     check_mounts(host);
     boost::json::object body;
@@ -20408,7 +20424,7 @@ class docker_ignore {
   docker_ignore() = default;
 
   /// \param  text  the file.
-  /// \throws       error{errc::invalid_argument}, with the line's number: a `!` alone, a `[` without its end, a
+  /// \throws       error{exec_errc::invalid_argument}, with the line's number: a `!` alone, a `[` without its end, a
   ///               backslash at the end, a pattern or a file that is too long.
   explicit docker_ignore(std::string_view text) {
     if (text.size() > max_bytes)
@@ -20537,8 +20553,9 @@ class dockerfile_context {
   /// \param context     a folder of this machine.
   /// \param dockerfile  its path on this machine, inside or outside of the context; empty for `Dockerfile` in the
   ///                    context.
-  /// \throws            error{errc::not_found, not_a_directory, not_a_file, permission_denied, io_error};
-  ///                    error{errc::invalid_argument} for rules that cannot be read; error{errc::too_large} for a
+  /// \throws            error{exec_errc::not_found, not_a_directory, not_a_file, permission_denied, io_error};
+  ///                    error{exec_errc::invalid_argument} for rules that cannot be read; error{exec_errc::too_large}
+  ///                    for a
   ///                    Dockerfile or rules of more than 1 MiB.
   explicit dockerfile_context(const std::filesystem::path& context, const std::filesystem::path& dockerfile = {},
                               context_limit limit = context_limit())
@@ -20559,7 +20576,7 @@ class dockerfile_context {
   }
 
   /// Lists about `most` more names. Returns true at the end; then `entries` is complete.
-  /// \throws error{errc::too_large} at the limit; permission_denied for a folder that cannot be read and is not
+  /// \throws error{exec_errc::too_large} at the limit; permission_denied for a folder that cannot be read and is not
   ///     excluded; not_found if the Dockerfile has vanished.
   bool step(std::size_t most = 1024) {
     if (!walk_) return true;
@@ -20586,7 +20603,7 @@ class dockerfile_context {
   /// Returns the content of a Dockerfile from outside the context, to be sent under the name `dockerfile()`.
   const std::optional<std::string>& extra_content() const noexcept { return extra_; }
   /// Returns the text of the Dockerfile.
-  /// \throws error{errc::too_large} for more than 1 MiB.
+  /// \throws error{exec_errc::too_large} for more than 1 MiB.
   std::string dockerfile_text() const { return extra_ ? *extra_ : text_of(folder_.open_file(name_)); }
   /// Returns the path of the applied rules, relative to the context; empty if they are not in it.
   const std::string& rules() const noexcept { return rules_name_; }
@@ -20719,7 +20736,7 @@ namespace cofferdam::inline COFFERDAM_ABI::docker {
 class image_name {
  public:
   /// \param  text  as above; at most 1024 bytes.
-  /// \throws       error{errc::invalid_argument} with the mistake and, if possible, the correct spelling.
+  /// \throws       error{exec_errc::invalid_argument} with the mistake and, if possible, the correct spelling.
   explicit image_name(std::string_view text) {
     if (text.empty()) throw wrong(text, "is empty: write a name such as busybox:latest");
     if (text.size() > 1024) throw wrong(text.substr(0, 80), "is longer than 1024 bytes");
@@ -20932,7 +20949,7 @@ class multiplexed_stream {
   /// Takes the next piece from the front of `input`; no value once `input` is used up.
   /// \param  input  received bytes, cut anywhere. On return it has the unused rest, which must be passed in again,
   ///                before later bytes.
-  /// \throws        error{errc::provider_failed}: an invalid head. The stream must not be used after that.
+  /// \throws        error{exec_errc::provider_failed}: an invalid head. The stream must not be used after that.
   std::optional<stream_piece> next(std::string_view& input) {
     while (!input.empty()) {
       if (left_ == 0) {
@@ -20955,7 +20972,8 @@ class multiplexed_stream {
   bool may_end() const noexcept { return left_ == 0 && have_ == 0; }
 
   /// Declares the end of the stream.
-  /// \throws error{errc::provider_lost} if it ended inside a frame. An end between two frames does not prove success.
+  /// \throws error{exec_errc::provider_lost} if it ended inside a frame. An end between two frames does not prove
+  /// success.
   void finish() const {
     if (!may_end())
       throw error(exec_errc::provider_lost,
@@ -21033,7 +21051,7 @@ class registry_credentials {
   /// empty object.
   ///
   /// Base64 of the URL alphabet, with padding: the daemon silently ignores credentials in the other alphabet.
-  /// \throws error{errc::invalid_argument} for a name or secret that is not UTF-8: JSON cannot carry it.
+  /// \throws error{exec_errc::invalid_argument} for a name or secret that is not UTF-8: JSON cannot carry it.
   std::string header() const { return encoded(object(true)); }
 
   /// Returns the value of X-Registry-Config, with which the classic builder pulls the base images of a Dockerfile.
@@ -21149,7 +21167,7 @@ inline registry_credentials stored_credentials(const boost::json::object& config
 /// Finds the source of the credentials for a registry in Docker's `config.json`: `credHelpers` of the registry, else
 /// `credsStore`, else `auths`. Without a configuration or an entry: no credentials.
 /// \param registry  from `image_name::registry()`.
-/// \throws          error{errc::provider_failed} for an unusable configuration; the sentence has nothing of its
+/// \throws          error{exec_errc::provider_failed} for an unusable configuration; the sentence has nothing of its
 ///                  content.
 /// \par Source      docker/cli `cli/config/configfile`.
 inline registry_login find_registry_login(const host_view& host, std::string_view registry) {
@@ -21177,8 +21195,8 @@ inline registry_login find_registry_login(const host_view& host, std::string_vie
 /// \param exit_code  of the helper.
 /// \param output     its whole standard output; keep at most 64 KiB.
 /// \return           no credentials, if the helper has none for this registry.
-/// \throws           error{errc::provider_failed}: it failed, or its answer is invalid. The sentence has nothing of the
-///                   answer.
+/// \throws           error{exec_errc::provider_failed}: it failed, or its answer is invalid. The sentence has nothing
+///                   of the answer.
 /// \par Source       docker/docker-credential-helpers, "Development".
 inline registry_credentials read_helper_answer(const registry_login& login, int exit_code, std::string_view output) {
   const std::string what = "docker: the credential helper \"" + one_line(login.helper(), 100) +
@@ -21219,7 +21237,7 @@ class rate_limiter {
 
   /// \param burst     number of creations that may follow each other without a pause; at least 1.
   /// \param interval  time for one more creation; zero or more.
-  /// \throws error{errc::invalid_argument} for another number or interval.
+  /// \throws error{exec_errc::invalid_argument} for another number or interval.
   rate_limiter(std::size_t burst, std::chrono::milliseconds interval) {
     if (burst == 0) throw error(exec_errc::invalid_argument, "e2b: a create_gate lets at least one through");
     if (interval < std::chrono::milliseconds::zero())
@@ -21299,7 +21317,7 @@ class surroundings {
 
   /// Returns the rules in HTTPS_PROXY and NO_PROXY, in lower or upper case; lower case takes precedence, as in other
   /// programs.
-  /// \throws error{errc::invalid_argument} for an invalid proxy.
+  /// \throws error{exec_errc::invalid_argument} for an invalid proxy.
   proxy_rules proxies() const {
     const auto either = [this](std::string_view small, std::string_view large) {
       const std::string value = said(small);
@@ -21380,8 +21398,8 @@ class account_options {
 /// The service and the key, from the options and the variables.
 class account {
  public:
-  /// \throws error{errc::invalid_argument} if there is no key (the sentence explains where to get one), or for a URL
-  ///     that is invalid or not protected.
+  /// \throws error{exec_errc::invalid_argument} if there is no key (the sentence explains where to get one), or for a
+  ///     URL that is invalid or not protected.
   static account resolve(const account_options& options, const surroundings& from) {
     account made;
     const auto chosen = [&](const std::string& option, std::string_view variable, std::string_view otherwise) {
@@ -21418,7 +21436,7 @@ class account {
 
   /// Returns the address of a port of a sandbox.
   /// \param domain  from the service's information about that sandbox; empty: the account's.
-  /// \throws error{errc::invalid_argument} as `sandbox_endpoint`, or if the address is not protected.
+  /// \throws error{exec_errc::invalid_argument} as `sandbox_endpoint`, or if the address is not protected.
   endpoint sandbox(std::uint16_t port, const std::string& id, const std::string& domain) const {
     endpoint there = sandbox_endpoint(sandbox_url_, port, id, domain.empty() ? domain_ : domain);
     require_protected(there, "sandbox_url (E2B_SANDBOX_URL)");
@@ -21502,7 +21520,7 @@ class create_options {
 
   /// Returns the body of the request.
   /// \param form  v1 or v2; automatic is v1.
-  /// \throws error{errc::invalid_argument} for text that is not UTF-8, which JSON cannot contain.
+  /// \throws error{exec_errc::invalid_argument} for text that is not UTF-8, which JSON cannot contain.
   boost::json::object body(dialect form) const {
     boost::json::object all;
     all["templateID"] = text(template_id);
@@ -21594,9 +21612,9 @@ class connect_envelope_reader {
   /// \param  input  received bytes, cut anywhere. On return it has the unused rest, which must be passed in again,
   ///                before later bytes.
   /// \return        valid until the next call, and as long as the bytes of `input` exist.
-  /// \throws        error{errc::too_large} for a longer payload, before any of it is read; error{errc::io_error} with
-  ///                net_errc::malformed for reserved flags, a compressed payload, or bytes after the end envelope. The
-  ///                reader must not be used after that.
+  /// \throws        error{exec_errc::too_large} for a longer payload, before any of it is read;
+  ///                error{exec_errc::io_error} with net_errc::malformed for reserved flags, a compressed payload, or
+  ///                bytes after the end envelope. The reader must not be used after that.
   std::optional<connect_envelope> next(std::string_view& input) {
     begin_again();
     while (!input.empty()) {
@@ -21647,7 +21665,7 @@ class connect_envelope_reader {
   bool may_end() const noexcept { return have_ == 0; }
 
   /// Declares the end of the input. The caller must check `ended()` to detect a missing end envelope.
-  /// \throws error{errc::io_error} with net_errc::truncated if the input ended inside an envelope.
+  /// \throws error{exec_errc::io_error} with net_errc::truncated if the input ended inside an envelope.
   void finish() const {
     if (!may_end())
       throw error(exec_errc::io_error, "Connect: the stream ends in the middle of an envelope: the connection was cut",
@@ -21714,7 +21732,7 @@ class connect_envelope_reader {
 /// Appends an envelope with `payload` to `to`.
 /// \param payload  at most 4294967295 bytes.
 /// \param is_end   true for the last envelope of a response; then `payload` is from `connect_end_text()`.
-/// \throws error{errc::too_large} for a longer payload; `to` is then unchanged.
+/// \throws error{exec_errc::too_large} for a longer payload; `to` is then unchanged.
 inline void append_connect_envelope(std::string& to, std::string_view payload, bool is_end) {
   if (payload.size() > std::numeric_limits<std::uint32_t>::max())
     throw error(exec_errc::too_large, "Connect: a message of " + std::to_string(payload.size()) +
@@ -21888,7 +21906,8 @@ inline connect_failure read_connect_failure(unsigned status, std::string_view bo
 }
 
 /// Parses the payload of an end envelope. Returns no value if the call succeeded.
-/// \throws error{errc::io_error} with net_errc::malformed if it is not a JSON object, or if its `error` is not valid.
+/// \throws error{exec_errc::io_error} with net_errc::malformed if it is not a JSON object, or if its `error` is not
+/// valid.
 inline std::optional<connect_failure> read_connect_end(std::string_view payload) {
   std::error_code broken;
   const boost::json::value value = detail::parse_untrusted_json(payload, broken);
@@ -21984,10 +22003,10 @@ class connect_stream {
 
   /// Returns the next message; no value at the end.
   /// \return valid until the next call.
-  /// \throws error{errc::too_large}; error{errc::io_error}: an error of the connection, net_errc::truncated if the
-  ///     stream ends inside a message, net_errc::malformed if it is not a stream of messages. The stream is unusable
-  ///     after that.
-  /// \par Cancellation  terminal: closes the connection; throws error{errc::cancelled}.
+  /// \throws error{exec_errc::too_large}; error{exec_errc::io_error}: an error of the connection, net_errc::truncated
+  ///     if the stream ends inside a message, net_errc::malformed if it is not a stream of messages. The stream is
+  ///     unusable after that.
+  /// \par Cancellation  terminal: closes the connection; throws error{exec_errc::cancelled}.
   awaitable<std::optional<std::string_view>> next();
 
   /// Returns true if the peer has sent the end of the stream; otherwise the stream is incomplete. Known once `next()`
@@ -22042,8 +22061,8 @@ awaitable<connect_answer> connect_unary(http_client& client, http_request what, 
 /// Makes a call whose answer is a stream of messages, with the JSON codec.
 /// \param most    maximum size of a message, in bytes.
 /// \param limits  `head()` applies to the beginning of the answer, `idle()` between two pieces of it.
-/// \throws        as `http_client::send`; error{errc::io_error} with net_errc::malformed for an answer that is not a
-///                stream.
+/// \throws        as `http_client::send`; error{exec_errc::io_error} with net_errc::malformed for an answer that is not
+///                a stream.
 /// \par Cancellation  terminal: the peer may or may not have executed the call.
 /// \par Source    Connect protocol, "Streaming-RPCs".
 awaitable<connect_opening> connect_server_stream(http_client& client, http_request what, std::string message,
@@ -22097,8 +22116,8 @@ class folder_watch {
 
   /// Waits for the next change.
   /// \return no value at the end of the watch.
-  /// \throws error{errc::provider_lost} if the sandbox or the connection is lost.
-  /// \par Cancellation  terminal: ends the watch; throws error{errc::cancelled}.
+  /// \throws error{exec_errc::provider_lost} if the sandbox or the connection is lost.
+  /// \par Cancellation  terminal: ends the watch; throws error{exec_errc::cancelled}.
   awaitable<std::optional<folder_event>> next();
 
   /// Parses one message of the stream; no value if it is not an event.
@@ -22155,7 +22174,8 @@ class process_event {
   process_end end;       ///< of `end`
 
   /// \param text  the message: `{"event":{...}}`. An unknown event is `other`.
-  /// \throws error{errc::io_error} with net_errc::malformed if it is not a JSON object, or if its data is not base64.
+  /// \throws error{exec_errc::io_error} with net_errc::malformed if it is not a JSON object, or if its data is not
+  /// base64.
   /// \par Source  envd's process.proto, in proto3's JSON.
   static process_event parse(std::string_view text) {
     namespace json = cofferdam::detail;
@@ -22313,9 +22333,9 @@ class process_follower {
   process_follower(std::shared_ptr<detail::envd> place, connect_stream stream);
 
   /// Returns the next piece of its output, or its end; no value after that.
-  /// \throws error{errc::not_found} if there is no such process; error{errc::provider_lost} if the sandbox or the
-  ///     connection is lost.
-  /// \par Cancellation  terminal: ends the stream; throws error{errc::cancelled}.
+  /// \throws error{exec_errc::not_found} if there is no such process; error{exec_errc::provider_lost} if the sandbox or
+  ///     the connection is lost.
+  /// \par Cancellation  terminal: ends the stream; throws error{exec_errc::cancelled}.
   awaitable<std::optional<process_event>> next();
 
  private:
@@ -22474,16 +22494,16 @@ class api;
 ///
 /// A value; each call makes new connections.
 /// \par Errors        as `provider::open`.
-/// \par Cancellation  terminal: throws error{errc::cancelled}; the service may or may not have executed the call.
+/// \par Cancellation  terminal: throws error{exec_errc::cancelled}; the service may or may not have executed the call.
 class sandbox_list {
  public:
-  /// \throws error{errc::invalid_argument} as `account::resolve`.
+  /// \throws error{exec_errc::invalid_argument} as `account::resolve`.
   explicit sandbox_list(const account_options& who = account_options(),
                         const surroundings& around = surroundings::of_this_process());
 
   /// Returns all running and paused sandboxes, newest first.
   awaitable<std::vector<sandbox_info>> all() const { return list(who_); }
-  /// \throws error{errc::not_found} if there is no such sandbox.
+  /// \throws error{exec_errc::not_found} if there is no such sandbox.
   awaitable<sandbox_info> look(std::string id) const { return look_at(who_, std::move(id)); }
   /// \return  false if there was none.
   awaitable<bool> kill(std::string id) const { return end(who_, std::move(id)); }
@@ -22673,15 +22693,15 @@ class code_interpreter;
 /// variables (SIGTERM, the grace period, SIGKILL). When a command ends, the remaining processes of its session are
 /// ended, and so are those that still have its output open; others continue until the sandbox ends. A hostile command
 /// can fake another exit code. Death by SIGPIPE looks like exit code 141; death by SIGINT like 130, unless ^C was typed
-/// on the command's terminal. `background_policy::keep` is error{errc::unsupported}. The sandbox needs /bin/sh, and for
-/// files cat, stat, readlink, mv, mkdir, find; with `setsid` whole trees can be ended.
+/// on the command's terminal. `background_policy::keep` is error{exec_errc::unsupported}. The sandbox needs /bin/sh,
+/// and for files cat, stat, readlink, mv, mkdir, find; with `setsid` whole trees can be ended.
 ///
 /// If this program ends without `close()`, the sandbox ends when its `lifetime` is over. While commands run, and at
 /// each use, its remaining lifetime is kept at half of `lifetime` or more.
 /// \par Threads  any, as for `local_environment`. Movable while idle.
 class environment {
  public:
-  /// Holds no environment: operations throw `error{errc::environment_closed}`.
+  /// Holds no environment: operations throw `error{exec_errc::environment_closed}`.
   environment();
   explicit environment(std::shared_ptr<detail::sandbox> inside);
   environment(environment&&) noexcept;
@@ -22690,11 +22710,11 @@ class environment {
 
   /// Runs a command to its end. Every outcome is a result, including a time limit. A command that may have started is
   /// never sent again.
-  /// \throws error{errc::environment_closed}; error{errc::outside_workspace, not_found, not_a_directory} for its
-  ///     working directory; error{errc::provider_lost} if the sandbox or the connection is lost, with the output so
-  ///     far.
+  /// \throws error{exec_errc::environment_closed}; error{exec_errc::outside_workspace, not_found, not_a_directory} for
+  ///     its working directory; error{exec_errc::provider_lost} if the sandbox or the connection is lost, with the
+  ///     output so far.
   /// \par Cancellation  terminal: SIGTERM, the grace, SIGKILL to all that the command has started; then
-  ///                    error{errc::cancelled}.
+  ///                    error{exec_errc::cancelled}.
   awaitable<command_result> run_command(command c);
 
   /// Starts a command. If it cannot be started, the process has already ended, and its result has the reason.
@@ -22713,9 +22733,9 @@ class environment {
 
   /// Pauses the sandbox with its memory, until `resume()`. Commands that begin meanwhile wait. A paused sandbox costs
   /// storage until it is resumed or ended, and its lifetime does not run. If another client has paused it, or the end
-  /// of its lifetime with `auto_pause`, commands and files are error{errc::unavailable}, cause() sandbox_errc::paused,
-  /// until `resume()`.
-  /// \throws error{errc::unsupported} while commands run, because their output would be lost.
+  /// of its lifetime with `auto_pause`, commands and files are error{exec_errc::unavailable}, cause()
+  /// sandbox_errc::paused, until `resume()`.
+  /// \throws error{exec_errc::unsupported} while commands run, because their output would be lost.
   awaitable<void> pause();
   /// Resumes the sandbox, paused by any client; its lifetime is `lifetime` from then on.
   awaitable<void> resume();
@@ -22729,7 +22749,7 @@ class environment {
   awaitable<std::vector<sandbox_metrics>> metrics();
 
   /// Returns the newest lines of the service's log of the sandbox, in order; at most a thousand.
-  /// \throws error{errc::unsupported} or another error of the service if it keeps no log.
+  /// \throws error{exec_errc::unsupported} or another error of the service if it keeps no log.
   awaitable<std::vector<sandbox_log_line>> logs();
 
   /// Returns the running processes that the sandbox's daemon has started for any client.
@@ -22739,13 +22759,13 @@ class environment {
   awaitable<bool> end_process(std::int64_t pid);
 
   /// Returns the output of a running process from now on.
-  /// \throws error{errc::not_found} if there is no such process; the follower may throw it instead.
+  /// \throws error{exec_errc::not_found} if there is no such process; the follower may throw it instead.
   awaitable<process_follower> follow(std::int64_t pid);
 
   /// Watches a folder from now on.
   /// \param path   relative to the workspace; `.` is the workspace.
   /// \param depth  the folder alone, or also all folders beneath it.
-  /// \throws error{errc::not_found}; error{errc::unsupported} if the daemon does not support it.
+  /// \throws error{exec_errc::not_found}; error{exec_errc::unsupported} if the daemon does not support it.
   awaitable<folder_watch> watch(std::string path, watch_depth depth = watch_depth::folder);
 
   /// Returns a URL with which any client can read (GET) or write (POST, as `multipart/form-data`) one file. Treat the
@@ -22764,8 +22784,9 @@ class environment {
   /// Returns the address of a port, for example of a server that a command has started.
   std::string port_url(std::uint16_t port) const;
   /// Ends all commands, and the sandbox; of a connected sandbox, only ends the processes of its commands. Pending
-  /// commands fail with error{errc::environment_closed}. Cannot be cancelled; a second call waits for the first.
-  /// \throws error{errc::provider_lost} if the service cannot be reached any more: the sandbox then ends by itself.
+  /// commands fail with error{exec_errc::environment_closed}. Cannot be cancelled; a second call waits for the first.
+  /// \throws error{exec_errc::provider_lost} if the service cannot be reached any more: the sandbox then ends by
+  /// itself.
   awaitable<void> close();
 
  private:
@@ -22836,8 +22857,9 @@ class provider {
   provider& lifetime(std::chrono::milliseconds time);
   /// Adds an entry to the sandbox's metadata.
   provider& metadata(std::string key, std::string value);
-  /// Pauses the sandbox at the end of its lifetime, instead of killing it. Operations are then error{errc::unavailable}
-  /// with sandbox_errc::paused. `environment::resume()` continues the sandbox, and `close()` ends it.
+  /// Pauses the sandbox at the end of its lifetime, instead of killing it. Operations are then
+  /// error{exec_errc::unavailable} with sandbox_errc::paused. `environment::resume()` continues the sandbox, and
+  /// `close()` ends it.
   provider& auto_pause();
   /// Sets a variable for all processes in the sandbox.
   provider& variable(std::string name, std::string value);
@@ -22862,10 +22884,11 @@ class provider {
   provider& variables_from(surroundings around);
 
   /// Creates a sandbox, or connects to one.
-  /// \throws error{errc::invalid_argument} if there is no key, or an option is invalid; error{errc::permission_denied}
-  ///     if the service refuses the key; error{errc::not_found} for a template or sandbox that does not exist;
-  ///     error{errc::provider_failed} if the service cannot be reached or fails; error{errc::cancelled}. Nothing is
-  ///     left behind if the service can be reached; otherwise a sandbox ends with its lifetime.
+  /// \throws error{exec_errc::invalid_argument} if there is no key, or an option is invalid;
+  ///     error{exec_errc::permission_denied} if the service refuses the key; error{exec_errc::not_found} for a template
+  ///     or sandbox that does not exist; error{exec_errc::provider_failed} if the service cannot be reached or fails;
+  ///     error{exec_errc::cancelled}. Nothing is left behind if the service can be reached; otherwise a sandbox ends
+  ///     with its lifetime.
   awaitable<environment> open() const;
 
  private:
@@ -22886,7 +22909,7 @@ provider from_template(std::string name = "base");
 /// Runs commands in an existing sandbox, which `close()` leaves running. It is resumed if it is paused. Its remaining
 /// lifetime becomes at least `lifetime`. The variables of the options are set for each command.
 /// \param id  from `environment::id()`.
-/// \throws error{errc::invalid_argument} for an invalid id.
+/// \throws error{exec_errc::invalid_argument} for an invalid id.
 provider in_sandbox(std::string id);
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::e2b
@@ -22921,7 +22944,7 @@ inline const std::error_category& status_category() noexcept {
   return cofferdam::detail::category_of<detail::status_words>();
 }
 
-/// The reason of a failure while the sandbox still exists: the `cause()` of an error{errc::unavailable}.
+/// The reason of a failure while the sandbox still exists: the `cause()` of an error{exec_errc::unavailable}.
 enum class sandbox_errc {
   not_reached = 1,  ///< the connection to the sandbox failed before anything was done: try again
   paused,           ///< the sandbox is paused; call `environment::resume()`
@@ -23302,8 +23325,8 @@ class execution_reader {
   explicit execution_reader(const execution_limits& limits = execution_limits())
       : limits_(limits), out_(limits.output()), err_(limits.output()) {}
 
-  /// \throws error{errc::io_error} with net_errc::malformed for a line that is not a JSON object;
-  ///     error{errc::too_large} for a line that is longer than the limit of all results plus one mebibyte.
+  /// \throws error{exec_errc::io_error} with net_errc::malformed for a line that is not a JSON object;
+  ///     error{exec_errc::too_large} for a line that is longer than the limit of all results plus one mebibyte.
   void feed(std::string_view text) {
     while (!text.empty()) {
       const std::size_t end = std::min(text.find('\n'), text.size());
@@ -23458,9 +23481,9 @@ class code {
 ///     e2b::code_interpreter python(env);
 ///     e2b::execution done = co_await python.run(e2b::code("[i * i for i in range(5)]"));
 ///
-/// \par Errors        as the environment's; error{errc::unsupported} if the sandbox has no code interpreter.
+/// \par Errors        as the environment's; error{exec_errc::unsupported} if the sandbox has no code interpreter.
 /// \par Lifetime      not beyond its environment, whose `close()` ends all runs.
-/// \par Cancellation  terminal: the code is interrupted; throws error{errc::cancelled}.
+/// \par Cancellation  terminal: the code is interrupted; throws error{exec_errc::cancelled}.
 /// \par Threads       any, as for the environment.
 /// \par Source        E2B's code interpreter SDK.
 class code_interpreter {
@@ -23479,9 +23502,9 @@ class code_interpreter {
   awaitable<code_context> make_context(std::string language = {}, std::string directory = ".");
   awaitable<std::vector<code_context>> contexts();
   /// Removes all definitions of a context.
-  /// \throws error{errc::not_found}.
+  /// \throws error{exec_errc::not_found}.
   awaitable<void> restart(code_context which);
-  /// \throws error{errc::not_found}.
+  /// \throws error{exec_errc::not_found}.
   awaitable<void> remove(code_context which);
 
  private:
@@ -23692,7 +23715,7 @@ using local_environment = basic_local_environment<>;
 template <class Unused>
 class basic_local_environment {
  public:
-  /// Holds no environment: operations throw `error{errc::environment_closed}`.
+  /// Holds no environment: operations throw `error{exec_errc::environment_closed}`.
   basic_local_environment();
   explicit basic_local_environment(std::shared_ptr<detail::local_state> state);
   basic_local_environment(basic_local_environment&&) noexcept;
@@ -23700,13 +23723,14 @@ class basic_local_environment {
   ~basic_local_environment();
 
   /// Runs a command to its end. Every outcome is a result, including a time limit.
-  /// \throws error{errc::environment_closed}; error{errc::outside_workspace, not_found, not_a_directory} for its
-  ///     working directory; error{errc::io_error} if the host has no descriptor left; error{errc::unavailable}, with
-  ///     the cause ETOOMANYREFS, if the system passes no descriptors because programs of this user have too many in
-  ///     flight; error{errc::provider_lost} if the warden was killed, or failed to end the command within 2 s of its
-  ///     limit and after being roused (all commands are then ended by this program). `partial()` has the output so far.
+  /// \throws error{exec_errc::environment_closed}; error{exec_errc::outside_workspace, not_found, not_a_directory} for
+  ///     its working directory; error{exec_errc::io_error} if the host has no descriptor left;
+  ///     error{exec_errc::unavailable}, with the cause ETOOMANYREFS, if the system passes no descriptors because
+  ///     programs of this user have too many in flight; error{exec_errc::provider_lost} if the warden was killed, or
+  ///     failed to end the command within 2 s of its limit and after being roused (all commands are then ended by this
+  ///     program). `partial()` has the output so far.
   /// \par Cancellation  terminal: SIGTERM, the grace, SIGKILL to all that the command has started; then
-  ///                    error{errc::cancelled}.
+  ///                    error{exec_errc::cancelled}.
   awaitable<command_result> run_command(command c);
 
   /// Starts a command. If it cannot be started, the process has already ended, and its result has the reason.
@@ -23717,7 +23741,7 @@ class basic_local_environment {
   std::vector<background_command> background() const;
   /// Ends the remaining processes of such a command: SIGTERM, the grace period, SIGKILL, and waits for their end.
   /// Cannot be cancelled.
-  /// \throws error{errc::not_found} if none is left; error{errc::environment_closed}.
+  /// \throws error{exec_errc::not_found} if none is left; error{exec_errc::environment_closed}.
   awaitable<void> end_background(std::uint32_t number);
 
   awaitable<bytes> read_file(std::string path, std::size_t most);
@@ -23734,12 +23758,12 @@ class basic_local_environment {
   const std::filesystem::path& workspace() const;
 
   /// Ends every command (SIGTERM, the grace period, SIGKILL), and removes the folder. Pending commands fail with
-  /// error{errc::environment_closed}. Cannot be cancelled; a second call waits for the first. Takes at most the grace
-  /// period, 5 s, and the time for removing the folder. Without a warden (`warden_policy::never`, or if none can be
-  /// started) there is no such limit: it waits until the kernel has ended all processes that were sent SIGKILL.
-  /// \throws error{errc::provider_lost} with a list of the processes that were still alive after that time; they were
-  ///     sent SIGKILL, and the folder is removed later. error{errc::io_error} if the folder cannot be removed because a
-  ///     process still writes there.
+  /// error{exec_errc::environment_closed}. Cannot be cancelled; a second call waits for the first. Takes at most the
+  /// grace period, 5 s, and the time for removing the folder. Without a warden (`warden_policy::never`, or if none can
+  /// be started) there is no such limit: it waits until the kernel has ended all processes that were sent SIGKILL.
+  /// \throws error{exec_errc::provider_lost} with a list of the processes that were still alive after that time; they
+  ///     were sent SIGKILL, and the folder is removed later. error{exec_errc::io_error} if the folder cannot be removed
+  ///     because a process still writes there.
   awaitable<void> close();
 
  private:
@@ -23784,8 +23808,8 @@ using local = basic_local<>;
 /// SIGKILL does not end a process that waits in the kernel for a file system without an answer. A command can make such
 /// a process: in a user namespace of its own it may mount a FUSE file system, whose server then waits for that same
 /// file system. A dead NFS server has the same effect. `run_command` then waits on past the time limit of the command;
-/// cancelled, it throws `error{errc::provider_lost}` after the grace and 3 s. `close()` throws
-/// `error{errc::provider_lost}`, which lists the process, after the grace and 5 s. The process stays until an
+/// cancelled, it throws `error{exec_errc::provider_lost}` after the grace and 3 s. `close()` throws
+/// `error{exec_errc::provider_lost}`, which lists the process, after the grace and 5 s. The process stays until an
 /// administrator aborts the file system's connection, for FUSE as root in /sys/fs/fuse/connections. Kernels without
 /// user namespaces for ordinary users, and Landlock domains of Linux 5.19 to 6.11, refuse the mount.
 ///
@@ -23830,8 +23854,8 @@ class basic_local {
   /// Switches off the warning about missing isolation.
   basic_local& without_warning();
 
-  /// \throws error{errc::provider_failed} if a folder cannot be made, if there is no shell, or if the program ignores
-  ///     SIGCHLD (the status of commands would then be lost).
+  /// \throws error{exec_errc::provider_failed} if a folder cannot be made, if there is no shell, or if the program
+  ///     ignores SIGCHLD (the status of commands would then be lost).
   awaitable<local_environment> open() const;
 
  private:
@@ -23997,7 +24021,7 @@ inline std::optional<feature_kind> fact_kind_of(std::string_view word) {
 }
 
 /// Parses the output of a reader (python_code_reader.py).
-/// \throws error{errc::io_error} if it is not valid.
+/// \throws error{exec_errc::io_error} if it is not valid.
 inline code_analysis parse_facts(std::string source, std::string_view answer) {
   const auto no_answer = [] {
     return error(exec_errc::io_error, "the reader of Python code has given no answer that is one");
@@ -25844,11 +25868,11 @@ concept shares_reader = requires(const R& runner) {
 /// Code that cannot be read, because it is not Python or costs too much, is refused under every policy. The code is
 /// read on the host. If the host has no Python, or one of another version that finds a mistake, the guest's Python
 /// reads it; see `python_reader`.
-/// \par Cancellation  terminal, also while the code is read: then error{errc::cancelled}, and nothing has run.
+/// \par Cancellation  terminal, also while the code is read: then error{exec_errc::cancelled}, and nothing has run.
 template <code_policy Policy, code_runner Inner>
 class guard_layer : public code_layer<guard_layer<Policy, Inner>, Inner> {
  public:
-  /// Has no runner: operations throw `error{errc::environment_closed}`.
+  /// Has no runner: operations throw `error{exec_errc::environment_closed}`.
   guard_layer()
     requires std::default_initializable<Inner> && std::default_initializable<Policy>
   = default;
@@ -25857,7 +25881,7 @@ class guard_layer : public code_layer<guard_layer<Policy, Inner>, Inner> {
         policy_(std::move(policy)),
         worker_(share(std::move(reader))) {}
 
-  /// \throws error{errc::provider_failed} if there is no Python to read the code.
+  /// \throws error{exec_errc::provider_failed} if there is no Python to read the code.
   awaitable<std::optional<code_result>> admit(const code_request& request) { return decide(*this, request); }
 
   awaitable<void> close() {
@@ -26131,7 +26155,7 @@ class import_policy {
 /// restricted: to allow `os` or `ctypes` is to allow everything.
 /// \return      a refusal is a `code_result` of kind `error_kind::security_violation` with the line, its text, the
 ///              module and the allowed modules.
-/// \throws      error{errc::provider_failed} if there is no Python to read the code.
+/// \throws      error{exec_errc::provider_failed} if there is no Python to read the code.
 /// \par Cost    as of `check_syntax`, whose reading it shares.
 /// \par Source  kodeagent's whitelist, without its bypasses.
 class allow_imports : public guard<allow_imports> {
@@ -26189,10 +26213,11 @@ concept asks_for_environment = requires(const R& runner) {
 }  // namespace detail
 
 /// A runner of any type, chosen at run time. Models `context_runner`. If the held runner has no contexts, those
-/// operations throw `error{errc::unsupported}`. Movable while no operation runs. Each operation costs one virtual call.
+/// operations throw `error{exec_errc::unsupported}`. Movable while no operation runs. Each operation costs one virtual
+/// call.
 class any_runner {
  public:
-  /// Holds no runner; operations throw `error{errc::environment_closed}`.
+  /// Holds no runner; operations throw `error{exec_errc::environment_closed}`.
   any_runner() = default;
 
   template <class R>
@@ -26212,7 +26237,7 @@ class any_runner {
   /// Returns true if the code runs in an environment that the caller can use, for example to copy files.
   bool has_environment() const { return get().has_environment(); }
   /// Returns that environment. It lives as long as the runner and is closed with it.
-  /// \throws error{errc::unsupported} if there is none (the files of Pyodide are inside the interpreter).
+  /// \throws error{exec_errc::unsupported} if there is none (the files of Pyodide are inside the interpreter).
   any_environment& environment() {
     any_environment* const found = get().environment();
     if (found == nullptr)
@@ -26386,7 +26411,7 @@ class syntax_policy {
 /// type. IPython's `!ls` and `%magic` are not Python. Bounded in time and memory for any code; see `python_reader`. **A
 /// guard is advice to the model that writes the code; the backend provides the isolation.**
 /// \return        `code_result` of kind `error_kind::security_violation`.
-/// \throws        error{errc::provider_failed} if there is no Python to read the code.
+/// \throws        error{exec_errc::provider_failed} if there is no Python to read the code.
 /// \par Cost      some tenths of a millisecond for 50 lines; shared with the other guards of the runner.
 /// \par Source    kodeagent's check.
 class check_syntax : public guard<check_syntax> {
@@ -26411,7 +26436,7 @@ namespace cofferdam::inline COFFERDAM_ABI {
 template <code_runner Inner>
 class limit_code_layer : public code_layer<limit_code_layer<Inner>, Inner> {
  public:
-  /// Has no runner: operations throw `error{errc::environment_closed}`.
+  /// Has no runner: operations throw `error{exec_errc::environment_closed}`.
   limit_code_layer()
     requires std::default_initializable<Inner>
   = default;
@@ -26461,7 +26486,7 @@ class limit_code_layer : public code_layer<limit_code_layer<Inner>, Inner> {
 /// \param  max_bytes  of UTF-8; more than zero. Default: 64 KiB.
 /// \param  max_lines  more than zero. Default: 2,000.
 /// \return        a refusal is a `code_result` of kind `error_kind::security_violation`.
-/// \throws        error{errc::invalid_argument} from the constructor.
+/// \throws        error{exec_errc::invalid_argument} from the constructor.
 /// \par Source    the limits of DSPy's code executor.
 class limit_code : public pipeable {
  public:
@@ -26995,8 +27020,8 @@ class errand_for final : public errand {
 /// the coroutine in place.
 /// \param to    a strand.
 /// \param work  makes the coroutine; it is called and destroyed on the strand.
-/// \par Errors        those of the coroutine; error{errc::cancelled} if the caller was cancelled before the strand was
-///                    free.
+/// \par Errors        those of the coroutine; error{exec_errc::cancelled} if the caller was cancelled before the strand
+///                    was free.
 /// \par Cancellation  the cancellation types that the caller's filter allows are emitted on the strand.
 template <class Work>
 auto run_on(asio::any_io_executor to, Work work) -> std::invoke_result_t<Work&> {
@@ -27223,7 +27248,7 @@ inline std::string big_endian_32(std::size_t number) {
   return text;
 }
 
-/// \throws error{errc::too_large} if it does not fit.
+/// \throws error{exec_errc::too_large} if it does not fit.
 inline bytes driver_frame_of(const boost::json::object& header, std::string_view body) {
   const std::string text = boost::json::serialize(header);
   const std::size_t rest = 4 + text.size() + body.size();
@@ -27265,7 +27290,7 @@ class driver_frames {
   }
 
   /// Returns the next whole frame.
-  /// \throws error{errc::io_error} if the input is not from a driver; nothing more can be read then.
+  /// \throws error{exec_errc::io_error} if the input is not from a driver; nothing more can be read then.
   std::optional<driver_frame> next() {
     if (!greeted_ && !take_greeting()) return std::nullopt;
     if (held_.size() - at_ < 8) return std::nullopt;
@@ -30630,7 +30655,7 @@ class pyodide_settings {
   std::uint64_t data_limit() const noexcept { return (resident_limit() + std::uint64_t{1536} * 1024 * 1024) / 1024; }
 
   /// Returns the settings with the programs found and everything checked.
-  /// \throws error{errc::not_found, unsupported, invalid_argument}
+  /// \throws error{exec_errc::not_found, unsupported, invalid_argument}
   pyodide_settings found() const {
     pyodide_settings all = *this;
     all.interpreter = find_deno();
@@ -30718,7 +30743,7 @@ class pyodide_settings {
   }
 
   /// \param about  the result of the version command of a Deno that did not start.
-  /// \throws error{errc::unsupported} if it has the wrong version, or is not Deno.
+  /// \throws error{exec_errc::unsupported} if it has the wrong version, or is not Deno.
   void require_version(const command_result& about) const {
     const std::string program = "'" + one_line(interpreter) + "'";
     const std::string needed = "; Deno 2." + std::to_string(oldest_deno_minor) + " or newer is needed";
@@ -30966,7 +30991,7 @@ using pyodide_core = driver_core<pyodide_settings>;
 /// \par Threads  any, as for `python_runner`.
 class pyodide_runner {
  public:
-  /// Holds no runner: operations throw `error{errc::environment_closed}`.
+  /// Holds no runner: operations throw `error{exec_errc::environment_closed}`.
   pyodide_runner() = default;
   pyodide_runner(local_environment environment, std::shared_ptr<detail::pyodide_core> core)
       : environment_(std::make_unique<placed>(std::move(environment))), core_(std::move(core)) {}
@@ -30989,9 +31014,9 @@ class pyodide_runner {
   ///
   /// The files of a result are in the memory of the interpreter, and the interpreter reports them itself.
   /// `code_request::keep_files` adds their contents to the result.
-  /// \throws error{errc::environment_closed}; error{errc::provider_failed} if Deno cannot be restarted;
-  ///     error{errc::deadlock} from a host function that waits for itself: see `host_function`.
-  /// \par Cancellation  terminal: the code is ended as at its limit, then error{errc::cancelled} with `partial()`.
+  /// \throws error{exec_errc::environment_closed}; error{exec_errc::provider_failed} if Deno cannot be restarted;
+  ///     error{exec_errc::deadlock} from a host function that waits for itself: see `host_function`.
+  /// \par Cancellation  terminal: the code is ended as at its limit, then error{exec_errc::cancelled} with `partial()`.
   awaitable<code_result> run_code(code_request request) {
     const auto core = require_core();  // before the environment is used: without a core there is no environment
     return detail::run_by_driver(core, *environment_, std::move(request));
@@ -31088,7 +31113,7 @@ class pyodide {
   /// Lets the code read a directory of the host with its contents, or a single file. Links that lead out of the
   /// directory are broken. In the guest a single file is a symbolic link, and the rest of its directory is not visible.
   /// \param guest  the absolute path in the guest. Default: beneath /mnt, with the last name of `host`.
-  /// \throws error{errc::invalid_argument}; `open` throws error{errc::not_a_directory, collision}.
+  /// \throws error{exec_errc::invalid_argument}; `open` throws error{exec_errc::not_a_directory, collision}.
   pyodide& allow_read(std::string host, std::string guest = {}) {
     return mount(std::move(host), std::move(guest), false);
   }
@@ -31099,7 +31124,7 @@ class pyodide {
     return mount(std::move(host), std::move(guest), true);
   }
   /// Lets `urllib.request` connect to a host: "example.org", "127.0.0.1:8000". Responses of up to 8 MiB.
-  /// \throws error{errc::invalid_argument} if this is not such a name.
+  /// \throws error{exec_errc::invalid_argument} if this is not such a name.
   pyodide& allow_network(std::string host) {
     bool good = !host.empty();
     for (const char c : host)
@@ -31137,14 +31162,14 @@ class pyodide {
   }
   /// Sets the maximum number of runs without a context at once, each in a process of some 200 MB; others wait. Default:
   /// 2.
-  /// \throws error{errc::invalid_argument} unless 1 to 64.
+  /// \throws error{exec_errc::invalid_argument} unless 1 to 64.
   pyodide& at_once(std::size_t runs) {
     if (runs < 1 || runs > 64) throw error(exec_errc::invalid_argument, "pyodide: at_once must be 1 to 64");
     return with([&](detail::pyodide_settings& all) { all.at_once = runs; });
   }
   /// Sets the maximum number of contexts, each with its own interpreter. A run that would make another is refused.
   /// Default: 16.
-  /// \throws error{errc::invalid_argument} unless 1 to 64.
+  /// \throws error{exec_errc::invalid_argument} unless 1 to 64.
   pyodide& contexts_at_once(std::size_t most) {
     if (most < 1 || most > 64) throw error(exec_errc::invalid_argument, "pyodide: contexts_at_once must be 1 to 64");
     return with([&](detail::pyodide_settings& all) { all.contexts = most; });
@@ -31156,7 +31181,7 @@ class pyodide {
   /// behind a SharedArrayBuffer and shared memory of WebAssembly too (Deno 2.9), so a control group would count nothing
   /// more.
   /// Default: `memory_limit` and 320 MiB, or with `packages` 640 MiB.
-  /// \throws error{errc::invalid_argument} below 384 MiB, with which nothing starts.
+  /// \throws error{exec_errc::invalid_argument} below 384 MiB, with which nothing starts.
   pyodide& process_memory(std::uint64_t size) {
     if (size < detail::pyodide_settings::min_process_memory)
       throw error(exec_errc::invalid_argument, "pyodide: process_memory must be 384 MiB or more");
@@ -31164,7 +31189,7 @@ class pyodide {
   }
   /// Sets the maximum memory of WebAssembly in each interpreter, in bytes: more is a MemoryError. JavaScript objects
   /// that Python makes are outside of it: see `process_memory`. Default: 512 MiB.
-  /// \throws error{errc::invalid_argument} unless 64 MiB to 4 GiB.
+  /// \throws error{exec_errc::invalid_argument} unless 64 MiB to 4 GiB.
   pyodide& memory_limit(std::uint64_t size) {
     if (size < detail::pyodide_settings::min_memory || size > detail::pyodide_settings::max_memory)
       throw error(exec_errc::invalid_argument, "pyodide: memory_limit must be 64 MiB to 4 GiB");
@@ -31202,10 +31227,10 @@ class pyodide {
   }
 
   /// Finds the programs and starts the first interpreter.
-  /// \throws error{errc::not_found} if Deno or Pyodide is not found; error{errc::unsupported} if one has the wrong
-  ///     version, or the program is not Deno: the sentence explains how to install them; error{errc::provider_failed}
-  ///     if Deno does not start, or a package cannot be loaded; error{errc::not_a_directory, collision,
-  ///     invalid_argument} for directories.
+  /// \throws error{exec_errc::not_found} if Deno or Pyodide is not found; error{exec_errc::unsupported} if one has the
+  ///     wrong version, or the program is not Deno: the sentence explains how to install them;
+  ///     error{exec_errc::provider_failed} if Deno does not start, or a package cannot be loaded;
+  ///     error{exec_errc::not_a_directory, collision, invalid_argument} for directories.
   awaitable<pyodide_runner> open() const { return open_with(settings_); }
 
  private:
@@ -31480,7 +31505,7 @@ namespace cofferdam::inline COFFERDAM_ABI {
 template <streaming_environment E>
 class python_runner {
  public:
-  /// Holds no runner: operations throw `error{errc::environment_closed}`.
+  /// Holds no runner: operations throw `error{exec_errc::environment_closed}`.
   python_runner() = default;
   python_runner(E environment, std::shared_ptr<detail::python_core> core)
       : environment_(std::make_unique<placed>(std::move(environment))), core_(std::move(core)) {}
@@ -31504,10 +31529,11 @@ class python_runner {
   /// before the output of the next run, at most the last 64 KiB of each stream; their output during a run is part of
   /// that run's output. At its time limit a fork is killed. A context is interrupted (KeyboardInterrupt), and killed if
   /// the code does not end within the grace period.
-  /// \throws error{errc::deadlock} from a host function that waits for itself: see `host_function`;
-  ///     error{errc::environment_closed}; error{errc::provider_lost} and other exceptions of `start` if the environment
-  ///     fails, with `partial()`; error{errc::provider_failed} if a driver cannot be restarted.
-  /// \par Cancellation  terminal: the code is ended as at its limit, then error{errc::cancelled} with `partial()`.
+  /// \throws error{exec_errc::deadlock} from a host function that waits for itself: see `host_function`;
+  ///     error{exec_errc::environment_closed}; error{exec_errc::provider_lost} and other exceptions of `start` if the
+  ///     environment
+  ///     fails, with `partial()`; error{exec_errc::provider_failed} if a driver cannot be restarted.
+  /// \par Cancellation  terminal: the code is ended as at its limit, then error{exec_errc::cancelled} with `partial()`.
   awaitable<code_result> run_code(code_request request) {
     const auto core = require_core();  // before the environment is used: without a core there is no environment
     return detail::run_by_driver(core, *environment_, std::move(request));
@@ -31520,7 +31546,7 @@ class python_runner {
   awaitable<bool> end_context(std::string name) { return detail::end_context_of(require_core(), std::move(name)); }
 
   /// Returns the environment in which the code runs, for example to copy files.
-  /// \throws error{errc::environment_closed} if the runner was moved from.
+  /// \throws error{exec_errc::environment_closed} if the runner was moved from.
   E& environment() {
     require_core();
     return environment_->environment;
@@ -31587,8 +31613,9 @@ class python_provider {
       : provider_(std::move(provider)), settings_(std::move(settings)) {}
 
   /// Opens the environment, installs packages, starts the driver and preloads.
-  /// \throws the exceptions of the provider's `open()` and of `start`; error{errc::provider_failed} if the interpreter
-  ///     is missing or too old, pip fails or a module cannot be preloaded: the sentence has the original message.
+  /// \throws the exceptions of the provider's `open()` and of `start`; error{exec_errc::provider_failed} if the
+  ///     interpreter is missing or too old, pip fails or a module cannot be preloaded: the sentence has the original
+  ///     message.
   awaitable<runner> open() const { return open_with(provider_, settings_); }
 
  private:
@@ -31655,7 +31682,7 @@ class python {
   /// precedence over packages of the interpreter, but not over the standard library. The same list is not installed
   /// twice in one workspace. Earlier runs in the same workspace may have made this folder, or a configuration file of
   /// pip (if HOME is the workspace).
-  /// \throws error{errc::invalid_argument} for a name that begins with '-' or is empty.
+  /// \throws error{exec_errc::invalid_argument} for a name that begins with '-' or is empty.
   template <std::convertible_to<std::string>... Names>
   python& pip_packages(Names&&... names) {
     return with([&](detail::python_settings& all) { (all.packages.push_back(package(std::string(names))), ...); });
@@ -31835,7 +31862,7 @@ class runner_options {
 /// | "pyodide" | WebAssembly, in Deno |
 ///
 /// \param name  one of these, case-sensitive.
-/// \throws      error{errc::invalid_argument} for any other name, with the valid names. Nothing is opened yet.
+/// \throws      error{exec_errc::invalid_argument} for any other name, with the valid names. Nothing is opened yet.
 /// \par Source  kodeagent's `CodeRunner(env=…)`.
 template <std::convertible_to<std::string_view> Name>
 any_runner_provider make_runner(const Name& name, runner_options options = runner_options()) {
@@ -32476,7 +32503,7 @@ class pattern_policy {
 /// evade this check.
 /// \return      a refusal is a `code_result` of kind `error_kind::security_violation` with the line, its text and the
 ///              findings.
-/// \throws      error{errc::provider_failed} if there is no Python to read the code.
+/// \throws      error{exec_errc::provider_failed} if there is no Python to read the code.
 /// \par Cost    as of `check_syntax`, whose reading it shares.
 /// \par Source  kodeagent's detector, without its bypasses and false alarms.
 class reject_patterns : public guard<reject_patterns> {
@@ -32790,7 +32817,7 @@ class provider_name {
   /// Splits a name at its first colon.
   /// \param kinds  the valid kinds, each followed by a colon and a word for what it takes, if it takes something:
   ///               `{"local", "docker:IMAGE"}`. Whatever follows the colon may be left out of the name.
-  /// \throws error{errc::invalid_argument} for any other kind, with the valid ones.
+  /// \throws error{exec_errc::invalid_argument} for any other kind, with the valid ones.
   static provider_name parse(std::string_view text, std::initializer_list<std::string_view> kinds) {
     const std::size_t colon = text.find(':');
     const std::string_view kind = text.substr(0, colon);
@@ -32943,7 +32970,7 @@ class http_reply {
   /// A reply of 200 without a body.
   http_reply() = default;
   /// \param status  200 to 599.
-  /// \throws error{errc::invalid_argument} for another status.
+  /// \throws error{exec_errc::invalid_argument} for another status.
   explicit http_reply(int status) : status_(status) {
     if (status < 200 || status > 599)
       throw error(exec_errc::invalid_argument,
@@ -32951,7 +32978,7 @@ class http_reply {
   }
 
   /// Adds a field.
-  /// \throws error{errc::invalid_argument} as `http_field`, and for fields that the server sets.
+  /// \throws error{exec_errc::invalid_argument} as `http_field`, and for fields that the server sets.
   http_reply& field(std::string name, std::string value) & {
     check(name, value);
     fields_.append(std::move(name), std::move(value));
@@ -33021,12 +33048,13 @@ class http_served_connection;
 /// client that half-closes its connection before it has the answer counts as disconnected, as in most servers. The end
 /// of the connection is not detected while more than 32 KiB of received data are unread. Call `ignore_departure` for
 /// work that must be finished in any case.
-/// \par Errors    a failure of a body or a reply throws error{errc::io_error} with a `net_errc` or the system's code as
-///                its `cause()`, or error{errc::too_large}. If this exception leaves the handler, the client gets the
-///                matching status: 400, 408, 413. Any other exception leads to 500, and is passed to `on_error`.
+/// \par Errors    a failure of a body or a reply throws error{exec_errc::io_error} with a `net_errc` or the system's
+///                code as its `cause()`, or error{exec_errc::too_large}. If this exception leaves the handler, the
+///                client gets the matching status: 400, 408, 413. Any other exception leads to 500, and is passed to
+///                `on_error`.
 /// \par Lifetime  the server's; until the handler's coroutine has ended. Not copied, not moved.
 /// \par Threads   the server's executor. One read, and one of the calls that write, at a time.
-/// \par Cancellation  terminal, everywhere: throws error{errc::cancelled}; a reply under way is cut off.
+/// \par Cancellation  terminal, everywhere: throws error{exec_errc::cancelled}; a reply under way is cut off.
 class http_call {
  public:
   http_call(const http_call&) = delete;
@@ -33050,8 +33078,8 @@ class http_call {
   /// with the client (back-pressure).
   /// \param into  not empty; kept by the caller until the awaitable completes.
   /// \return      the number of bytes; 0 at the end and after it.
-  /// \throws      error{errc::too_large} beyond the limit (before the first byte, if the length is announced);
-  ///              error{errc::io_error}: net_errc::truncated, timed_out, malformed, ambiguous_length, ...
+  /// \throws      error{exec_errc::too_large} beyond the limit (before the first byte, if the length is announced);
+  ///              error{exec_errc::io_error}: net_errc::truncated, timed_out, malformed, ambiguous_length, ...
   awaitable<std::size_t> read_some(std::span<std::byte> into);
 
   /// Reads the rest of the body, within the limit.
@@ -33070,7 +33098,7 @@ class http_call {
   /// \param what  without a body.
   awaitable<void> begin(http_reply what);
   /// Sends the head of a reply whose body is written piece by piece and has a known length.
-  /// \param size  the exact number of bytes. Fewer bytes abort the reply; more are error{errc::invalid_argument}.
+  /// \param size  the exact number of bytes. Fewer bytes abort the reply; more are error{exec_errc::invalid_argument}.
   awaitable<void> begin(http_reply what, std::uint64_t size);
 
   /// Sends a piece of the body at once: when this completes, the system has it. Sends nothing for HEAD.
@@ -33120,7 +33148,7 @@ namespace cofferdam::inline COFFERDAM_ABI {
 
 /// The limits of a server, and the hosts and origins that it accepts.
 ///
-/// Every time limit is more than zero and at most a year; otherwise `error{errc::invalid_argument}`.
+/// Every time limit is more than zero and at most a year; otherwise `error{exec_errc::invalid_argument}`.
 class http_server_settings {
  public:
   /// Receives the exception of a handler, with the request's head. The client only gets a 500. Must not throw.
@@ -33304,8 +33332,8 @@ class listener {
   bool is_loopback() const { return get().is_loopback(); }
 
   /// Waits for the next peer. One call at a time. For TLS, the first read of the stream makes the handshake.
-  /// \throws error{errc::io_error} with the system's code; it goes on listening unless it was closed.
-  /// \par Cancellation  terminal: throws error{errc::cancelled}.
+  /// \throws error{exec_errc::io_error} with the system's code; it goes on listening unless it was closed.
+  /// \par Cancellation  terminal: throws error{exec_errc::cancelled}.
   awaitable<byte_stream> accept() { return get().accept(); }
 
   /// Accepts no more peers, and removes a socket from the file system. Accepted streams stay open.
@@ -33326,15 +33354,15 @@ class listener {
 /// \param address  an IPv4 or IPv6 address (without brackets) of this machine: `127.0.0.1`, `::1`. `0.0.0.0` and `::`
 ///                 accept connections from the network.
 /// \param port     0: any free port; `port()` returns it.
-/// \throws         error{errc::invalid_argument} for another address; error{errc::io_error} whose `cause()` is the
-///                 system's: EADDRINUSE, EACCES, EADDRNOTAVAIL.
+/// \throws         error{exec_errc::invalid_argument} for another address; error{exec_errc::io_error} whose `cause()`
+///                 is the system's: EADDRINUSE, EACCES, EADDRNOTAVAIL.
 listener tcp_listener(const asio::any_io_executor& executor, const std::string& address, std::uint16_t port);
 
 /// Listens on a Unix stream socket to which only this user may connect (mode 0600). Replaces the socket of a dead
 /// server. Removes the file at the end, unless it was replaced.
 /// \param path  absolute, at most 107 bytes, no NUL; its folder exists.
-/// \throws      error{errc::invalid_argument} for another path; error{errc::already_exists} if another server listens
-///              there, or if the file is not a socket; error{errc::io_error} with the system's code.
+/// \throws      error{exec_errc::invalid_argument} for another path; error{exec_errc::already_exists} if another server
+///              listens there, or if the file is not a socket; error{exec_errc::io_error} with the system's code.
 listener unix_listener(const asio::any_io_executor& executor, const std::string& path);
 
 }  // namespace cofferdam::inline COFFERDAM_ABI
@@ -33384,7 +33412,8 @@ class http_server {
   /// Called for each request. The request is finished when the coroutine ends; `call` is valid until then.
   using handler = std::function<awaitable<void>(http_call& call)>;
 
-  /// \throws error{errc::invalid_argument} for an empty handler, and for an invalid host or origin in the settings.
+  /// \throws error{exec_errc::invalid_argument} for an empty handler, and for an invalid host or origin in the
+  /// settings.
   http_server(asio::any_io_executor executor, handler each, http_server_settings settings = http_server_settings());
   http_server(const http_server&) = delete;
   http_server& operator=(const http_server&) = delete;
@@ -33394,16 +33423,17 @@ class http_server {
   http_server& listen(listener where);
 
   /// Serves until `stop` was called and everything has ended. May be called once.
-  /// \throws error{errc::invalid_argument} without a listener, and the second time; error{errc::io_error} if a listener
-  ///     failed permanently, after everything has ended.
+  /// \throws error{exec_errc::invalid_argument} without a listener, and the second time; error{exec_errc::io_error} if
+  ///     a listener failed permanently, after everything has ended.
   /// \par Cancellation  terminal: stops at once, cancels the handlers, waits for their ends; throws
-  ///                    error{errc::cancelled}.
+  ///                    error{exec_errc::cancelled}.
   awaitable<void> run();
 
   /// Stops the server: accepts no more connections, closes idle connections, gives running handlers `stop_timeout` to
   /// finish, and then cancels them. Completes when everything has ended. May be called again, but not from a handler,
   /// because it would wait for that handler.
-  /// \par Cancellation  terminal: cancels the handlers at once, waits for their ends; throws error{errc::cancelled}.
+  /// \par Cancellation  terminal: cancels the handlers at once, waits for their ends; throws
+  /// error{exec_errc::cancelled}.
   awaitable<void> stop();
 
   /// Returns the number of connections.
@@ -33452,7 +33482,7 @@ class async_semaphore {
   /// Takes permits, after waiting until they are available.
   /// \param permits  at most the total number of permits; more would wait for ever.
   /// \param doing    the name of the operation, for the error message.
-  /// \throws error{errc::cancelled}, and no permit is taken; after `fail()`, the error given to `fail()`.
+  /// \throws error{exec_errc::cancelled}, and no permit is taken; after `fail()`, the error given to `fail()`.
   template <class = void>
   awaitable<void> acquire(std::size_t permits, const char* doing) {
     if (failure_) throw *failure_;
@@ -33674,7 +33704,8 @@ class guest_paths {
 
   /// \param  path  `~`, `~/x`, relative to the home, or absolute; `..` is resolved as text. Empty: the home.
   /// \return       as `workspace_path_or_root`.
-  /// \throws       error{errc::outside_workspace} for a path outside of the home; error{errc::invalid_argument}.
+  /// \throws       error{exec_errc::outside_workspace} for a path outside of the home;
+  /// error{exec_errc::invalid_argument}.
   std::string inside(std::string_view path) const {
     std::string_view rest = path;
     if (rest.starts_with('~')) {
@@ -34819,7 +34850,7 @@ class options {
   /// are accepted, and the gateway serves this machine only.
   /// \param key  1 to 512 visible ASCII characters; E2B's own look like `e2b_` and 40 hexadecimal digits, and older
   ///             SDKs refuse others.
-  /// \throws error{errc::invalid_argument} for another; the sentence does not show it.
+  /// \throws error{exec_errc::invalid_argument} for another; the sentence does not show it.
   options& api_key(std::string key) {
     bool is_visible = !key.empty() && key.size() <= 512;
     for (const char c : key) is_visible = is_visible && c > ' ' && c < 0x7F;
@@ -36340,7 +36371,7 @@ class gzip_decoder {
   /// \param piece  the caller keeps it until `next` returns `need_input`.
   void feed(bytes_view piece) noexcept { input_ = piece; }
 
-  /// \throws error{errc::too_large} if the content is longer than `most`; error{errc::io_error} with
+  /// \throws error{exec_errc::too_large} if the content is longer than `most`; error{exec_errc::io_error} with
   ///     `net_errc::malformed` if the input is not gzip. The decoder is unusable after that.
   event next() {
     for (;;) {
@@ -36762,7 +36793,7 @@ class multipart_reader {
   /// Adds input.
   void feed(std::string_view text) { input_ += text; }
 
-  /// \throws error{errc::io_error} with net_errc::malformed for an invalid body.
+  /// \throws error{exec_errc::io_error} with net_errc::malformed for an invalid body.
   event next() {
     input_.erase(0, std::exchange(done_, 0));
     switch (state_) {
@@ -38681,10 +38712,10 @@ class server {
   server& operator=(const server&) = delete;
 
   /// Serves the peers of this listener until `stop` was called; then closes all sandboxes. May be called once.
-  /// \throws error{errc::invalid_argument} without an API key if the listener is not loopback, before any request is
-  ///     served, and the second time; the exceptions of closing an environment, after everything else.
+  /// \throws error{exec_errc::invalid_argument} without an API key if the listener is not loopback, before any request
+  ///     is served, and the second time; the exceptions of closing an environment, after everything else.
   /// \par Cancellation  terminal: requests are cancelled, then all is closed, which is not; throws
-  ///                    error{errc::cancelled}.
+  ///                    error{exec_errc::cancelled}.
   awaitable<void> serve(listener where) {
     if (core_->options().api_keys().empty() && !where.is_loopback())
       throw error(exec_errc::invalid_argument,
@@ -39734,7 +39765,7 @@ inline boost::json::array history_to_json(const std::vector<chat_message>& messa
 }
 
 /// Parses the output of `history_to_json`.
-/// \throws error{errc::invalid_argument} for anything else.
+/// \throws error{exec_errc::invalid_argument} for anything else.
 inline std::vector<chat_message> history_from_json(const boost::json::value& saved) {
   const boost::json::array* const all = saved.if_array();
   if (all == nullptr) throw detail::broken_history("it is no array");
@@ -39802,7 +39833,7 @@ namespace cofferdam::inline COFFERDAM_ABI {
 /// | "e2b", "e2b:TEMPLATE" | a sandbox of E2B; the default template is base |
 ///
 /// \param name  one of these, case-sensitive.
-/// \throws      error{errc::invalid_argument} for any other name, with the valid names. Nothing is opened yet.
+/// \throws      error{exec_errc::invalid_argument} for any other name, with the valid names. Nothing is opened yet.
 any_provider make_provider(std::string_view name);
 
 }  // namespace cofferdam::inline COFFERDAM_ABI
@@ -40345,7 +40376,7 @@ class asked_table {
   }
 
   /// \return  the response's `result`.
-  /// \throws error{errc::io_error} if the client answers with an error.
+  /// \throws error{exec_errc::io_error} if the client answers with an error.
   static awaitable<boost::json::object> ask(std::shared_ptr<asked_table> self, std::shared_ptr<outlet> out,
                                             asio::any_io_executor executor, std::string method,
                                             boost::json::object params) {
@@ -40526,7 +40557,7 @@ class call {
   /// Sends a request to a legacy client, "sampling/createMessage", "elicitation/create" or "roots/list", and waits for
   /// the response.
   /// \throws failure if the client has not declared this capability, and in the modern era (use
-  ///     `answer::input_required`); error{errc::io_error} if it refuses.
+  ///     `answer::input_required`); error{exec_errc::io_error} if it refuses.
   awaitable<boost::json::object> ask(std::string method, boost::json::object params) {
     const std::string wanted = method.substr(0, method.find('/'));
     if (!client_can(wanted)) throw failure::missing_capability(wanted);
@@ -40715,7 +40746,7 @@ namespace cofferdam::inline COFFERDAM_ABI::mcp {
 class tool_definition {
  public:
   /// \param name  matches `[A-Za-z0-9_.-]{1,128}`.
-  /// \throws error{errc::invalid_argument} for another name.
+  /// \throws error{exec_errc::invalid_argument} for another name.
   tool_definition(std::string name, std::string description)
       : name_(std::move(name)), description_(std::move(description)) {
     bool good = !name_.empty() && name_.size() <= 128;
@@ -40738,7 +40769,7 @@ class tool_definition {
   /// Sets the JSON schema of the arguments, of type "object". Default: no arguments. Its `required`, the `type` of each
   /// property, and `additionalProperties: false` are checked before the handler is called; the handler must check the
   /// rest.
-  /// \throws error{errc::invalid_argument} if it is not an object schema.
+  /// \throws error{exec_errc::invalid_argument} if it is not an object schema.
   tool_definition& input(boost::json::object schema) {
     const std::string complaint = detail::schema_complaint(schema);
     if (!complaint.empty())
@@ -40953,7 +40984,7 @@ class server_options {
   }
 
   /// Sets the time limits of commands and of Python code without one. Default 120 s and 60 s.
-  /// \throws error{errc::invalid_argument}
+  /// \throws error{exec_errc::invalid_argument}
   server_options& command_timeout(std::chrono::seconds usual) { return set(command_timeout_, usual); }
   server_options& python_timeout(std::chrono::seconds usual) { return set(python_timeout_, usual); }
   /// Sets the maximum time limit that a call may request. Default one hour.
@@ -40995,7 +41026,7 @@ class server_options {
   }
   /// Sets the maximum size of a message from a client in bytes. It may have one JSON value for each 40 bytes of this
   /// limit (at least 1,000), because parsing values delays all other clients. Default 4 MiB; at least 1.
-  /// \throws error{errc::invalid_argument}
+  /// \throws error{exec_errc::invalid_argument}
   server_options& message(std::size_t most) {
     if (most == 0) throw error(exec_errc::invalid_argument, "mcp: a message has at least one byte");
     message_ = most;
@@ -41016,7 +41047,7 @@ class server_options {
   /// HTTP: limits the memory of all messages of more than 16 KiB that are being received or handled, in bytes; others
   /// wait. With several tokens, the clients of each have an equal share, but at least a quarter and room for one
   /// message. Default 64 MiB, and at least one message.
-  /// \throws error{errc::invalid_argument}
+  /// \throws error{exec_errc::invalid_argument}
   server_options& memory(std::size_t most) {
     if (most == 0) throw error(exec_errc::invalid_argument, "mcp: the memory of messages is at least one byte");
     memory_ = most;
@@ -41024,7 +41055,7 @@ class server_options {
   }
   /// HTTP: limits the time for the arrival of a message, including the wait for memory: 408, or 503 if it waited for
   /// memory. From 10 ms to an hour; default one minute.
-  /// \throws error{errc::invalid_argument}
+  /// \throws error{exec_errc::invalid_argument}
   server_options& message_timeout(std::chrono::milliseconds most) {
     if (most < std::chrono::milliseconds(10) || most > std::chrono::hours(1))
       throw error(exec_errc::invalid_argument, "mcp: the message time is 10 ms to an hour");
@@ -41040,7 +41071,7 @@ class server_options {
   }
   /// HTTP: serves clients that send `Authorization: Bearer TOKEN`; each token has its own sessions and environments. At
   /// least 16 characters.
-  /// \throws error{errc::invalid_argument}
+  /// \throws error{exec_errc::invalid_argument}
   server_options& token(std::string secret) {
     bool good = secret.size() >= 16;
     for (const char c : secret) good = good && c > ' ' && c < 0x7F;
@@ -41235,14 +41266,14 @@ class server {
     return *this;
   }
   /// Adds `run_python`, in the environment of the commands, which must support `start`. Call it before the server runs.
-  /// \throws error{errc::invalid_argument} if clients have no environment.
+  /// \throws error{exec_errc::invalid_argument} if clients have no environment.
   server& python(cofferdam::python how);
   /// Adds `run_python` by any runner, with its guards: `server.runner([](any_environment& there) { return
   /// any_runner_provider(borrowed(there) | python() | check_syntax()); })`
   server& runner(std::function<any_runner_provider(any_environment& inside)> make);
 
   /// Adds a tool. If the server is running, the clients are notified.
-  /// \throws error{errc::invalid_argument} if there is a tool of that name, or if the handler is empty.
+  /// \throws error{exec_errc::invalid_argument} if there is a tool of that name, or if the handler is empty.
   server& tool(tool_definition what, tool_handler serve);
   /// Adds a tool that works in each client's own environment, which its first use opens:
   /// `server.tool([](any_environment& there) { return tools::any_tool(tools::code_exec(there)); })`
@@ -41252,9 +41283,9 @@ class server {
   /// Removes a tool. Returns false if there is none of that name.
   bool remove_tool(const std::string& name);
   /// Adds a resource, or all resources of a template.
-  /// \throws error{errc::invalid_argument} without a handler.
+  /// \throws error{exec_errc::invalid_argument} without a handler.
   server& resource(resource_definition what, resource_handler serve);
-  /// \throws error{errc::invalid_argument} without a handler.
+  /// \throws error{exec_errc::invalid_argument} without a handler.
   server& prompt(prompt_definition what, prompt_handler serve);
   /// Sets the handler that completes the arguments of prompts and templates.
   server& completions(completion_handler serve);
@@ -41267,8 +41298,9 @@ class server {
   /// Serves one client over the program's standard input and output until the input ends; then ends all work of the
   /// client. Meanwhile descriptor 1 of the program is a copy of 2, and 0 is /dev/null, so that output of the program or
   /// its libraries cannot mix with the messages. Both are restored at the end.
-  /// \throws error{errc::io_error} if there is no standard input or output; the exceptions of closing the environment.
-  /// \par Cancellation  terminal: as if the client had disconnected; then error{errc::cancelled}.
+  /// \throws error{exec_errc::io_error} if there is no standard input or output; the exceptions of closing the
+  /// environment.
+  /// \par Cancellation  terminal: as if the client had disconnected; then error{exec_errc::cancelled}.
   awaitable<void> serve_stdio();
 
   /// Serves one client over any stream, with one message per line.
@@ -41285,11 +41317,11 @@ class server {
   /// separate clients that trust each other: every client with the token can use all its names. Clients that must be
   /// isolated from each other need different tokens. A legacy client may reconnect after a lost connection to get its
   /// answer; for a modern one a lost connection cancels the request.
-  /// \throws error{errc::invalid_argument} without a token, unless `server_options::without_token` was called and the
-  ///     listener is loopback, before any request is served, and the second time; the exceptions of closing
+  /// \throws error{exec_errc::invalid_argument} without a token, unless `server_options::without_token` was called and
+  ///     the listener is loopback, before any request is served, and the second time; the exceptions of closing
   ///     environments, after everything else.
   /// \par Cancellation  terminal: requests are cancelled, then all is closed, which is not; throws
-  ///                    error{errc::cancelled}.
+  ///                    error{exec_errc::cancelled}.
   awaitable<void> serve(listener where);
   /// Ends `serve` of a listener.
   awaitable<void> stop();
@@ -41366,7 +41398,7 @@ inline void append_fields(std::string& text, const http_fields& fields) {
 }  // namespace detail
 
 /// Returns the head of a request as sent, including the empty line after it.
-/// \throws error{errc::invalid_argument} if the method or the target could add lines.
+/// \throws error{exec_errc::invalid_argument} if the method or the target could add lines.
 /// \par Source  RFC 9112, 3.
 inline std::string http_head_text(const http_request_head& head) {
   if (!detail::is_token(head.method) || !detail::is_target(head.target))
@@ -41378,7 +41410,7 @@ inline std::string http_head_text(const http_request_head& head) {
 }
 
 /// Returns the head of a response as sent, including the empty line after it.
-/// \throws error{errc::invalid_argument} if the status is not 100 to 599, or if the reason could add lines.
+/// \throws error{exec_errc::invalid_argument} if the status is not 100 to 599, or if the reason could add lines.
 /// \par Source  RFC 9112, 4.
 inline std::string http_head_text(const http_response_head& head) {
   if (head.status < 100 || head.status > 599 || !detail::is_field_text(head.reason))
@@ -41527,12 +41559,13 @@ class tar_names {
   explicit tar_names(std::size_t max_memory = std::size_t{256} * 1024 * 1024) : left_(max_memory) {}
 
   /// Returns the entry's name, normalized as by `workspace_path_or_root`.
-  /// \throws error{errc::outside_workspace}: an absolute name, a `..`, a name beneath a link; a symbolic link that is
-  ///     absolute, or climbs further than its own folder's depth, or climbs again after it has gone down (`a/../b`: `a`
-  ///     may be a link itself). error{errc::collision}: a name that occurred before; only directories may occur twice.
-  ///     error{errc::not_a_directory}: a name beneath a file. error{errc::not_found}: a hard link to a name that is not
-  ///     an earlier file. error{errc::not_a_file}: devices, FIFOs, unknown types. error{errc::too_large}: more names
-  ///     than the limit allows. error{errc::invalid_argument}: any other invalid name.
+  /// \throws error{exec_errc::outside_workspace}: an absolute name, a `..`, a name beneath a link; a symbolic link that
+  ///     is absolute, or climbs further than its own folder's depth, or climbs again after it has gone down (`a/../b`:
+  ///     `a` may be a link itself). error{exec_errc::collision}: a name that occurred before; only directories may
+  ///     occur twice. error{exec_errc::not_a_directory}: a name beneath a file. error{exec_errc::not_found}: a hard
+  ///     link to a name that is not an earlier file. error{exec_errc::not_a_file}: devices, FIFOs, unknown types.
+  ///     error{exec_errc::too_large}: more names than the limit allows. error{exec_errc::invalid_argument}: any other
+  ///     invalid name.
   std::string admit(const tar_entry& entry) {
     std::string clean = workspace_path_or_root(entry.name());
     const std::vector<std::string_view> parts = detail::path_components(clean);
@@ -41874,9 +41907,9 @@ enum class tar_event {
 /// other byte. Names are bytes, and are *not* checked: see `tar_names`.
 ///
 /// Holds at most one block, the names of one entry and one pax header, for any announced sizes; data is not copied.
-/// \throws       error{errc::io_error} for a damaged or incomplete archive, error{errc::too_large} beyond the limits,
-///               error{errc::unsupported} for sparse files and the like; from `next()` and `finish()`, and from then on
-///               each time.
+/// \throws       error{exec_errc::io_error} for a damaged or incomplete archive, error{exec_errc::too_large} beyond the
+///               limits, error{exec_errc::unsupported} for sparse files and the like; from `next()` and `finish()`, and
+///               from then on each time.
 /// \par Threads  one at a time.
 /// \par Source   POSIX pax(1); GNU tar's manual, "Basic Tar Format" and "Extensions".
 class tar_reader {
@@ -41884,7 +41917,7 @@ class tar_reader {
   explicit tar_reader(tar_limits limits = tar_limits()) : limits_(limits) {}
 
   /// \param piece   the next bytes; the caller keeps them until `next()` returns `more`.
-  /// \throws        error{errc::invalid_argument} if `next()` has not returned `more` since the last piece.
+  /// \throws        error{exec_errc::invalid_argument} if `next()` has not returned `more` since the last piece.
   void feed(bytes_view piece) {
     if (!input_.empty())
       throw error(exec_errc::invalid_argument, "tar_reader: call next() until it says 'more', then feed() again");
@@ -41903,7 +41936,7 @@ class tar_reader {
   }
 
   /// Handles the end of the stream.
-  /// \throws error{errc::io_error} if the archive is not complete.
+  /// \throws error{exec_errc::io_error} if the archive is not complete.
   void finish() {
     if (state_ == state::failed) throw failure();
     if (state_ == state::ended) return;
@@ -42320,9 +42353,9 @@ class tar_writer {
  public:
   /// Returns the header blocks of an entry: a multiple of 512 bytes. `entry.size()` bytes of data and `padding()`
   /// follow.
-  /// \throws error{errc::invalid_argument}: no name or (for a link) no target, a NUL in one, a file's name with a slash
-  ///     at its end, data for a type that has none; the previous entry is not complete, or the archive has ended.
-  ///     error{errc::unsupported}: devices, FIFOs, unknown types. The state is unchanged after an exception.
+  /// \throws error{exec_errc::invalid_argument}: no name or (for a link) no target, a NUL in one, a file's name with a
+  ///     slash at its end, data for a type that has none; the previous entry is not complete, or the archive has ended.
+  ///     error{exec_errc::unsupported}: devices, FIFOs, unknown types. The state is unchanged after an exception.
   bytes head(const tar_entry& entry) {
     if (ended_ || unfinished_) throw misuse("the entry before is not complete, or the archive has ended");
     check(entry);
@@ -42369,7 +42402,7 @@ class tar_writer {
   }
 
   /// Counts `count` bytes of the entry's data as sent.
-  /// \throws error{errc::invalid_argument} if that is more than the head announced; the state is then unchanged.
+  /// \throws error{exec_errc::invalid_argument} if that is more than the head announced; the state is then unchanged.
   void data(std::uint64_t count) {
     if (count > remaining_) throw misuse("more data than its head announced");
     remaining_ -= count;
@@ -42379,7 +42412,7 @@ class tar_writer {
   std::uint64_t remaining() const noexcept { return remaining_; }
 
   /// Returns the padding after the entry's data: 0 to 511 zeros.
-  /// \throws error{errc::invalid_argument} if data is missing, or no entry was begun.
+  /// \throws error{exec_errc::invalid_argument} if data is missing, or no entry was begun.
   bytes padding() {
     if (!unfinished_ || remaining_ != 0) throw misuse("data is missing, or there is no entry");
     unfinished_ = false;
@@ -42387,7 +42420,7 @@ class tar_writer {
   }
 
   /// Returns the end of the archive: two blocks of zeros. To be called once.
-  /// \throws error{errc::invalid_argument} if an entry is not complete, or the archive has ended.
+  /// \throws error{exec_errc::invalid_argument} if an entry is not complete, or the archive has ended.
   bytes end() {
     if (ended_ || unfinished_) throw misuse("the entry before is not complete, or the archive has ended");
     ended_ = true;
@@ -42553,8 +42586,8 @@ class tls_server_settings {
 /// Listens for TCP, as `tcp_listener` does, with TLS. The first read of a stream makes the handshake, so that the time
 /// limits of the reader apply to it; a failed handshake is an error of that read.
 /// \param settings  read now, including files: a changed certificate needs a new listener.
-/// \throws          as `tcp_listener`; error{errc::invalid_argument} without a certificate, or with the unusable file,
-///                  certificate or key.
+/// \throws          as `tcp_listener`; error{exec_errc::invalid_argument} without a certificate, or with the unusable
+///                  file, certificate or key.
 /// \par Source      RFC 8446, RFC 5246.
 listener tls_listener(const asio::any_io_executor& executor, const std::string& address, std::uint16_t port,
                       const tls_server_settings& settings);
@@ -42613,7 +42646,7 @@ inline ssize_t write_without_sigpipe(int fd, bytes_view data) noexcept {
 }  // namespace detail
 
 /// Makes a pipe.
-/// \throws error{errc::io_error} if the system has no descriptor left.
+/// \throws error{exec_errc::io_error} if the system has no descriptor left.
 inline pipe_ends make_pipe() {
   int fds[2] = {-1, -1};
   if (::pipe2(fds, O_CLOEXEC) < 0) {
@@ -42873,7 +42906,7 @@ inline void set_terminal_size(const unique_fd& terminal, terminal_size size) noe
 /// Both ends of a new terminal.
 class terminal_ends {
  public:
-  /// \throws error{errc::io_error} if the system has no free terminal, or no /dev/ptmx.
+  /// \throws error{exec_errc::io_error} if the system has no free terminal, or no /dev/ptmx.
   explicit terminal_ends(terminal_size size) {
     ours = usable(unique_fd(::posix_openpt(O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC)), "terminal");
     if (::unlockpt(ours.get()) != 0) throw failure();
@@ -44035,8 +44068,8 @@ class basic_running_command final : public end_listener {
   }
 
   /// Reads all output and waits until everything is over. If the awaiting coroutine is cancelled, ends the command,
-  /// waits for its end, and throws error{errc::cancelled}, or error{errc::provider_lost} if the command has not ended
-  /// in time. If the environment is closed, throws error{errc::environment_closed}.
+  /// waits for its end, and throws error{exec_errc::cancelled}, or error{exec_errc::provider_lost} if the command has
+  /// not ended in time. If the environment is closed, throws error{exec_errc::environment_closed}.
   /// \param doing  the operation, for error messages.
   static awaitable<void> complete(std::shared_ptr<basic_running_command> self, std::string doing) {
     self->drain();
@@ -45027,12 +45060,13 @@ class basic_command_session {
   std::vector<background_command> background() const { return keeper_->background(); }
 
   /// Ends what a command has left running: SIGTERM, the grace, SIGKILL, and waits for that. Not cancelled.
-  /// \throws error{errc::not_found} where nothing is left of it; error{errc::environment_closed}.
+  /// \throws error{exec_errc::not_found} where nothing is left of it; error{exec_errc::environment_closed}.
   awaitable<void> end_background(std::uint32_t number) { return keeper_->end_background(number); }
 
-  /// Ends every command and waits for that; pending operations throw error{errc::environment_closed}. Not cancelled.
-  /// \throws error{errc::provider_lost} if the commands of a warden have not ended 3 s after the grace. The session is
-  ///     over then, and pending operations throw that error.
+  /// Ends every command and waits for that; pending operations throw error{exec_errc::environment_closed}. Not
+  /// cancelled.
+  /// \throws error{exec_errc::provider_lost} if the commands of a warden have not ended 3 s after the grace. The
+  ///     session is over then, and pending operations throw that error.
   awaitable<void> close() {
     return detail::shielded([keeper = keeper_] { return keeper->close(); });
   }
@@ -45145,8 +45179,8 @@ using child_processes = basic_child_processes<>;
 template <class Unused>
 class basic_child_processes : public command_session {
  public:
-  /// \throws error{errc::provider_failed} if the program ignores SIGCHLD, because the status of commands would then be
-  ///     lost.
+  /// \throws error{exec_errc::provider_failed} if the program ignores SIGCHLD, because the status of commands would
+  ///     then be lost.
   explicit basic_child_processes(asio::any_io_executor executor, command_settings settings = command_settings())
       : command_session(std::make_shared<detail::child_keeper>(std::move(executor), std::move(settings))) {}
 };
@@ -45183,12 +45217,12 @@ constexpr std::string_view native_machine() noexcept {
 namespace cofferdam::inline COFFERDAM_ABI {
 
 /// The files of a place that only a session reaches: what an environment and its `file_system` need of them, with the
-/// same errors. After the session has been closed, operations throw `error{errc::environment_closed}`.
+/// same errors. After the session has been closed, operations throw `error{exec_errc::environment_closed}`.
 /// \par Threads  as the session.
 class session_files : public file_system::implementation {
  public:
   /// Returns the content of a file.
-  /// \param most  bytes; a longer file is error{errc::too_large}.
+  /// \param most  bytes; a longer file is error{exec_errc::too_large}.
   virtual awaitable<bytes> read_file(std::string path, std::size_t most) = 0;
 
   /// Writes a file, whole or not at all.
@@ -45196,7 +45230,7 @@ class session_files : public file_system::implementation {
   virtual awaitable<void> write_file(std::string path, bytes_view content) = 0;
 
   /// Returns what `spawn_request::directory_path` must be for a command's working directory.
-  /// \throws error{errc::outside_workspace}, error{errc::not_found}, error{errc::not_a_directory}.
+  /// \throws error{exec_errc::outside_workspace}, error{exec_errc::not_found}, error{exec_errc::not_a_directory}.
   virtual awaitable<std::string> directory_path(std::string working_directory) = 0;
 };
 
@@ -47216,7 +47250,7 @@ class frame_decoder {
   void arrived(std::size_t count) noexcept { end_ += count; }
 
   /// Returns the next complete frame; no value if more bytes are needed.
-  /// \throws error{errc::provider_lost} for a frame that is too long; nothing more can be read then.
+  /// \throws error{exec_errc::provider_lost} for a frame that is too long; nothing more can be read then.
   std::optional<frame> next() {
     if (end_ - begin_ < header_size) return std::nullopt;
     const std::byte* at = buffer_.data() + begin_;
@@ -47248,7 +47282,7 @@ class payload_reader {
  public:
   explicit payload_reader(const frame& from) : rest_(from.payload()), type_(static_cast<unsigned>(from.type())) {}
 
-  /// \throws error{errc::provider_lost} if the payload is too short.
+  /// \throws error{exec_errc::provider_lost} if the payload is too short.
   template <class T>
   T number() {
     T value{};
@@ -47265,7 +47299,7 @@ class payload_reader {
     return value;
   }
   bool empty() const noexcept { return rest_.empty(); }
-  /// \throws error{errc::provider_lost} if bytes are left.
+  /// \throws error{exec_errc::provider_lost} if bytes are left.
   void finish() const {
     if (!rest_.empty()) throw malformed();
   }
@@ -47355,7 +47389,7 @@ inline void shorten_spawn_limit(bytes& frame, std::chrono::milliseconds by) noex
 /// The first frame of a warden: its version, machine, ids and capabilities.
 class hello {
  public:
-  /// \throws error{errc::provider_lost} if this is not a warden, or one of another version.
+  /// \throws error{exec_errc::provider_lost} if this is not a warden, or one of another version.
   explicit hello(const frame& from) {
     if (from.type() != frame_type::hello) throw violation("its first frame is no greeting");
     payload_reader values(from);
@@ -48443,7 +48477,7 @@ class basic_file_requests {
   /// Sends a request as soon as there is room for it. Does not wait for the answer.
   /// \param data  receives the data before the reply. Without it the data is in the answer, limited to the size of one
   ///              `read`.
-  /// \throws error{errc::cancelled}: the request was not sent; or the error with which the session was lost.
+  /// \throws error{exec_errc::cancelled}: the request was not sent; or the error with which the session was lost.
   awaitable<std::shared_ptr<sent>> send(frame_sink& sink, std::uint32_t number, bytes frame,
                                         std::shared_ptr<reply_data_sink> data = nullptr) {
     co_await window_.acquire(frame.size(), "file operation");
@@ -48465,7 +48499,7 @@ class basic_file_requests {
   }
 
   /// Waits for an answer.
-  /// \throws error{errc::cancelled}, or the error with which the session was lost.
+  /// \throws error{exec_errc::cancelled}, or the error with which the session was lost.
   awaitable<file_answer> answer(std::shared_ptr<sent> one) {
     while (!one->answered && !lost_) {
       const wait_result result = co_await one->came.wait();
@@ -48481,7 +48515,7 @@ class basic_file_requests {
   static file_answer take_answer(sent& one) { return std::move(one.answer); }
 
   /// \return  true if the frame was an answer.
-  /// \throws error{errc::provider_lost} for an answer without a request.
+  /// \throws error{exec_errc::provider_lost} for an answer without a request.
   bool arrived(const wire::frame& frame) {
     if (frame.type() == wire::frame_type::worker_lost) {
       wire::payload_reader values(frame);
@@ -48743,7 +48777,7 @@ class basic_warden_files<Unused>::listing final : public reply_data_sink {
   }
 
   /// Returns the sorted entries. May be called once.
-  /// \throws error{errc::too_large}
+  /// \throws error{exec_errc::too_large}
   std::vector<directory_entry> entries() {
     if (failure_) throw *failure_;
     directory::sort_entries(entries_);
@@ -49049,8 +49083,8 @@ class warden_settings {
   /// The time after a command's limit, grace period and linger time by which the warden must have reported the end.
   /// After it, the host requests the end and rouses the warden, for the grace period and
   /// `running_command::end_patience` (three times as long if the warden was never seen stopped). If that does not help,
-  /// `end_all` is called and the session is lost; without `end_all` the command fails with error{errc::provider_lost}.
-  /// Zero: no limit.
+  /// `end_all` is called and the session is lost; without `end_all` the command fails with
+  /// error{exec_errc::provider_lost}. Zero: no limit.
   std::chrono::milliseconds lateness{std::chrono::seconds(2)};
   /// Continues a warden that was stopped by a signal, and returns true if it was stopped. Called on the session's
   /// executor.
@@ -49164,14 +49198,14 @@ class basic_warden_keeper final : public command_keeper, public link_listener, p
   }
 
   /// The files beneath the root.
-  /// \throws error{errc::environment_closed}.
+  /// \throws error{exec_errc::environment_closed}.
   static warden_files files(const std::shared_ptr<basic_warden_keeper>& self) {
     self->require_open();
     return warden_files(self, self->requests_, self->settings_.root);
   }
 
   /// Ends every command and waits for the end, but only for a limited time.
-  /// \throws error{errc::provider_lost} if commands are left after the grace period and
+  /// \throws error{exec_errc::provider_lost} if commands are left after the grace period and
   ///     `running_command::end_patience`.
   awaitable<void> close() override { return end_all(self_of(*this)); }
 
@@ -49493,7 +49527,7 @@ using warden_session = basic_warden_session<>;
 /// A session with a warden at the other end of a stream.
 ///
 /// When a command has ended, all its processes have ended too, even if they tried to escape. If the stream ends, every
-/// pending command fails with error{errc::provider_lost} and the output so far. The destructor ends the stream if
+/// pending command fails with error{exec_errc::provider_lost} and the output so far. The destructor ends the stream if
 /// `close()` was not called; the warden then ends everything.
 template <class Unused>
 class basic_warden_session : public command_session {
@@ -49510,7 +49544,7 @@ class basic_warden_session : public command_session {
 
   /// Connects to a warden over a stream: an asynchronous stream of Asio's, or any type that models its requirements and
   /// has `close()`. The stream carries nothing else.
-  /// \throws error{errc::provider_failed} if no warden of our version answers; error{errc::cancelled}.
+  /// \throws error{exec_errc::provider_failed} if no warden of our version answers; error{exec_errc::cancelled}.
   template <class Stream>
   static awaitable<basic_warden_session> open(Stream stream, warden_settings settings = warden_settings()) {
     asio::any_io_executor executor = stream.get_executor();
@@ -49650,7 +49684,8 @@ inline spawned spawn_warden(const unique_fd& program, const unique_fd& socket, c
 /// file in `folder`, which is removed at once.
 /// \param program  an ELF file for this machine; see `native_warden_image`.
 /// \param folder   an existing directory to which only this user can write.
-/// \throws error{errc::provider_failed} if neither may be executed, or if the system lacks a descriptor or process.
+/// \throws error{exec_errc::provider_failed} if neither may be executed, or if the system lacks a descriptor or
+/// process.
 inline started_warden start_warden(std::span<const unsigned char> program, const std::filesystem::path& folder) {
   if (program.empty())
     throw error(exec_errc::provider_failed, "the warden cannot be started: there is none for this kind of machine");
@@ -50069,7 +50104,7 @@ class session_tools {
 
   /// Adds `finish` if the agent needs it, and describes tools that were added since the last call.
   /// \param environment  of `finish`; outlives this.
-  /// \throws error{errc::invalid_argument} if two tools have the same name.
+  /// \throws error{exec_errc::invalid_argument} if two tools have the same name.
   void prepare(const agent& who, any_environment& environment) {
     if (descriptions_ && descriptions_->size() == tools_.size()) return;
     const bool has_end =
@@ -50144,7 +50179,7 @@ awaitable<transfer_result> save_each_file(any_environment& environment, std::vec
 }
 
 /// Copies files of the workspace to a directory of the host; failures are in the report.
-/// \throws error{errc::cancelled}, error{errc::provider_lost}, error{errc::environment_closed}.
+/// \throws error{exec_errc::cancelled}, error{exec_errc::provider_lost}, error{exec_errc::environment_closed}.
 template <class = void>
 awaitable<transfer_result> save_files(any_environment& environment, std::vector<std::string> paths,
                                       std::filesystem::path output, std::uint64_t max_bytes = file_set::default_bytes) {
@@ -50217,7 +50252,7 @@ class workspace_exchange {
   void unfinished(std::uint64_t max_bytes) { unfinished_bytes_ = max_bytes; }
 
   /// Copies the input files in, if that has not been done yet. Returns their paths in the workspace.
-  /// \throws error{errc::io_error} if a file could not be copied; the next call tries again.
+  /// \throws error{exec_errc::io_error} if a file could not be copied; the next call tries again.
   template <class = void>
   awaitable<std::vector<std::string>> bring_in(any_environment& environment) {
     std::vector<std::string> paths;
@@ -51071,7 +51106,7 @@ inline boost::json::object save_session(const conversation& history, const chat_
 }
 
 /// Sets what save_session() saved.
-/// \throws error{errc::invalid_argument} for any other JSON; nothing is set then.
+/// \throws error{exec_errc::invalid_argument} for any other JSON; nothing is set then.
 inline void resume_session(const boost::json::value& saved, conversation& history, chat_usage& usage) {
   const json_object_view object = saved.if_object();
   const boost::json::value* const messages = member(object, "history");
@@ -53522,7 +53557,7 @@ class attached_stream {
   attached_stream(byte_stream raw, std::string whose)
       : raw_(std::move(raw)), state_(std::make_unique<state>()), whose_(std::move(whose)) {}
 
-  /// \throws error{errc::provider_lost}: also at the end of the stream, because our containers do not end by
+  /// \throws error{exec_errc::provider_lost}: also at the end of the stream, because our containers do not end by
   ///     themselves.
   awaitable<std::size_t> read_some(std::span<std::byte> into) {
     try {
@@ -53794,7 +53829,7 @@ inline connector connector_for(const daemon_location& where, const host_view& ho
 /// A connection to one daemon, its version agreed upon. One executor; many calls at once.
 class engine {
  public:
-  /// \throws error{errc::provider_failed, permission_denied, unsupported}: no usable daemon; the sentence has the
+  /// \throws error{exec_errc::provider_failed, permission_denied, unsupported}: no usable daemon; the sentence has the
   ///     addresses that were tried, and a remedy.
   static awaitable<std::shared_ptr<engine>> connect(asio::any_io_executor executor, daemon_choice choice,
                                                     host_view host) {
@@ -53845,7 +53880,7 @@ class engine {
   }
 
   /// Sends a request. A status below 300, and each one in `fine`, is a success.
-  /// \throws error made by `api_error`; for a failed connection, error{errc::provider_lost}.
+  /// \throws error made by `api_error`; for a failed connection, error{exec_errc::provider_lost}.
   awaitable<http_response> ask(http_request what, api_call doing, std::vector<int> fine = {}) {
     http_response answer = co_await exchange(std::move(what), http_limits(), doing);
     check(answer, doing, fine);
@@ -54519,7 +54554,7 @@ class exec_place : public std::enable_shared_from_this<exec_place> {
   }
 
   /// Kills everything in the container except its first program, and waits for the confirmation.
-  /// \throws error{errc::provider_lost} if there is none.
+  /// \throws error{exec_errc::provider_lost} if there is none.
   static awaitable<void> end_everything(std::shared_ptr<exec_place> self) {
     static const std::vector<int> gone{404, 409};
     while (self->ending_) co_await self->changed_.wait();
@@ -54834,7 +54869,7 @@ class shared_round {
 
   /// Takes the turn if it is free; otherwise waits for the end of the current one.
   /// \param doing  the operation, for the error message.
-  /// \throws error{errc::cancelled}; the failure of the coroutine that had the turn.
+  /// \throws error{exec_errc::cancelled}; the failure of the coroutine that had the turn.
   static awaitable<turn> join(std::string key, const char* doing) {
     asio::any_io_executor executor = co_await asio::this_coro::executor;
     const std::shared_ptr<waiter> mine = enter(key, executor);
@@ -55018,8 +55053,8 @@ inline awaitable<void> pull_image(std::shared_ptr<engine> api, image_name name, 
 }
 
 /// Makes sure that the daemon has the image. Of all in this process that want it at the same time, one pulls it.
-/// \throws error{errc::not_found}: it does not exist, and must not be pulled, or the registry has none; the errors of
-///     `api_error` and `stream_error`; error{errc::cancelled}: the image is then not pulled.
+/// \throws error{exec_errc::not_found}: it does not exist, and must not be pulled, or the registry has none; the errors
+///     of `api_error` and `stream_error`; error{exec_errc::cancelled}: the image is then not pulled.
 inline awaitable<image> ensure_image(std::shared_ptr<engine> api, image_name name, container_options options,
                                      host_view host, progress_function tell) {
   const std::string text = name.text();
@@ -55375,7 +55410,7 @@ inline std::vector<std::string_view> account_fields(std::string_view line) {
 /// \param user    `app`, `app:staff`, `1000`, `1000:1000`.
 /// \param passwd  /etc/passwd of the image; empty if it has none.
 /// \param group   /etc/group of the image.
-/// \throws error{errc::invalid_argument} for an unknown name.
+/// \throws error{exec_errc::invalid_argument} for an unknown name.
 /// \par Source  moby `libcontainer/user`: a number needs no line; without one its group is 0.
 inline user_ids resolve_user(std::string_view user, std::string_view passwd, std::string_view group) {
   const auto missing = [user](const char* what) {
@@ -55415,7 +55450,7 @@ inline user_ids resolve_user(std::string_view user, std::string_view passwd, std
 }
 
 /// Reads a small file of a container; empty if it does not exist, or is not a regular file.
-/// \throws error{errc::io_error}: its archive is incomplete or damaged.
+/// \throws error{exec_errc::io_error}: its archive is incomplete or damaged.
 inline awaitable<std::string> small_file(std::shared_ptr<engine> api, std::string id, std::string path) {
   constexpr std::size_t most = 1024 * 1024;
   static const std::vector<int> absent{404};
@@ -55521,7 +55556,7 @@ class adopted_container {
   }
 };
 
-/// \throws error{errc::not_found}: it does not exist; error{errc::provider_failed}: it does not run.
+/// \throws error{exec_errc::not_found}: it does not exist; error{exec_errc::provider_failed}: it does not run.
 inline awaitable<adopted_container> look_at(std::shared_ptr<engine> api, std::string name) {
   static const std::vector<int> absent{404};
   const api_call doing = api->call("look at the container", name);
@@ -55650,7 +55685,7 @@ inline awaitable<void> take_away(std::shared_ptr<exec_place> place, std::string 
 }
 
 /// Copies a warden into the first suitable folder of the container and starts it.
-/// \throws error{errc::unsupported}: no folder is suitable.
+/// \throws error{exec_errc::unsupported}: no folder is suitable.
 inline awaitable<warden_session> bring_warden(std::shared_ptr<exec_place> place, adopted_container there,
                                               warden_image warden, user_ids ids, warden_settings settings) {
   std::optional<error> last;
@@ -56824,7 +56859,7 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
   // ---- use ----
 
   /// Returns the session that runs the commands.
-  /// \throws error{errc::environment_closed}.
+  /// \throws error{exec_errc::environment_closed}.
   command_session& session() {
     require_open();
     return session_;
@@ -56996,7 +57031,7 @@ namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
 
 /// Returns true if a warden starts the commands, false if each command is an exec.
 /// \param machine  of the container, as the daemon calls it.
-/// \throws error{errc::unsupported}: `by` requires a warden, and there is none for this machine.
+/// \throws error{exec_errc::unsupported}: `by` requires a warden, and there is none for this machine.
 inline bool takes_warden(command_transport by, std::string_view machine) {
   if (by == command_transport::exec) return false;
   const bool there_is_one = !warden_image_for(machine).program().empty();
@@ -57204,7 +57239,8 @@ class host_link {
   /// Waits for the connection of the warden, which may use its standard streams instead.
   /// \param stream  of the container, kept by the caller; it is closed if the warden connects.
   /// \return        the connection, non-blocking; no value if the stream is to be used.
-  /// \throws        the exceptions of the stream; error{errc::provider_failed} if nothing arrives within `patience`.
+  /// \throws        the exceptions of the stream; error{exec_errc::provider_failed} if nothing arrives within
+  /// `patience`.
   static awaitable<unique_fd> meet(std::shared_ptr<host_link> self, attached_stream& stream,
                                    std::chrono::milliseconds patience) {
     self->waits_for_ = &stream;
@@ -57347,7 +57383,7 @@ class volume_folder {
 };
 
 /// Returns the path of a `VOLUME` of an image, as a path of the container.
-/// \throws error{errc::unsupported} for a path that cannot be given to commands.
+/// \throws error{exec_errc::unsupported} for a path that cannot be given to commands.
 inline std::string volume_path(const std::string& declared) {
   try {
     return guest_path(declared.starts_with('/') ? declared : "/" + declared, "a VOLUME of the image,");
@@ -57448,7 +57484,7 @@ inline awaitable<std::vector<image_volume>> memory_for_volumes(std::shared_ptr<e
 
 /// Copies the image's content of its VOLUMEs into the memory in their place.
 /// \param id  a container that has been started and in which no command has run.
-/// \throws    error{errc::too_large} if the memory is too small.
+/// \throws    error{exec_errc::too_large} if the memory is too small.
 inline awaitable<void> fill_volumes(std::shared_ptr<engine> api, std::string id, std::string image,
                                     std::vector<image_volume> volumes, owner here) {
   std::erase_if(volumes, [](const image_volume& one) { return !one.has_content(); });
@@ -57601,7 +57637,8 @@ inline create_request begin_request(const engine& api, const container_options& 
 
 /// Determines how a container of the image is to be created. Reads users and folders of the image by containers that
 /// are never started.
-/// \throws error{errc::invalid_argument}: the options contradict each other, or name a folder that must not be mounted.
+/// \throws error{exec_errc::invalid_argument}: the options contradict each other, or name a folder that must not be
+/// mounted.
 inline awaitable<container_plan> plan_container(std::shared_ptr<engine> api,
                                                 std::shared_ptr<const sandbox_settings> settings, image from,
                                                 host_view host, owner here) {
@@ -57867,8 +57904,8 @@ inline error build_error(const error& reason, builder choice, bool asks_client) 
 
 /// Builds an image; if nothing has changed, the daemon's cache makes this fast.
 /// \return  the image.
-/// \throws  the exceptions of `dockerfile_context`; error{errc::provider_failed} if a line of the Dockerfile fails,
-///          with the daemon's message.
+/// \throws  the exceptions of `dockerfile_context`; error{exec_errc::provider_failed} if a line of the Dockerfile
+///          fails, with the daemon's message.
 inline awaitable<image> build_image_once(std::shared_ptr<engine> api, build_request wanted, container_options options,
                                          progress_function tell) {
   wanted = wanted.with_folder();
@@ -58178,7 +58215,7 @@ inline std::string mount_table_here(const engine& api, const host_view& host, co
   }
 }
 
-/// \throws error{errc::provider_failed} with a list of the mounts that were not requested.
+/// \throws error{exec_errc::provider_failed} with a list of the mounts that were not requested.
 inline void require_mounts(std::string_view table, const boost::json::object& asked, engine_kind kind) {
   const std::vector<std::string> more = unexpected_mounts(table, asked, kind);
   if (more.empty()) return;
@@ -58642,7 +58679,7 @@ namespace cofferdam::inline COFFERDAM_ABI::e2b::detail {
 /// Must not look like a browser's: the service's proxies answer browsers with HTML pages.
 inline constexpr std::string_view user_agent = "cofferdam-e2b/0.1";
 
-/// Waits. Throws error{errc::cancelled} if the awaiting coroutine is cancelled.
+/// Waits. Throws error{exec_errc::cancelled} if the awaiting coroutine is cancelled.
 inline awaitable<void> rest(std::chrono::steady_clock::time_point until, const char* doing) {
   asio::any_io_executor executor = co_await asio::this_coro::executor;
   asio::steady_timer timer(executor, until);
@@ -58733,8 +58770,8 @@ class api {
   /// \param fine   further successful statuses, besides 200 to 299.
   /// \param key    for `Idempotency-Key`; empty: none.
   /// \param doubt  set if a failed try may have been executed; null, or kept by the caller.
-  /// \throws error made by `refused_error`; error{errc::provider_failed} if the service cannot be reached;
-  ///     error{errc::cancelled}.
+  /// \throws error made by `refused_error`; error{exec_errc::provider_failed} if the service cannot be reached;
+  ///     error{exec_errc::cancelled}.
   awaitable<http_response> ask(std::string method, std::string path, std::optional<boost::json::object> body,
                                const char* doing, std::vector<int> fine, std::string key = std::string(),
                                bool* doubt = nullptr) {
@@ -59270,7 +59307,7 @@ class envd : public std::enable_shared_from_this<envd> {
   }
 
   /// \param  own  the failure of the body's source, if any; kept by the caller until this completes.
-  /// \throws error: that failure, or the failure of the connection as error{errc::provider_lost}.
+  /// \throws error: that failure, or the failure of the connection as error{exec_errc::provider_lost}.
   static awaitable<http_exchange> exchange(std::shared_ptr<envd> self, http_request what, const char* doing,
                                            const std::optional<error>* own) {
     self->require();
@@ -62029,7 +62066,8 @@ class basic_local_commands {
   const command_session& session() const noexcept { return session_; }
 
   /// Ends everything and waits for the end, at most the grace period and 5 s. This object must live until then.
-  /// \throws error{errc::provider_lost} with a list of the processes that were still alive; they were sent SIGKILL.
+  /// \throws error{exec_errc::provider_lost} with a list of the processes that were still alive; they were sent
+  /// SIGKILL.
   awaitable<void> close() {
     if (!has_warden()) {
       co_await session_.close();
@@ -63963,8 +64001,8 @@ class analysis_worker {
 
   /// Returns the facts about the code. A text that is not Python, or too costly to read, is a problem in the facts.
   /// \param source, guest  kept by the caller until the awaitable completes.
-  /// \throws error{errc::provider_failed} if there is no interpreter; error{errc::cancelled};
-  ///     error{errc::environment_closed}.
+  /// \throws error{exec_errc::provider_failed} if there is no interpreter; error{exec_errc::cancelled};
+  ///     error{exec_errc::environment_closed}.
   static awaitable<std::shared_ptr<const code_analysis>> read(std::shared_ptr<analysis_worker> self,
                                                               const std::string& source,
                                                               const interpreter_info& guest) {
@@ -64349,8 +64387,8 @@ class driver_core {
   }
 
   /// Starts a driver if none works.
-  /// \throws error{errc::provider_failed}, error{errc::cancelled}, error{errc::environment_closed}; the exceptions of
-  ///     `start` and `require_version`.
+  /// \throws error{exec_errc::provider_failed}, error{exec_errc::cancelled}, error{exec_errc::environment_closed}; the
+  ///     exceptions of `start` and `require_version`.
   static awaitable<void> ensure(std::shared_ptr<driver_core> self, driver_place& environment) {
     co_await self->turn_.acquire(1, "run_code");
     const held_permits mine(self->turn_, 1);
@@ -65106,7 +65144,7 @@ inline std::optional<http_authority> parse_origin(std::string_view text) {
 
 inline bool is_everything(const std::vector<std::string>& list) { return list.size() == 1 && list.front() == "*"; }
 
-/// \throws error{errc::invalid_argument} for an entry that could never be equal to a host or an origin.
+/// \throws error{exec_errc::invalid_argument} for an entry that could never be equal to a host or an origin.
 inline void check_lists(const http_server_settings& settings) {
   if (const auto& hosts = settings.allowed_hosts(); hosts && !is_everything(*hosts)) {
     for (const std::string& one : *hosts) {
@@ -65287,7 +65325,7 @@ class http_input {
 
   /// Waits for bytes beyond the pending ones, or for the end.
   /// \return false if `due` was reached first.
-  /// \throws error{errc::cancelled}
+  /// \throws error{exec_errc::cancelled}
   awaitable<bool> more(std::chrono::steady_clock::time_point due) {
     const std::size_t before = end_ - begin_;
     while (!ended_ && end_ - begin_ == before) {
@@ -66541,7 +66579,7 @@ class background_commands {
   /// A slot among the running commands, for a command that is being started.
   class reservation {
    public:
-    /// \throws error{errc::too_large} if too many run.
+    /// \throws error{exec_errc::too_large} if too many run.
     explicit reservation(background_commands& commands) : commands_(commands) { commands_.reserve(); }
     reservation(const reservation&) = delete;
     reservation& operator=(const reservation&) = delete;
@@ -66705,7 +66743,7 @@ class lazy : public std::enable_shared_from_this<lazy<T>> {
   /// Returns the number of the object for the next user: counts how many times it was opened.
   std::uint64_t generation() const noexcept { return now_ ? generation_ : generation_ + 1; }
 
-  /// \throws the exceptions of opening; error{errc::environment_closed} once it was closed.
+  /// \throws the exceptions of opening; error{exec_errc::environment_closed} once it was closed.
   static awaitable<std::shared_ptr<T>> get(std::shared_ptr<lazy> self) {
     if (!self->open_) throw error(exec_errc::unsupported, "this server has no such environment");
     for (;;) {
@@ -66996,7 +67034,7 @@ class python_contexts {
   using time_point = std::chrono::steady_clock::time_point;
 
   /// Returns a new id.
-  /// \throws error{errc::too_large} if the limit is reached.
+  /// \throws error{exec_errc::too_large} if the limit is reached.
   std::string add(std::size_t most, time_point now) {
     if (all_.size() >= most)
       throw error(exec_errc::too_large, "there are " + std::to_string(most) +
@@ -67147,7 +67185,7 @@ class workspace : public std::enable_shared_from_this<workspace> {
   }
 
   /// Takes a slot for parallel work.
-  /// \throws error{errc::too_large} if too many wait.
+  /// \throws error{exec_errc::too_large} if too many wait.
   static awaitable<void> take_turn(std::shared_ptr<workspace> self) {
     if (self->turns_.try_acquire(1)) co_return;
     if (self->waiting_ >= self->max_waiting_)

@@ -13,6 +13,7 @@
 
 #include "code/guard_support.hpp"
 #include "code/python_support.hpp"
+#include "support/paths.hpp"
 
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
@@ -46,7 +47,7 @@ using cofferdam::pattern_policy;
 using cofferdam::syntax_policy;
 using cofferdam_test::read_all;
 
-const std::string corpus = std::string(COFFERDAM_SOURCE_DIR) + "/tests/code/corpus/";
+const std::string corpus = cofferdam_test::source_path("tests/code/corpus/");
 
 std::string output_of(const std::string& line) {
   std::string said;

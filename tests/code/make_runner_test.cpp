@@ -93,7 +93,7 @@ TEST(MakeRunner, guards_stand_on_it_and_a_limit_of_memory_is_a_wall) {
     code_result bad = co_await runner.run_code(code_request("import socket"));
     EXPECT_EQ(bad.kind(), error_kind::security_violation);
     EXPECT_TRUE(runner.has_environment());
-    std::vector<directory_entry> there = co_await list(runner.environment(), ".");
+    std::vector<directory_entry> there = co_await list_directory(runner.environment(), ".");
     EXPECT_TRUE(there.empty());
     co_await runner.close();
   });

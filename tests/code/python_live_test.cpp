@@ -82,7 +82,7 @@ TEST(BorrowedEnvironment, a_runner_in_it_closes_itself_and_leaves_it_open) {
   const python_folder folder;
   const auto body = [&folder]() -> awaitable<void> {
     local_environment environment = co_await folder.provider().open();
-    const auto recipe = borrowed<local_environment>(environment) | python();
+    const auto recipe = environment_ref<local_environment>(environment) | python();
     auto runner = co_await recipe.open();
     code_result result = co_await runner.run_code(code_request("open('made', 'w').write('by code')"));
     EXPECT_TRUE(result.success()) << all_of(result);
@@ -97,7 +97,7 @@ TEST(BorrowedEnvironment, a_runner_in_it_closes_itself_and_leaves_it_open) {
   cofferdam_test::run(body);
 }
 
-static_assert(code_exec_provider<borrowed<local_environment>>);
+static_assert(code_exec_provider<environment_ref<local_environment>>);
 static_assert(streaming_environment<referenced_environment<local_environment>>);
 
 }  // namespace

@@ -4,6 +4,7 @@
 // The driver under every Python that this machine has: its own, the newest that Debian packages, and those of pyenv.
 
 #include <cofferdam/code/python.hpp>
+#include <cofferdam/code/tagged_value.hpp>
 
 #include "code/python_support.hpp"
 #include "support/error_of.hpp"

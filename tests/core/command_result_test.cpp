@@ -43,7 +43,7 @@ static_assert(std::same_as<decltype(std::declval<const command_result&>().isolat
 TEST(CommandResult, what_is_read_from_a_temporary_outlives_it) {
   const auto made = [] {
     command_result result = command_result::refused(error_kind::timeout, std::string(100, 'r'), std::string(100, 'a'));
-    result.out(captured(to_bytes(std::string(100, 'o')), cofferdam::bytes(), 100));
+    result.out(captured_output(to_bytes(std::string(100, 'o')), cofferdam::bytes(), 100));
     return result;
   };
   const captured_output& out = made().out();
@@ -112,8 +112,8 @@ TEST(CommandResult, setters_keep_what_they_are_given) {
       .reason("r")
       .advice("a")
       .cause(std::make_error_code(std::errc::no_such_file_or_directory))
-      .out(captured(to_bytes("o"), {}, 1))
-      .err(captured(to_bytes("e"), {}, 1))
+      .out(captured_output(to_bytes("o"), {}, 1))
+      .err(captured_output(to_bytes("e"), {}, 1))
       .duration(5ms)
       .cpu_time(6us)
       .peak_memory(7);

@@ -29,7 +29,7 @@ class answering {
 
 command_result said(std::string out, std::uint64_t total) {
   command_result result = command_result::exited(0);
-  return result.out(captured(to_bytes(out), bytes(), total));
+  return result.out(captured_output(to_bytes(out), bytes(), total));
 }
 command_result said(std::string out) {
   const std::uint64_t size = out.size();
@@ -37,7 +37,7 @@ command_result said(std::string out) {
 }
 command_result failed(std::string text) {
   command_result result = command_result::exited(1);
-  return result.err(captured(to_bytes(text), bytes(), text.size()));
+  return result.err(captured_output(to_bytes(text), bytes(), text.size()));
 }
 
 exec_errc list_error(command_result answer) {

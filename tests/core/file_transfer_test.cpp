@@ -39,8 +39,8 @@ class map_environment {
     command_result result = command_result::exited(inside_->files.contains(path) ? 0 : 1);
     const std::string answer = result.ok() ? "f 5 640 ./" + path + std::string(1, '\0') : "";
     const std::string complaint = result.ok() ? "" : "No such file";
-    result.out(captured(to_bytes(answer), bytes(), answer.size()));
-    result.err(captured(to_bytes(complaint), bytes(), complaint.size()));
+    result.out(captured_output(to_bytes(answer), bytes(), answer.size()));
+    result.err(captured_output(to_bytes(complaint), bytes(), complaint.size()));
     co_return result;
   }
   awaitable<bytes> read_file(std::string path, std::size_t) {

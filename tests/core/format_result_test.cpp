@@ -189,27 +189,27 @@ TEST(FormatResult, the_default_limit_is_20000_characters) {
 
 TEST(FormatResult, what_the_collector_cut_is_marked_even_below_the_limit) {
   command_result result = command_result::exited(0);
-  result.out(captured(to_bytes("abc"), to_bytes("xyz"), 1'000'000));
+  result.out(captured_output(to_bytes("abc"), to_bytes("xyz"), 1'000'000));
   EXPECT_EQ(field(format_result(result), "stdout"), "abc" + cut_mark(1'000'000) + "xyz");
 }
 
 TEST(FormatResult, collector_and_limit_together_leave_one_mark) {
   command_result result = command_result::exited(0);
-  result.out(captured(to_bytes("abcdef"), to_bytes("uvwxyz"), 1'000'000));
+  result.out(captured_output(to_bytes("abcdef"), to_bytes("uvwxyz"), 1'000'000));
   EXPECT_EQ(field(format_result(result, format_options().limit(4)), "stdout"), "ab" + cut_mark(1'000'000) + "yz");
 }
 
 TEST(FormatResult, room_that_one_side_does_not_need_goes_to_the_other) {
   command_result result = command_result::exited(0);
-  result.out(captured(to_bytes("a"), to_bytes("uvwxyz"), 1000));
+  result.out(captured_output(to_bytes("a"), to_bytes("uvwxyz"), 1000));
   EXPECT_EQ(field(format_result(result, format_options().limit(5)), "stdout"), "a" + cut_mark(1000) + "wxyz");
-  result.out(captured(to_bytes("abcdef"), to_bytes("z"), 1000));
+  result.out(captured_output(to_bytes("abcdef"), to_bytes("z"), 1000));
   EXPECT_EQ(field(format_result(result, format_options().limit(5)), "stdout"), "abcd" + cut_mark(1000) + "z");
 }
 
 TEST(FormatResult, a_stream_of_which_nothing_was_kept_shows_the_mark) {
   command_result result = command_result::exited(0);
-  result.out(captured(bytes(), bytes(), 12));
+  result.out(captured_output(bytes(), bytes(), 12));
   EXPECT_EQ(field(format_result(result), "stdout"), cut_mark(12));
 }
 

@@ -78,7 +78,7 @@ void expect_no_process(Call call) {
 }  // namespace
 
 TEST(Chunk, without_data_is_the_end) {
-  EXPECT_TRUE(chunk().end());
+  EXPECT_TRUE(output_chunk().end());
   const output_chunk piece(output_stream::err, to_bytes("ab"));
   EXPECT_FALSE(piece.end());
   EXPECT_EQ(piece.stream(), output_stream::err);
@@ -88,7 +88,7 @@ TEST(Chunk, without_data_is_the_end) {
 TEST(Chunk, data_of_a_temporary_is_a_value) {
   static_assert(std::same_as<decltype(std::declval<output_chunk>().data()), cofferdam::bytes>);
   static_assert(std::same_as<decltype(std::declval<const output_chunk&>().data()), const cofferdam::bytes&>);
-  const auto text = as_text(chunk(output_stream::out, to_bytes("ab")).data());
+  const auto text = as_text(output_chunk(output_stream::out, to_bytes("ab")).data());
   EXPECT_EQ(text, "ab");
 }
 

@@ -10,6 +10,7 @@
 #include <cofferdam/middleware/upload_files.hpp>
 
 #include "docker/docker_support.hpp"
+#include "support/paths.hpp"
 #include "support/temporary_folder.hpp"
 
 #include <asio/steady_timer.hpp>
@@ -40,9 +41,9 @@ TEST(Docker, the_quickstart_runs_in_a_container_with_one_line_changed) {
   COFFERDAM_NEEDS_DOCKER();
   const cofferdam_test::temporary_folder folder;
   ::setenv("DOCKER_HOST", cofferdam_test::docker_address().c_str(), 1);
-  const std::string printed = cofferdam_test::output_of(std::string(COFFERDAM_DOCKER_QUICKSTART) +
-                                                        " " COFFERDAM_SOURCE_DIR "/examples/data/mauna_loa_co2.csv " +
-                                                        (folder.path() / "out").string());
+  const std::string printed = cofferdam_test::output_of(std::string(COFFERDAM_DOCKER_QUICKSTART) + " " +
+                                                        cofferdam_test::source_path("examples/data/mauna_loa_co2.csv") +
+                                                        " " + (folder.path() / "out").string());
   ::unsetenv("DOCKER_HOST");
   EXPECT_NE(printed.find("1970  325.63 ppm"), std::string::npos) << printed;
   EXPECT_NE(printed.find("CO2 at Mauna Loa rose from"), std::string::npos) << printed;

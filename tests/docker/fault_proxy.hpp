@@ -32,7 +32,7 @@
 
 namespace cofferdam_test {
 
-enum class command_transport { up, down };  ///< to the daemon, to the client
+enum class direction { up, down };  ///< to the daemon, to the client
 
 /// A fault that is applied to a conversation once.
 class fault {
@@ -45,7 +45,7 @@ class fault {
   };
   fault() = default;
   /// \param at  before which byte of all that goes that way, over all connections.
-  fault(kind what, command_transport where, std::size_t at) : what(what), where(where), at(at) {}
+  fault(kind what, direction where, std::size_t at) : what(what), where(where), at(at) {}
   /// Makes the proxy answer no more requests from then on.
   fault for_good() const {
     fault copy = *this;
@@ -54,7 +54,7 @@ class fault {
   }
 
   kind what = kind::none;
-  command_transport where = command_transport::up;
+  direction where = direction::up;
   std::size_t at = 0;
   bool is_last = false;
 };
@@ -132,7 +132,7 @@ class fault_proxy {
     return fired_;
   }
   /// Returns the offsets at which messages began, counted as in `fault::at`.
-  std::vector<std::size_t> messages(command_transport where) const {
+  std::vector<std::size_t> messages(direction where) const {
     const std::lock_guard lock(mutex_);
     return messages_[index(where)];
   }
@@ -147,7 +147,7 @@ class fault_proxy {
   int open() const { return open_; }
 
  private:
-  static std::size_t index(command_transport where) { return where == command_transport::up ? 0 : 1; }
+  static std::size_t index(direction where) { return where == direction::up ? 0 : 1; }
 
   struct connection {
     connection(int client, int daemon) : client(client), daemon(daemon) {}
@@ -206,8 +206,8 @@ class fault_proxy {
     }
     ++open_;
     connection& one = connections_.emplace_back(client, daemon);
-    one.pumps[0] = std::thread([this, &one] { pump(one, command_transport::up); });
-    one.pumps[1] = std::thread([this, &one] { pump(one, command_transport::down); });
+    one.pumps[0] = std::thread([this, &one] { pump(one, direction::up); });
+    one.pumps[1] = std::thread([this, &one] { pump(one, direction::down); });
   }
 
   static bool send_all(int to, const char* data, std::size_t size) {
@@ -233,9 +233,9 @@ class fault_proxy {
     }
   }
 
-  void pump(connection& one, command_transport where) {
-    const int from = where == command_transport::up ? one.client : one.daemon;
-    const int to = where == command_transport::up ? one.daemon : one.client;
+  void pump(connection& one, direction where) {
+    const int from = where == direction::up ? one.client : one.daemon;
+    const int to = where == direction::up ? one.daemon : one.client;
     std::array<char, 16 * 1024> buffer;
     for (;;) {
       const ssize_t got = ::recv(from, buffer.data(), buffer.size(), 0);
@@ -254,9 +254,9 @@ class fault_proxy {
           messages_[index(where)].push_back(total);
           hold = delay_;
           const std::string_view text(buffer.data(), size);
-          if (where == command_transport::up) requests_.emplace_back(text.substr(0, text.find("\r\n")));
+          if (where == direction::up) requests_.emplace_back(text.substr(0, text.find("\r\n")));
         }
-        if (where == command_transport::down && !replaced_.first.empty()) {
+        if (where == direction::down && !replaced_.first.empty()) {
           const std::size_t at = std::string_view(buffer.data(), size).find(replaced_.first);
           if (at != std::string_view::npos) replaced_.second.copy(buffer.data() + at, replaced_.second.size());
         }
@@ -295,7 +295,7 @@ class fault_proxy {
       if (!fine || what == fault::kind::cut || what == fault::kind::reset) break;
     }
     ::shutdown(to, SHUT_WR);
-    if (where == command_transport::up) watch_client(one);
+    if (where == direction::up) watch_client(one);
     const std::lock_guard lock(one.mutex);
     if (--one.left == 0) {
       ::close(std::exchange(one.client, -1));

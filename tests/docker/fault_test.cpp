@@ -9,6 +9,7 @@
 #include "docker/docker_support.hpp"
 #include "docker/fault_proxy.hpp"
 #include "support/census.hpp"
+#include "support/paths.hpp"
 
 #include <asio/buffer.hpp>
 #include <asio/co_spawn.hpp>
@@ -40,13 +41,13 @@ namespace {
 
 using namespace cofferdam;
 using namespace std::chrono_literals;
+using cofferdam_test::direction;
 using cofferdam_test::docker_says;
 using cofferdam_test::fault;
 using cofferdam_test::fault_proxy;
 using cofferdam_test::in_time;
 using cofferdam_test::output_of;
 using cofferdam_test::run;
-using cofferdam_test::way;
 
 /// The containers that this process has made, whatever for: a name a line.
 std::string containers_of_this_process() {
@@ -121,8 +122,8 @@ TEST(Attack, DK_03_wherever_a_conversation_breaks_there_is_a_typed_error_and_no_
   proxy.arm(fault());
   ASSERT_EQ(outcome_of(proxy.address()).said, "");  // control: without a fault all goes well
   ASSERT_TRUE(in_time([&] { return proxy.open() == 0; }));
-  const std::vector<std::size_t> up = proxy.messages(command_transport::up);
-  const std::vector<std::size_t> down = proxy.messages(command_transport::down);
+  const std::vector<std::size_t> up = proxy.messages(direction::up);
+  const std::vector<std::size_t> down = proxy.messages(direction::down);
   ASSERT_GT(up.size(), 12U);
   ASSERT_GT(down.size(), 12U);
 
@@ -130,22 +131,22 @@ TEST(Attack, DK_03_wherever_a_conversation_breaks_there_is_a_typed_error_and_no_
   // So, except for the first message, where it is detected at once, this belongs to the long run.
   const bool is_long = std::getenv("COFFERDAM_SOAK") != nullptr;
   std::vector<fault> all;
-  all.emplace_back(fault::kind::garbage, command_transport::up, up.front());
-  all.emplace_back(fault::kind::garbage, command_transport::up, up.front());
-  all.emplace_back(fault::kind::garbage, command_transport::down, down.front());
-  all.emplace_back(fault::kind::garbage, command_transport::down, down.front());
+  all.emplace_back(fault::kind::garbage, direction::up, up.front());
+  all.emplace_back(fault::kind::garbage, direction::up, up.front());
+  all.emplace_back(fault::kind::garbage, direction::down, down.front());
+  all.emplace_back(fault::kind::garbage, direction::down, down.front());
   for (const std::size_t start : up) {
-    all.emplace_back(fault::kind::cut, command_transport::up, start);
-    all.emplace_back(fault::kind::cut, command_transport::up, start + 7);
-    if (is_long) all.emplace_back(fault::kind::garbage, command_transport::up, start);
+    all.emplace_back(fault::kind::cut, direction::up, start);
+    all.emplace_back(fault::kind::cut, direction::up, start + 7);
+    if (is_long) all.emplace_back(fault::kind::garbage, direction::up, start);
   }
   for (const std::size_t start : down) {
-    all.emplace_back(fault::kind::cut, command_transport::down, start);
-    all.emplace_back(fault::kind::cut, command_transport::down, start + 9);
-    all.emplace_back(fault::kind::reset, command_transport::down, start + 1);
+    all.emplace_back(fault::kind::cut, direction::down, start);
+    all.emplace_back(fault::kind::cut, direction::down, start + 9);
+    all.emplace_back(fault::kind::reset, direction::down, start + 1);
     if (!is_long) continue;
-    all.emplace_back(fault::kind::garbage, command_transport::down, start);
-    all.emplace_back(fault::kind::garbage, command_transport::down, start + 4);
+    all.emplace_back(fault::kind::garbage, direction::down, start);
+    all.emplace_back(fault::kind::garbage, direction::down, start + 4);
   }
   const std::size_t step = is_long ? 1 : 2;
   const std::size_t before = descriptors();
@@ -155,7 +156,7 @@ TEST(Attack, DK_03_wherever_a_conversation_breaks_there_is_a_typed_error_and_no_
   for (std::size_t i = 0; i < all.size(); i += step) {
     const fault& one = all[i];
     const std::string what = "fault " + std::to_string(static_cast<int>(one.what)) +
-                             (one.where == command_transport::up ? " up at " : " down at ") + std::to_string(one.at);
+                             (one.where == direction::up ? " up at " : " down at ") + std::to_string(one.at);
     proxy.arm(one);
     const bool by_tcp = one.what == fault::kind::reset;
     const auto now = std::chrono::steady_clock::now();
@@ -195,10 +196,10 @@ TEST(Attack, DK_03_a_daemon_that_answers_nobody_any_more_is_an_error_that_names_
   proxy.arm(fault());
   ASSERT_EQ(outcome_of(proxy.address()).said, "");
   ASSERT_TRUE(in_time([&] { return proxy.open() == 0; }));
-  const std::vector<std::size_t> down = proxy.messages(command_transport::down);
+  const std::vector<std::size_t> down = proxy.messages(direction::down);
   std::size_t broken = 0;
   for (std::size_t i = 0; i < down.size(); i += 4) {
-    proxy.arm(fault(fault::kind::cut, command_transport::down, down[i] + 1).for_good());
+    proxy.arm(fault(fault::kind::cut, direction::down, down[i] + 1).for_good());
     const outcome seen = outcome_of(proxy.address());
     if (!proxy.fired()) continue;  // this conversation was shorter than the one before
     ++broken;
@@ -260,7 +261,7 @@ TEST(Attack, DK_03_control_nothing_gets_through_behind_the_place_where_a_stream_
   for (const fault::kind what : {fault::kind::cut, fault::kind::reset}) {
     scripted_daemon daemon({much});
     fault_proxy proxy(daemon.socket());
-    proxy.arm(fault(what, command_transport::down, 10));
+    proxy.arm(fault(what, direction::down, 10));
     run([&]() -> awaitable<void> {
       asio::any_io_executor executor = co_await asio::this_coro::executor;
       asio::ip::tcp::socket client(executor);
@@ -379,7 +380,7 @@ class own_daemon {
     std::filesystem::remove_all(folder_, ignored);
   }
   std::string script(const std::string& verb) const {
-    return output_of("'" COFFERDAM_SOURCE_DIR "/tests/docker/daemon.sh' " + verb + " '" + folder_ + "'");
+    return output_of("'" + cofferdam_test::source_path("tests/docker/daemon.sh") + "' " + verb + " '" + folder_ + "'");
   }
   std::string folder_;
   std::string address_;

@@ -8,6 +8,7 @@
 #include "docker/docker_support.hpp"
 #include "net/certificates.hpp"
 #include "support/forked_host.hpp"
+#include "support/paths.hpp"
 #include "support/temporary_folder.hpp"
 
 #include <gtest/gtest.h>
@@ -76,13 +77,13 @@ class tls_proxy {
     int to[2];
     int from[2];
     if (::pipe2(to, O_CLOEXEC) != 0 || ::pipe2(from, O_CLOEXEC) != 0) throw std::runtime_error("no pipe");
+    const std::string script = cofferdam_test::source_path("tests/docker/tls_proxy.py");
     const std::string socket = docker_address().substr(7);
     pid_ = ::fork();
     if (pid_ == 0) {
       ::dup2(to[0], 0);
       ::dup2(from[1], 1);
-      ::execlp("python3", "python3", COFFERDAM_SOURCE_DIR "/tests/docker/tls_proxy.py", folder.c_str(), socket.c_str(),
-               static_cast<char*>(nullptr));
+      ::execlp("python3", "python3", script.c_str(), folder.c_str(), socket.c_str(), static_cast<char*>(nullptr));
       ::_exit(127);
     }
     ::close(to[0]);

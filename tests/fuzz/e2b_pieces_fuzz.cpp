@@ -69,7 +69,7 @@ void read_url(std::string_view text) {
 void read_words(std::string_view text) {
   redactor clean;
   const std::string word(text.substr(0, text.size() / 2));
-  clean.hide(secret(word));
+  clean.hide(secret_string(word));
   if (word.size() >= 4 && std::string_view("[redacted]").find(word) == std::string_view::npos) {
     const std::string safe = clean.clean(std::string(text) + word);
     // The rest of it may only have been joined at a mark.

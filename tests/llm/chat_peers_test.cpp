@@ -8,6 +8,7 @@
 #include <cofferdam/core/with.hpp>
 
 #include "llm/scripted_model_server.hpp"
+#include "support/paths.hpp"
 #include "support/require.hpp"
 #include "support/run.hpp"
 
@@ -123,9 +124,7 @@ void play_to_peer(std::vector<std::string> words, std::size_t count, std::size_t
   EXPECT_EQ(server.script.size(), left);
 }
 
-std::string peer_script(const std::string& name) {
-  return std::string(COFFERDAM_SOURCE_DIR) + "/tests/llm/openai/" + name;
-}
+std::string peer_script(const std::string& name) { return cofferdam_test::source_path("tests/llm/openai/" + name); }
 
 TEST(OpenAiPeers, the_official_javascript_client_understands_the_scripted_service) {
   COFFERDAM_NEEDS("openai-peers", !openai_peers().empty(), "that the scripted service is what OpenAI's clients know");

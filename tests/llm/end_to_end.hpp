@@ -11,6 +11,7 @@
 #include <cofferdam/llm/chat_completions_client.hpp>
 
 #include "llm/scripted_model_server.hpp"
+#include "support/paths.hpp"
 #include "support/run.hpp"
 #include "support/temporary_folder.hpp"
 
@@ -106,15 +107,14 @@ inline void play_end_to_end(const cofferdam::any_provider& provider, bool stream
                                                    .retry_pause(std::chrono::milliseconds(1)));
       agent helper(client);
       co_await with(provider, [&](any_environment& env) -> awaitable<void> {
-        session one(helper, env);
-        one.input_files(files(COFFERDAM_SOURCE_DIR "/examples/data/mauna_loa_co2.csv"))
-            .output_dir(folder.path() / "out");
+        agent_session session(helper, env);
+        session.input_files(files(source_path("examples/data/mauna_loa_co2.csv"))).output_dir(folder.path() / "out");
         if (streams)
-          one.on_event([&](const agent_event& what) {
+          session.on_event([&](const agent_event& what) {
             if (what.kind() == agent_event_kind::text) said += what.text();
             if (what.kind() == agent_event_kind::tool_output) printed += what.text();
           });
-        result = co_await one.run("Chart the CO2 of the years.");
+        result = co_await session.run("Chart the CO2 of the years.");
         const bytes content = co_await env.read_file("chart.png", 1'000'000);
         chart = cofferdam::as_text(content);
       });

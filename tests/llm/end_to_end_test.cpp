@@ -64,7 +64,7 @@ TEST(EndToEnd, a_runner_of_e2b_is_made_by_its_name) {
     co_await with(std::move(recipe), [&](auto& runner) -> awaitable<void> {
       result = co_await runner.run_code(code_request("open('f', 'w').write('x')\n6 * 7"));
       EXPECT_TRUE(runner.has_environment());
-      const std::vector<directory_entry> there = co_await list(runner.environment(), ".");
+      const std::vector<directory_entry> there = co_await list_directory(runner.environment(), ".");
       EXPECT_EQ(there.size(), 1U);
     });
   });
@@ -182,7 +182,7 @@ found.modules["os"].environ.get("COFFERDAM_S41_CANARY", "no canary"), os.getpid(
           executor, chat_completions_options("scripted").base_url(server.url()).api_key("k").max_retries(0));
       agent helper(client);
       co_await with(local().without_warning() | python(), [&](auto& runner) -> awaitable<void> {
-        session one(helper, runner.environment());
+        agent_session one(helper, runner.environment());
         one.tool(tools::run_python(runner));
         result = co_await one.run("What is 9**9**9?");
       });

@@ -2,6 +2,8 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
+#include "support/paths.hpp"
+
 #include <cstdint>
 #include <cstdlib>
 #include <stdexcept>
@@ -27,7 +29,7 @@ class real_server {
     int from_child[2];
     if (::pipe2(to_child, O_CLOEXEC) != 0 || ::pipe2(from_child, O_CLOEXEC) != 0)
       throw std::runtime_error("pipe2 failed");
-    std::vector<std::string> words{"python3", std::string(COFFERDAM_SOURCE_DIR) + "/tests/net/http_server.py"};
+    std::vector<std::string> words{"python3", source_path("tests/net/http_server.py")};
     words.insert(words.end(), options.begin(), options.end());
     std::vector<char*> raw;
     for (std::string& one : words) raw.push_back(one.data());

@@ -5,6 +5,7 @@
 // wants of a server, everything_server: serve/mcp/peers.sh puts them into a folder, which COFFERDAM_MCP_PEERS names.
 // COFFERDAM_MCP_PROGRAM and COFFERDAM_MCP_EVERYTHING are the paths of the two programs.
 
+#include "support/paths.hpp"
 #include "support/require.hpp"
 
 #include <gtest/gtest.h>
@@ -26,9 +27,7 @@ std::string peers() { return named_by("COFFERDAM_MCP_PEERS"); }
 
 std::string quoted(const std::string& word) { return "'" + word + "' "; }
 
-std::string script(const std::string& name) {
-  return quoted(std::string(COFFERDAM_SOURCE_DIR) + "/tests/serve/mcp/" + name);
-}
+std::string script(const std::string& name) { return quoted(cofferdam_test::source_path("tests/serve/mcp/" + name)); }
 
 /// Returns the output of a command on this machine, line by line.
 std::vector<std::string> printed_by(const std::string& line) {

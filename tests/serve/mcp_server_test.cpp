@@ -62,7 +62,7 @@ class setup {
     auto made = std::make_unique<mcp::server>(executor, counted_local(opened), options);
     if (with_python) {
       made->runner([](any_environment& there) {
-        return any_runner_provider(borrowed<any_environment>(there) | python() | check_syntax());
+        return any_runner_provider(environment_ref<any_environment>(there) | python() | check_syntax());
       });
     }
     made->tool(

@@ -25,6 +25,8 @@
 #include <cofferdam/serve/e2b_gateway/options.hpp>
 #include <cofferdam/serve/mcp/definitions.hpp>
 
+#include "support/paths.hpp"
+
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
 #include <boost/json/value.hpp>
@@ -203,7 +205,7 @@ TEST(OptionSetters, no_setter_of_any_header_returns_an_rvalue_reference) {
   const std::regex setter(R"(^ +(\w+)&& \w+\(.*\) &&)");
   std::size_t headers = 0;
   for (const std::filesystem::directory_entry& each :
-       std::filesystem::recursive_directory_iterator(std::filesystem::path(COFFERDAM_SOURCE_DIR) / "include")) {
+       std::filesystem::recursive_directory_iterator(cofferdam_test::source_path("include"))) {
     if (each.path().extension() != ".hpp") continue;
     ++headers;
     std::ifstream file(each.path());

@@ -4,6 +4,8 @@
 // The end of the serving programs, and their messages about wrong options: COFFERDAM_MCP_PROGRAM,
 // COFFERDAM_GATEWAY_PROGRAM and COFFERDAM_AGENT_PROGRAM are their paths.
 
+#include "support/paths.hpp"
+
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -27,9 +29,8 @@ std::string output_of(const std::string& line) {
 
 /// Runs serve/program_end.py, and expects all of its checks to be good.
 void run_script(const std::string& kind, const std::string& program, const std::string& arguments) {
-  const std::string line = "timeout 120 python3 " +
-                           quoted(std::string(COFFERDAM_SOURCE_DIR) + "/tests/serve/program_end.py") + kind + " " +
-                           quoted(program) + arguments + " 2>&1";
+  const std::string line = "timeout 120 python3 " + quoted(cofferdam_test::source_path("tests/serve/program_end.py")) +
+                           kind + " " + quoted(program) + arguments + " 2>&1";
   const std::string text = output_of(line);
   EXPECT_EQ(text.find("FAILED"), std::string::npos) << text;
   EXPECT_TRUE(text.ends_with("all passed\n")) << text;

@@ -9,6 +9,7 @@
 #include <cofferdam/serve/e2b_gateway.hpp>
 #include <cofferdam/serve/e2b_gateway/code_interpreter.hpp>
 
+#include "support/paths.hpp"
 #include "support/require.hpp"
 
 #include <asio/co_spawn.hpp>
@@ -83,7 +84,7 @@ void run_script(const std::string& words, std::size_t least, e2b_gateway::option
   if (failure) std::rethrow_exception(failure);
 }
 
-std::string script(const std::string& name) { return std::string(COFFERDAM_SOURCE_DIR) + "/tests/serve/sdk/" + name; }
+std::string script(const std::string& name) { return cofferdam_test::source_path("tests/serve/sdk/" + name); }
 
 TEST(E2bSdk, the_official_javascript_sdk_is_served) {
   COFFERDAM_NEEDS("e2b-peers", !peers().empty(), "what E2B's own SDKs say to the gateway");

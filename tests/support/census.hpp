@@ -60,17 +60,17 @@ inline process_entry process_of(pid_t pid) {
   const std::string text = read_proc("/proc/" + std::to_string(pid) + "/stat");
   const std::size_t open = text.find('(');
   const std::size_t close = text.rfind(')');
-  if (open == std::string::npos || close == std::string::npos) return directory_entry;
+  if (open == std::string::npos || close == std::string::npos) return entry;
   entry.name = text.substr(open + 1, close - open - 1);
   std::istringstream rest(text.substr(close + 1));
   rest >> entry.state >> entry.parent >> entry.group >> entry.session;
   entry.pid = pid;
-  return directory_entry;
+  return entry;
 }
 
 inline bool is_alive(pid_t pid) {
   const process_entry entry = process_of(pid);
-  return directory_entry.pid != 0 && !entry.is_zombie();
+  return entry.pid != 0 && !entry.is_zombie();
 }
 
 /// All processes of this machine.

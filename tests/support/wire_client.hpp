@@ -4,6 +4,8 @@
 
 #include <cofferdam/warden/wire.hpp>
 
+#include "support/paths.hpp"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -32,10 +34,6 @@
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#ifndef COFFERDAM_WARDEN_PROGRAM
-#error "COFFERDAM_WARDEN_PROGRAM has to name the built warden"
-#endif
 
 namespace cofferdam_test {
 
@@ -119,7 +117,7 @@ struct wire_frame {
 
 /// The start of the program: its words, and the kind of its stream.
 struct wire_start {
-  std::vector<std::string> words = {COFFERDAM_WARDEN_PROGRAM, "3"};
+  std::vector<std::string> words = {warden_program(), "3"};
   bool over_pipes = false;       ///< standard input and output are pipes; else descriptor 3 is a socket
   std::string connects_to = {};  ///< a path on which we listen, for a program that gets this path; with `over_pipes`
 };

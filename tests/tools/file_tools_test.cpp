@@ -131,14 +131,14 @@ TEST(ViewImage, a_smaller_copy_is_made_in_the_environment) {
   env.all().files["-big [1].png"] = to_bytes(std::string(100, 'x'));
   env.all().runs = [](const command&) {
     const bytes small = to_bytes("\x89PNG\r\n\x1A\n\0\0\0\rIHDR\0\0\0\x02\0\0\0\x03"s);
-    return command_result::exited(0).out(captured(small, {}, small.size()));
+    return command_result::exited(0).out(captured_output(small, {}, small.size()));
   };
   const tools::tool_result result = call(tools::view_image(env), R"({"path":"-big [1].png","shrink":true})");
   EXPECT_TRUE(result.success()) << result.text();
   EXPECT_NE(result.text().find("made smaller"), std::string::npos);
   ASSERT_EQ(env.all().commands.size(), 1U);
   env.all().runs = [](const command&) {
-    return command_result::exited(127).err(captured(to_bytes("neither\x1b here"), {}, 13));
+    return command_result::exited(127).err(captured_output(to_bytes("neither\x1b here"), {}, 13));
   };
   const tools::tool_result failed = call(tools::view_image(env), R"({"path":"-big [1].png","shrink":true})");
   EXPECT_FALSE(failed.success());
@@ -186,7 +186,7 @@ TEST(RunPython, answers_with_output_value_files_and_pictures) {
   const bytes png = to_bytes("\x89PNG\r\n\x1A\n\0\0\0\rIHDR\0\0\0\x02\0\0\0\x03"s);
   std::map<std::string, std::string> forms;
   forms["image/png"] = base64_encode(png) + "\n";
-  runner.answer.exit_code(0).out(captured(to_bytes("a<b\n"), {}, 4)).value(42, true, "42");
+  runner.answer.exit_code(0).out(captured_output(to_bytes("a<b\n"), {}, 4)).value(42, true, "42");
   runner.answer.displays({display_output(forms, false)}).files({generated_file("p.png", 3, true)}, true);
   const tools::tool_result result = call(tools::run_python(runner), R"({"code":"x"})");
   EXPECT_EQ(result.text(),

@@ -2,6 +2,7 @@
 // Copyright the cofferdam authors. See LICENSE.
 #include <cofferdam/warden/wire.hpp>
 
+#include "support/paths.hpp"
 #include "support/wire_client.hpp"
 #include "support/wire_session.hpp"
 
@@ -55,7 +56,7 @@ class script {
   script(std::uint64_t seed, bool over_pipes)
       : random_(seed),
         mark_(unique_sleep()),
-        warden_(over_pipes ? wire_start{{COFFERDAM_WARDEN_PROGRAM}, true} : wire_start()) {
+        warden_(over_pipes ? wire_start{{cofferdam_test::warden_program()}, true} : wire_start()) {
     warden_.gives_credit = false;
   }
 

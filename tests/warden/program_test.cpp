@@ -5,6 +5,7 @@
 #include "support/census.hpp"
 #include "support/forbid.hpp"
 #include "support/forked_host.hpp"
+#include "support/paths.hpp"
 #include "support/require.hpp"
 #include "support/temporary_folder.hpp"
 #include "support/wire_client.hpp"
@@ -74,7 +75,7 @@ using namespace std::chrono_literals;
 using namespace std::string_literals;
 using clock = std::chrono::steady_clock;
 
-wire_start over_pipes() { return {{COFFERDAM_WARDEN_PROGRAM}, true}; }
+wire_start over_pipes() { return {{cofferdam_test::warden_program()}, true}; }
 
 wire_command shell(std::string line) { return wire_command::shell(std::move(line)); }
 
@@ -533,7 +534,7 @@ TEST_F(WardenProgram, a_command_has_three_descriptors_and_a_session_and_no_block
 }
 
 TEST_F(WardenProgram, the_limits_of_descriptors_are_not_raised_for_commands) {
-  wire_session warden({{"prlimit", "--nofile=1500:3000", COFFERDAM_WARDEN_PROGRAM, "3"}, false});
+  wire_session warden({{"prlimit", "--nofile=1500:3000", cofferdam_test::warden_program(), "3"}, false});
   EXPECT_EQ(warden.run(shell("ulimit -Sn; ulimit -Hn")).out, "1500\n3000\n");
 }
 
@@ -649,7 +650,7 @@ TEST_F(WardenProgram, five_hundred_jobs_run_at_once) {
 }
 
 TEST_F(WardenProgram, jobs_beyond_what_it_can_keep_fail_and_the_others_go_on) {
-  wire_session warden({{"prlimit", "--nofile=200:200", COFFERDAM_WARDEN_PROGRAM, "3"}, false});
+  wire_session warden({{"prlimit", "--nofile=200:200", cofferdam_test::warden_program(), "3"}, false});
   const std::uint32_t most = warden.hello().max_jobs;
   ASSERT_GT(most, 5U);
   ASSERT_LT(most, 60U);
@@ -1147,7 +1148,7 @@ TEST_F(WardenProgram, a_command_runs_as_whom_it_is_to_run) {
 
 TEST_F(WardenProgram, groups_are_cleared) {
   if (::geteuid() != 0) GTEST_SKIP() << "not proven here: that supplementary groups go (needs root)";
-  wire_session warden({{"setpriv", "--groups=7,8", COFFERDAM_WARDEN_PROGRAM, "3"}, false});
+  wire_session warden({{"setpriv", "--groups=7,8", cofferdam_test::warden_program(), "3"}, false});
   EXPECT_EQ(warden.run(shell("id -G")).out, "0 7 8\n");
   wire_command command = shell("id -G");
   command.uid = 65534;
@@ -1158,7 +1159,8 @@ TEST_F(WardenProgram, groups_are_cleared) {
 
 TEST_F(WardenProgram, an_identity_that_cannot_be_taken_fails) {
   wire_session warden(
-      {{"setpriv", "--no-new-privs", "--bounding-set=-all", "--inh-caps=-all", COFFERDAM_WARDEN_PROGRAM, "3"}, false});
+      {{"setpriv", "--no-new-privs", "--bounding-set=-all", "--inh-caps=-all", cofferdam_test::warden_program(), "3"},
+       false});
   wire_command command = shell("id -u");
   command.uid = 65534;
   const wire_outcome one = warden.run(command);
@@ -1482,7 +1484,7 @@ TEST_F(WardenProgram, descriptors_of_the_host_s_are_the_command_s) {
 TEST_F(WardenProgram, it_connects_to_the_socket_that_it_is_told_of) {
   const temporary_folder folder;
   const std::string path = (folder.path() / "host").string();
-  wire_session warden({{COFFERDAM_WARDEN_PROGRAM, path}, true, path});
+  wire_session warden({{cofferdam_test::warden_program(), path}, true, path});
   pipe_pair out;
   wire_command command = shell("echo here");
   command.flags = wire::spawn_descriptors;
@@ -1496,7 +1498,7 @@ TEST_F(WardenProgram, it_connects_to_the_socket_that_it_is_told_of) {
 TEST_F(WardenProgram, where_nobody_listens_it_speaks_over_its_standard_streams) {
   const temporary_folder folder;
   for (const std::string& path : {(folder.path() / "nobody").string(), std::string("/") + std::string(200, 'x')}) {
-    wire_session warden({{COFFERDAM_WARDEN_PROGRAM, path}, true});
+    wire_session warden({{cofferdam_test::warden_program(), path}, true});
     EXPECT_EQ(warden.run(shell("echo here")).out, "here\n");
   }
 }
@@ -1645,7 +1647,7 @@ TEST_F(WardenProgram, a_host_that_only_stops_reading_its_pipe_ends_everything) {
   int out[2];
   ASSERT_EQ(::pipe2(in, O_CLOEXEC), 0);
   ASSERT_EQ(::pipe2(out, O_CLOEXEC), 0);
-  const std::string program = COFFERDAM_WARDEN_PROGRAM;
+  const std::string program = cofferdam_test::warden_program();
   const pid_t pid = ::fork();
   ASSERT_GE(pid, 0);
   if (pid == 0) {
@@ -1780,7 +1782,7 @@ TEST_F(WardenProgram, a_guest_of_the_same_user_sees_nothing_of_the_warden) {
   const temporary_folder folder;
   ::chmod(folder.path().c_str(), 0755);
   const std::string program = (folder.path() / "warden").string();
-  std::filesystem::copy_file(COFFERDAM_WARDEN_PROGRAM, program);
+  std::filesystem::copy_file(cofferdam_test::warden_program(), program);
   ::chmod(program.c_str(), 0755);
   std::vector<std::string> words = {program, "3"};
   if (::geteuid() == 0)
@@ -1819,7 +1821,7 @@ TEST_F(WardenProgram, commands_are_the_first_that_the_kernel_ends_for_memory) {
   const temporary_folder folder;
   ::chmod(folder.path().c_str(), 0755);
   const std::string program = (folder.path() / "warden").string();
-  std::filesystem::copy_file(COFFERDAM_WARDEN_PROGRAM, program);
+  std::filesystem::copy_file(cofferdam_test::warden_program(), program);
   ::chmod(program.c_str(), 0755);
   const auto scores = [&](const std::string& ours, bool as_user) {
     return in_forked_host([&] {
@@ -1982,7 +1984,7 @@ TEST_F(WardenProgram, while_nothing_happens_it_does_nothing) {
 
 bool has_emulator() { return std::system("command -v qemu-aarch64 >/dev/null 2>&1") == 0; }
 
-wire_start emulated() { return {{"qemu-aarch64", COFFERDAM_WARDEN_AARCH64, "3"}, false}; }
+wire_start emulated() { return {{"qemu-aarch64", cofferdam_test::aarch64_warden_program(), "3"}, false}; }
 
 #define NEEDS_EMULATOR() COFFERDAM_NEEDS("qemu-aarch64", has_emulator(), "that the warden for aarch64 works at all")
 

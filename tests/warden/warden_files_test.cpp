@@ -71,7 +71,7 @@ wire_entry take_entry(wire_reader& from) {
   entry.size = from.number<std::uint64_t>();
   entry.seconds = from.number<std::int64_t>();
   entry.nanoseconds = from.number<std::uint32_t>();
-  return directory_entry;
+  return entry;
 }
 
 /// The answer to one request.

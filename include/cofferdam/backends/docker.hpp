@@ -47,7 +47,7 @@ class sandbox_settings;
 /// \par Threads  any, as for `local_environment`.
 class environment {
  public:
-  /// Holds no environment: operations throw `error{errc::environment_closed}`.
+  /// Holds no environment: operations throw `error{exec_errc::environment_closed}`.
   environment();
   explicit environment(std::shared_ptr<detail::sandbox> inside);
   environment(environment&&) noexcept;
@@ -55,11 +55,11 @@ class environment {
   ~environment();
 
   /// Runs a command to its end. Every outcome is a result, including a time limit.
-  /// \throws error{errc::environment_closed}; error{errc::outside_workspace, not_found, not_a_directory} for its
-  ///     working directory; error{errc::provider_lost} if the container or the connection is lost, with the output so
-  ///     far.
+  /// \throws error{exec_errc::environment_closed}; error{exec_errc::outside_workspace, not_found, not_a_directory} for
+  ///     its working directory; error{exec_errc::provider_lost} if the container or the connection is lost, with the
+  ///     output so far.
   /// \par Cancellation  terminal: SIGTERM, the grace, SIGKILL to all that the command has started; then
-  ///                    error{errc::cancelled}.
+  ///                    error{exec_errc::cancelled}.
   awaitable<command_result> run_command(command c);
 
   /// Starts a command. If it cannot be started, the process has already ended, and its result has the reason.
@@ -80,7 +80,7 @@ class environment {
   std::vector<background_command> background();
   /// Ends the remaining processes of such a command: SIGTERM, the grace period, SIGKILL, and waits for their end.
   /// Cannot be cancelled.
-  /// \throws error{errc::not_found} if none is left; error{errc::environment_closed}.
+  /// \throws error{exec_errc::not_found} if none is left; error{exec_errc::environment_closed}.
   awaitable<void> end_background(std::uint32_t number);
 
   /// Returns the container's name, which this library has chosen.
@@ -88,10 +88,11 @@ class environment {
   const std::string& container_id() const;
 
   /// Ends all commands and removes the container; of an adopted container, only ends the processes of its commands.
-  /// Pending commands fail with error{errc::environment_closed}. Cannot be cancelled; a second call waits for the
+  /// Pending commands fail with error{exec_errc::environment_closed}. Cannot be cancelled; a second call waits for the
   /// first. The daemon has 60 s to answer each request. A removal whose connection is lost is requested at most three
   /// times.
-  /// \throws error{errc::provider_lost} if the daemon cannot be reached any more; the container then ends by itself.
+  /// \throws error{exec_errc::provider_lost} if the daemon cannot be reached any more; the container then ends by
+  /// itself.
   awaitable<void> close();
 
  private:
@@ -106,8 +107,8 @@ class environment {
 /// `isolation()`. The workspace is /workspace, empty at first; it is memory by default. Each VOLUME of an image is
 /// memory too, with a limit that `isolation()` reports. The image's content of a VOLUME is copied into it, and must fit
 /// (else see `container_options::volume` and `container_options::tmpfs`). A mount that was not requested is
-/// error{errc::provider_failed}. Commands have the environment variables of the image and of the options, and PATH,
-/// HOME (the workspace), LANG, TERM, TMPDIR.
+/// error{exec_errc::provider_failed}. Commands have the environment variables of the image and of the options, and
+/// PATH, HOME (the workspace), LANG, TERM, TMPDIR.
 ///
 /// A value: holds no connection. Setters chain.
 class provider {
@@ -137,10 +138,10 @@ class provider {
 
   /// Makes a container. Pulls or builds its image first if needed, once for all calls at the same time. The first use
   /// of a daemon in a process also removes the leftovers of dead processes of this host.
-  /// \throws error{errc::provider_failed, permission_denied} if no daemon can be used; error{errc::not_found} if the
-  ///     image does not exist; error{errc::unsupported} if commands cannot be started (see `command_transport`);
-  ///     error{errc::provider_failed} if the daemon did not apply the settings; error{errc::cancelled}. Nothing is left
-  ///     behind.
+  /// \throws error{exec_errc::provider_failed, permission_denied} if no daemon can be used; error{exec_errc::not_found}
+  ///     if the image does not exist; error{exec_errc::unsupported} if commands cannot be started (see
+  ///     `command_transport`); error{exec_errc::provider_failed} if the daemon did not apply the settings;
+  ///     error{exec_errc::cancelled}. Nothing is left behind.
   awaitable<environment> open() const;
 
  private:
@@ -156,7 +157,7 @@ class provider {
 
 /// Runs commands in containers of an image, which is pulled if the daemon does not have it.
 /// \param name  as for `docker run`.
-/// \throws error{errc::invalid_argument} for an invalid name.
+/// \throws error{exec_errc::invalid_argument} for an invalid name.
 provider from_image(std::string_view name);
 
 /// Runs commands in containers of an image that is built first:
@@ -177,11 +178,12 @@ provider from_dockerfile(std::filesystem::path context);
 ///
 /// The isolation of the container is unknown: `isolation()` reports only that by this library. Limits: a process of the
 /// same user can kill the warden (`kill -9 -1`; our commands cannot if Landlock prevents it, Linux 6.12), which is
-/// error{errc::provider_lost}, and then running processes may continue (as with execs if this program dies). The end of
-/// the container is error{errc::provider_lost} too.
+/// error{exec_errc::provider_lost}, and then running processes may continue (as with execs if this program dies). The
+/// end of the container is error{exec_errc::provider_lost} too.
 /// \param name_or_id  as for the docker command.
-/// \throws error{errc::invalid_argument} if it is neither. `open` throws error{errc::not_found} if there is no such
-///     container, or no workspace and it cannot be made; error{errc::provider_failed} if the container does not run.
+/// \throws error{exec_errc::invalid_argument} if it is neither. `open` throws error{exec_errc::not_found} if there is
+///     no such container, or no workspace and it cannot be made; error{exec_errc::provider_failed} if the container
+///     does not run.
 provider in_container(std::string_view name_or_id);
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::docker

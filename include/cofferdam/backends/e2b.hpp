@@ -51,15 +51,15 @@ class code_interpreter;
 /// variables (SIGTERM, the grace period, SIGKILL). When a command ends, the remaining processes of its session are
 /// ended, and so are those that still have its output open; others continue until the sandbox ends. A hostile command
 /// can fake another exit code. Death by SIGPIPE looks like exit code 141; death by SIGINT like 130, unless ^C was typed
-/// on the command's terminal. `background_policy::keep` is error{errc::unsupported}. The sandbox needs /bin/sh, and for
-/// files cat, stat, readlink, mv, mkdir, find; with `setsid` whole trees can be ended.
+/// on the command's terminal. `background_policy::keep` is error{exec_errc::unsupported}. The sandbox needs /bin/sh,
+/// and for files cat, stat, readlink, mv, mkdir, find; with `setsid` whole trees can be ended.
 ///
 /// If this program ends without `close()`, the sandbox ends when its `lifetime` is over. While commands run, and at
 /// each use, its remaining lifetime is kept at half of `lifetime` or more.
 /// \par Threads  any, as for `local_environment`. Movable while idle.
 class environment {
  public:
-  /// Holds no environment: operations throw `error{errc::environment_closed}`.
+  /// Holds no environment: operations throw `error{exec_errc::environment_closed}`.
   environment();
   explicit environment(std::shared_ptr<detail::sandbox> inside);
   environment(environment&&) noexcept;
@@ -68,11 +68,11 @@ class environment {
 
   /// Runs a command to its end. Every outcome is a result, including a time limit. A command that may have started is
   /// never sent again.
-  /// \throws error{errc::environment_closed}; error{errc::outside_workspace, not_found, not_a_directory} for its
-  ///     working directory; error{errc::provider_lost} if the sandbox or the connection is lost, with the output so
-  ///     far.
+  /// \throws error{exec_errc::environment_closed}; error{exec_errc::outside_workspace, not_found, not_a_directory} for
+  ///     its working directory; error{exec_errc::provider_lost} if the sandbox or the connection is lost, with the
+  ///     output so far.
   /// \par Cancellation  terminal: SIGTERM, the grace, SIGKILL to all that the command has started; then
-  ///                    error{errc::cancelled}.
+  ///                    error{exec_errc::cancelled}.
   awaitable<command_result> run_command(command c);
 
   /// Starts a command. If it cannot be started, the process has already ended, and its result has the reason.
@@ -91,9 +91,9 @@ class environment {
 
   /// Pauses the sandbox with its memory, until `resume()`. Commands that begin meanwhile wait. A paused sandbox costs
   /// storage until it is resumed or ended, and its lifetime does not run. If another client has paused it, or the end
-  /// of its lifetime with `auto_pause`, commands and files are error{errc::unavailable}, cause() sandbox_errc::paused,
-  /// until `resume()`.
-  /// \throws error{errc::unsupported} while commands run, because their output would be lost.
+  /// of its lifetime with `auto_pause`, commands and files are error{exec_errc::unavailable}, cause()
+  /// sandbox_errc::paused, until `resume()`.
+  /// \throws error{exec_errc::unsupported} while commands run, because their output would be lost.
   awaitable<void> pause();
   /// Resumes the sandbox, paused by any client; its lifetime is `lifetime` from then on.
   awaitable<void> resume();
@@ -107,7 +107,7 @@ class environment {
   awaitable<std::vector<sandbox_metrics>> metrics();
 
   /// Returns the newest lines of the service's log of the sandbox, in order; at most a thousand.
-  /// \throws error{errc::unsupported} or another error of the service if it keeps no log.
+  /// \throws error{exec_errc::unsupported} or another error of the service if it keeps no log.
   awaitable<std::vector<sandbox_log_line>> logs();
 
   /// Returns the running processes that the sandbox's daemon has started for any client.
@@ -117,13 +117,13 @@ class environment {
   awaitable<bool> end_process(std::int64_t pid);
 
   /// Returns the output of a running process from now on.
-  /// \throws error{errc::not_found} if there is no such process; the follower may throw it instead.
+  /// \throws error{exec_errc::not_found} if there is no such process; the follower may throw it instead.
   awaitable<process_follower> follow(std::int64_t pid);
 
   /// Watches a folder from now on.
   /// \param path   relative to the workspace; `.` is the workspace.
   /// \param depth  the folder alone, or also all folders beneath it.
-  /// \throws error{errc::not_found}; error{errc::unsupported} if the daemon does not support it.
+  /// \throws error{exec_errc::not_found}; error{exec_errc::unsupported} if the daemon does not support it.
   awaitable<folder_watch> watch(std::string path, watch_depth depth = watch_depth::folder);
 
   /// Returns a URL with which any client can read (GET) or write (POST, as `multipart/form-data`) one file. Treat the
@@ -142,8 +142,9 @@ class environment {
   /// Returns the address of a port, for example of a server that a command has started.
   std::string port_url(std::uint16_t port) const;
   /// Ends all commands, and the sandbox; of a connected sandbox, only ends the processes of its commands. Pending
-  /// commands fail with error{errc::environment_closed}. Cannot be cancelled; a second call waits for the first.
-  /// \throws error{errc::provider_lost} if the service cannot be reached any more: the sandbox then ends by itself.
+  /// commands fail with error{exec_errc::environment_closed}. Cannot be cancelled; a second call waits for the first.
+  /// \throws error{exec_errc::provider_lost} if the service cannot be reached any more: the sandbox then ends by
+  /// itself.
   awaitable<void> close();
 
  private:
@@ -214,8 +215,9 @@ class provider {
   provider& lifetime(std::chrono::milliseconds time);
   /// Adds an entry to the sandbox's metadata.
   provider& metadata(std::string key, std::string value);
-  /// Pauses the sandbox at the end of its lifetime, instead of killing it. Operations are then error{errc::unavailable}
-  /// with sandbox_errc::paused. `environment::resume()` continues the sandbox, and `close()` ends it.
+  /// Pauses the sandbox at the end of its lifetime, instead of killing it. Operations are then
+  /// error{exec_errc::unavailable} with sandbox_errc::paused. `environment::resume()` continues the sandbox, and
+  /// `close()` ends it.
   provider& auto_pause();
   /// Sets a variable for all processes in the sandbox.
   provider& variable(std::string name, std::string value);
@@ -240,10 +242,11 @@ class provider {
   provider& variables_from(surroundings around);
 
   /// Creates a sandbox, or connects to one.
-  /// \throws error{errc::invalid_argument} if there is no key, or an option is invalid; error{errc::permission_denied}
-  ///     if the service refuses the key; error{errc::not_found} for a template or sandbox that does not exist;
-  ///     error{errc::provider_failed} if the service cannot be reached or fails; error{errc::cancelled}. Nothing is
-  ///     left behind if the service can be reached; otherwise a sandbox ends with its lifetime.
+  /// \throws error{exec_errc::invalid_argument} if there is no key, or an option is invalid;
+  ///     error{exec_errc::permission_denied} if the service refuses the key; error{exec_errc::not_found} for a template
+  ///     or sandbox that does not exist; error{exec_errc::provider_failed} if the service cannot be reached or fails;
+  ///     error{exec_errc::cancelled}. Nothing is left behind if the service can be reached; otherwise a sandbox ends
+  ///     with its lifetime.
   awaitable<environment> open() const;
 
  private:
@@ -264,7 +267,7 @@ provider from_template(std::string name = "base");
 /// Runs commands in an existing sandbox, which `close()` leaves running. It is resumed if it is paused. Its remaining
 /// lifetime becomes at least `lifetime`. The variables of the options are set for each command.
 /// \param id  from `environment::id()`.
-/// \throws error{errc::invalid_argument} for an invalid id.
+/// \throws error{exec_errc::invalid_argument} for an invalid id.
 provider in_sandbox(std::string id);
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::e2b

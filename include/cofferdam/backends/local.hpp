@@ -56,7 +56,7 @@ using local_environment = basic_local_environment<>;
 template <class Unused>
 class basic_local_environment {
  public:
-  /// Holds no environment: operations throw `error{errc::environment_closed}`.
+  /// Holds no environment: operations throw `error{exec_errc::environment_closed}`.
   basic_local_environment();
   explicit basic_local_environment(std::shared_ptr<detail::local_state> state);
   basic_local_environment(basic_local_environment&&) noexcept;
@@ -64,13 +64,14 @@ class basic_local_environment {
   ~basic_local_environment();
 
   /// Runs a command to its end. Every outcome is a result, including a time limit.
-  /// \throws error{errc::environment_closed}; error{errc::outside_workspace, not_found, not_a_directory} for its
-  ///     working directory; error{errc::io_error} if the host has no descriptor left; error{errc::unavailable}, with
-  ///     the cause ETOOMANYREFS, if the system passes no descriptors because programs of this user have too many in
-  ///     flight; error{errc::provider_lost} if the warden was killed, or failed to end the command within 2 s of its
-  ///     limit and after being roused (all commands are then ended by this program). `partial()` has the output so far.
+  /// \throws error{exec_errc::environment_closed}; error{exec_errc::outside_workspace, not_found, not_a_directory} for
+  ///     its working directory; error{exec_errc::io_error} if the host has no descriptor left;
+  ///     error{exec_errc::unavailable}, with the cause ETOOMANYREFS, if the system passes no descriptors because
+  ///     programs of this user have too many in flight; error{exec_errc::provider_lost} if the warden was killed, or
+  ///     failed to end the command within 2 s of its limit and after being roused (all commands are then ended by this
+  ///     program). `partial()` has the output so far.
   /// \par Cancellation  terminal: SIGTERM, the grace, SIGKILL to all that the command has started; then
-  ///                    error{errc::cancelled}.
+  ///                    error{exec_errc::cancelled}.
   awaitable<command_result> run_command(command c);
 
   /// Starts a command. If it cannot be started, the process has already ended, and its result has the reason.
@@ -81,7 +82,7 @@ class basic_local_environment {
   std::vector<background_command> background() const;
   /// Ends the remaining processes of such a command: SIGTERM, the grace period, SIGKILL, and waits for their end.
   /// Cannot be cancelled.
-  /// \throws error{errc::not_found} if none is left; error{errc::environment_closed}.
+  /// \throws error{exec_errc::not_found} if none is left; error{exec_errc::environment_closed}.
   awaitable<void> end_background(std::uint32_t number);
 
   awaitable<bytes> read_file(std::string path, std::size_t most);
@@ -98,12 +99,12 @@ class basic_local_environment {
   const std::filesystem::path& workspace() const;
 
   /// Ends every command (SIGTERM, the grace period, SIGKILL), and removes the folder. Pending commands fail with
-  /// error{errc::environment_closed}. Cannot be cancelled; a second call waits for the first. Takes at most the grace
-  /// period, 5 s, and the time for removing the folder. Without a warden (`warden_policy::never`, or if none can be
-  /// started) there is no such limit: it waits until the kernel has ended all processes that were sent SIGKILL.
-  /// \throws error{errc::provider_lost} with a list of the processes that were still alive after that time; they were
-  ///     sent SIGKILL, and the folder is removed later. error{errc::io_error} if the folder cannot be removed because a
-  ///     process still writes there.
+  /// error{exec_errc::environment_closed}. Cannot be cancelled; a second call waits for the first. Takes at most the
+  /// grace period, 5 s, and the time for removing the folder. Without a warden (`warden_policy::never`, or if none can
+  /// be started) there is no such limit: it waits until the kernel has ended all processes that were sent SIGKILL.
+  /// \throws error{exec_errc::provider_lost} with a list of the processes that were still alive after that time; they
+  ///     were sent SIGKILL, and the folder is removed later. error{exec_errc::io_error} if the folder cannot be removed
+  ///     because a process still writes there.
   awaitable<void> close();
 
  private:
@@ -148,8 +149,8 @@ using local = basic_local<>;
 /// SIGKILL does not end a process that waits in the kernel for a file system without an answer. A command can make such
 /// a process: in a user namespace of its own it may mount a FUSE file system, whose server then waits for that same
 /// file system. A dead NFS server has the same effect. `run_command` then waits on past the time limit of the command;
-/// cancelled, it throws `error{errc::provider_lost}` after the grace and 3 s. `close()` throws
-/// `error{errc::provider_lost}`, which lists the process, after the grace and 5 s. The process stays until an
+/// cancelled, it throws `error{exec_errc::provider_lost}` after the grace and 3 s. `close()` throws
+/// `error{exec_errc::provider_lost}`, which lists the process, after the grace and 5 s. The process stays until an
 /// administrator aborts the file system's connection, for FUSE as root in /sys/fs/fuse/connections. Kernels without
 /// user namespaces for ordinary users, and Landlock domains of Linux 5.19 to 6.11, refuse the mount.
 ///
@@ -194,8 +195,8 @@ class basic_local {
   /// Switches off the warning about missing isolation.
   basic_local& without_warning();
 
-  /// \throws error{errc::provider_failed} if a folder cannot be made, if there is no shell, or if the program ignores
-  ///     SIGCHLD (the status of commands would then be lost).
+  /// \throws error{exec_errc::provider_failed} if a folder cannot be made, if there is no shell, or if the program
+  ///     ignores SIGCHLD (the status of commands would then be lost).
   awaitable<local_environment> open() const;
 
  private:

@@ -209,7 +209,7 @@ class import_policy {
 /// restricted: to allow `os` or `ctypes` is to allow everything.
 /// \return      a refusal is a `code_result` of kind `error_kind::security_violation` with the line, its text, the
 ///              module and the allowed modules.
-/// \throws      error{errc::provider_failed} if there is no Python to read the code.
+/// \throws      error{exec_errc::provider_failed} if there is no Python to read the code.
 /// \par Cost    as of `check_syntax`, whose reading it shares.
 /// \par Source  kodeagent's whitelist, without its bypasses.
 class allow_imports : public guard<allow_imports> {

@@ -38,10 +38,11 @@ concept asks_for_environment = requires(const R& runner) {
 }  // namespace detail
 
 /// A runner of any type, chosen at run time. Models `context_runner`. If the held runner has no contexts, those
-/// operations throw `error{errc::unsupported}`. Movable while no operation runs. Each operation costs one virtual call.
+/// operations throw `error{exec_errc::unsupported}`. Movable while no operation runs. Each operation costs one virtual
+/// call.
 class any_runner {
  public:
-  /// Holds no runner; operations throw `error{errc::environment_closed}`.
+  /// Holds no runner; operations throw `error{exec_errc::environment_closed}`.
   any_runner() = default;
 
   template <class R>
@@ -61,7 +62,7 @@ class any_runner {
   /// Returns true if the code runs in an environment that the caller can use, for example to copy files.
   bool has_environment() const { return get().has_environment(); }
   /// Returns that environment. It lives as long as the runner and is closed with it.
-  /// \throws error{errc::unsupported} if there is none (the files of Pyodide are inside the interpreter).
+  /// \throws error{exec_errc::unsupported} if there is none (the files of Pyodide are inside the interpreter).
   any_environment& environment() {
     any_environment* const found = get().environment();
     if (found == nullptr)

@@ -31,7 +31,7 @@ class syntax_policy {
 /// type. IPython's `!ls` and `%magic` are not Python. Bounded in time and memory for any code; see `python_reader`. **A
 /// guard is advice to the model that writes the code; the backend provides the isolation.**
 /// \return        `code_result` of kind `error_kind::security_violation`.
-/// \throws        error{errc::provider_failed} if there is no Python to read the code.
+/// \throws        error{exec_errc::provider_failed} if there is no Python to read the code.
 /// \par Cost      some tenths of a millisecond for 50 lines; shared with the other guards of the runner.
 /// \par Source    kodeagent's check.
 class check_syntax : public guard<check_syntax> {

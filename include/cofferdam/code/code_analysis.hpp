@@ -146,7 +146,7 @@ inline std::optional<feature_kind> fact_kind_of(std::string_view word) {
 }
 
 /// Parses the output of a reader (python_code_reader.py).
-/// \throws error{errc::io_error} if it is not valid.
+/// \throws error{exec_errc::io_error} if it is not valid.
 inline code_analysis parse_facts(std::string source, std::string_view answer) {
   const auto no_answer = [] {
     return error(exec_errc::io_error, "the reader of Python code has given no answer that is one");

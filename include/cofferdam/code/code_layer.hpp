@@ -70,7 +70,7 @@ concept inherits_run_code =
 template <class Derived, code_runner Inner>
 class code_layer {
  public:
-  /// Wraps no open runner: operations throw `error{errc::environment_closed}`.
+  /// Wraps no open runner: operations throw `error{exec_errc::environment_closed}`.
   code_layer()
     requires std::default_initializable<Inner>
   = default;

@@ -74,7 +74,7 @@ class code_request {
   /// Sets a time limit, counted from the start. At the limit the run and everything it started is ended. Default: that
   /// of the runner.
   /// \param limit  more than zero, or `no_timeout`.
-  /// \throws error{errc::invalid_argument} if `limit` is zero or less.
+  /// \throws error{exec_errc::invalid_argument} if `limit` is zero or less.
   code_request& timeout(std::chrono::milliseconds limit) & {
     if (limit <= std::chrono::milliseconds::zero())
       throw error(exec_errc::invalid_argument,
@@ -87,9 +87,9 @@ class code_request {
 
   /// Runs the code in a named context, which keeps its globals from run to run. The first use makes the context. Runs
   /// of one context wait for each other. If a host function runs code in the context that waits for it, `run_code`
-  /// throws error{errc::deadlock}. Without a context every run begins with fresh globals.
+  /// throws error{exec_errc::deadlock}. Without a context every run begins with fresh globals.
   /// \param name  1 to 200 bytes of UTF-8.
-  /// \throws error{errc::invalid_argument}
+  /// \throws error{exec_errc::invalid_argument}
   code_request& context(std::string name) & {
     if (name.empty() || name.size() > 200)
       throw error(exec_errc::invalid_argument, "code_request: a context's name has 1 to 200 bytes");
@@ -100,7 +100,7 @@ class code_request {
   const std::optional<std::string>& context() const noexcept { return context_; }
 
   /// Adds a coroutine of the host that the code may call.
-  /// \throws error{errc::invalid_argument} if there is a function of this name already.
+  /// \throws error{exec_errc::invalid_argument} if there is a function of this name already.
   code_request& function(host_function one) & {
     for (const host_function& each : functions_)
       if (each.name() == one.name())

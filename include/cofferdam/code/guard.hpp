@@ -94,11 +94,11 @@ concept shares_reader = requires(const R& runner) {
 /// Code that cannot be read, because it is not Python or costs too much, is refused under every policy. The code is
 /// read on the host. If the host has no Python, or one of another version that finds a mistake, the guest's Python
 /// reads it; see `python_reader`.
-/// \par Cancellation  terminal, also while the code is read: then error{errc::cancelled}, and nothing has run.
+/// \par Cancellation  terminal, also while the code is read: then error{exec_errc::cancelled}, and nothing has run.
 template <code_policy Policy, code_runner Inner>
 class guard_layer : public code_layer<guard_layer<Policy, Inner>, Inner> {
  public:
-  /// Has no runner: operations throw `error{errc::environment_closed}`.
+  /// Has no runner: operations throw `error{exec_errc::environment_closed}`.
   guard_layer()
     requires std::default_initializable<Inner> && std::default_initializable<Policy>
   = default;
@@ -107,7 +107,7 @@ class guard_layer : public code_layer<guard_layer<Policy, Inner>, Inner> {
         policy_(std::move(policy)),
         worker_(share(std::move(reader))) {}
 
-  /// \throws error{errc::provider_failed} if there is no Python to read the code.
+  /// \throws error{exec_errc::provider_failed} if there is no Python to read the code.
   awaitable<std::optional<code_result>> admit(const code_request& request) { return decide(*this, request); }
 
   awaitable<void> close() {

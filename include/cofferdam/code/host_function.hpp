@@ -47,7 +47,7 @@ class host_parameter {
 /// ends first, the coroutine is cancelled (terminal) and awaited. Calls of one run are served one after another, calls
 /// of different runs at once. A handler may run code itself, also by the runner that called it. If such a run would
 /// need the context that waits for the handler (directly or through other handlers), `run_code` throws
-/// error{errc::deadlock} at once. This is detected in coroutines that the handler awaits, or spawns on its own
+/// error{exec_errc::deadlock} at once. This is detected in coroutines that the handler awaits, or spawns on its own
 /// executor.
 ///
 /// **The arguments come from the guest and are untrusted**: only their names and types have been checked.
@@ -65,7 +65,7 @@ class host_function {
   /// \param name  a Python identifier, ASCII, 1 to 100 characters, no keyword.
   /// \param call  a callable for `handler`. A lambda that captures by value must be a named object: g++ before 13 would
   ///              destroy the captures of a temporary twice, so a temporary does not compile there.
-  /// \throws error{errc::invalid_argument}
+  /// \throws error{exec_errc::invalid_argument}
   template <class Call>
     requires std::constructible_from<handler, Call>
   host_function(std::string name, Call&& call) : name_(require_name(std::move(name))), call_(std::forward<Call>(call)) {

@@ -21,7 +21,7 @@ namespace cofferdam::inline COFFERDAM_ABI {
 template <code_runner Inner>
 class limit_code_layer : public code_layer<limit_code_layer<Inner>, Inner> {
  public:
-  /// Has no runner: operations throw `error{errc::environment_closed}`.
+  /// Has no runner: operations throw `error{exec_errc::environment_closed}`.
   limit_code_layer()
     requires std::default_initializable<Inner>
   = default;
@@ -71,7 +71,7 @@ class limit_code_layer : public code_layer<limit_code_layer<Inner>, Inner> {
 /// \param  max_bytes  of UTF-8; more than zero. Default: 64 KiB.
 /// \param  max_lines  more than zero. Default: 2,000.
 /// \return        a refusal is a `code_result` of kind `error_kind::security_violation`.
-/// \throws        error{errc::invalid_argument} from the constructor.
+/// \throws        error{exec_errc::invalid_argument} from the constructor.
 /// \par Source    the limits of DSPy's code executor.
 class limit_code : public pipeable {
  public:

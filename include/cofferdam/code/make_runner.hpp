@@ -82,7 +82,7 @@ class runner_options {
 /// | "pyodide" | WebAssembly, in Deno |
 ///
 /// \param name  one of these, case-sensitive.
-/// \throws      error{errc::invalid_argument} for any other name, with the valid names. Nothing is opened yet.
+/// \throws      error{exec_errc::invalid_argument} for any other name, with the valid names. Nothing is opened yet.
 /// \par Source  kodeagent's `CodeRunner(env=…)`.
 template <std::convertible_to<std::string_view> Name>
 any_runner_provider make_runner(const Name& name, runner_options options = runner_options()) {

@@ -44,7 +44,7 @@ using pyodide_core = driver_core<pyodide_settings>;
 /// \par Threads  any, as for `python_runner`.
 class pyodide_runner {
  public:
-  /// Holds no runner: operations throw `error{errc::environment_closed}`.
+  /// Holds no runner: operations throw `error{exec_errc::environment_closed}`.
   pyodide_runner() = default;
   pyodide_runner(local_environment environment, std::shared_ptr<detail::pyodide_core> core)
       : environment_(std::make_unique<placed>(std::move(environment))), core_(std::move(core)) {}
@@ -67,9 +67,9 @@ class pyodide_runner {
   ///
   /// The files of a result are in the memory of the interpreter, and the interpreter reports them itself.
   /// `code_request::keep_files` adds their contents to the result.
-  /// \throws error{errc::environment_closed}; error{errc::provider_failed} if Deno cannot be restarted;
-  ///     error{errc::deadlock} from a host function that waits for itself: see `host_function`.
-  /// \par Cancellation  terminal: the code is ended as at its limit, then error{errc::cancelled} with `partial()`.
+  /// \throws error{exec_errc::environment_closed}; error{exec_errc::provider_failed} if Deno cannot be restarted;
+  ///     error{exec_errc::deadlock} from a host function that waits for itself: see `host_function`.
+  /// \par Cancellation  terminal: the code is ended as at its limit, then error{exec_errc::cancelled} with `partial()`.
   awaitable<code_result> run_code(code_request request) {
     const auto core = require_core();  // before the environment is used: without a core there is no environment
     return detail::run_by_driver(core, *environment_, std::move(request));
@@ -166,7 +166,7 @@ class pyodide {
   /// Lets the code read a directory of the host with its contents, or a single file. Links that lead out of the
   /// directory are broken. In the guest a single file is a symbolic link, and the rest of its directory is not visible.
   /// \param guest  the absolute path in the guest. Default: beneath /mnt, with the last name of `host`.
-  /// \throws error{errc::invalid_argument}; `open` throws error{errc::not_a_directory, collision}.
+  /// \throws error{exec_errc::invalid_argument}; `open` throws error{exec_errc::not_a_directory, collision}.
   pyodide& allow_read(std::string host, std::string guest = {}) {
     return mount(std::move(host), std::move(guest), false);
   }
@@ -177,7 +177,7 @@ class pyodide {
     return mount(std::move(host), std::move(guest), true);
   }
   /// Lets `urllib.request` connect to a host: "example.org", "127.0.0.1:8000". Responses of up to 8 MiB.
-  /// \throws error{errc::invalid_argument} if this is not such a name.
+  /// \throws error{exec_errc::invalid_argument} if this is not such a name.
   pyodide& allow_network(std::string host) {
     bool good = !host.empty();
     for (const char c : host)
@@ -215,14 +215,14 @@ class pyodide {
   }
   /// Sets the maximum number of runs without a context at once, each in a process of some 200 MB; others wait. Default:
   /// 2.
-  /// \throws error{errc::invalid_argument} unless 1 to 64.
+  /// \throws error{exec_errc::invalid_argument} unless 1 to 64.
   pyodide& at_once(std::size_t runs) {
     if (runs < 1 || runs > 64) throw error(exec_errc::invalid_argument, "pyodide: at_once must be 1 to 64");
     return with([&](detail::pyodide_settings& all) { all.at_once = runs; });
   }
   /// Sets the maximum number of contexts, each with its own interpreter. A run that would make another is refused.
   /// Default: 16.
-  /// \throws error{errc::invalid_argument} unless 1 to 64.
+  /// \throws error{exec_errc::invalid_argument} unless 1 to 64.
   pyodide& contexts_at_once(std::size_t most) {
     if (most < 1 || most > 64) throw error(exec_errc::invalid_argument, "pyodide: contexts_at_once must be 1 to 64");
     return with([&](detail::pyodide_settings& all) { all.contexts = most; });
@@ -234,7 +234,7 @@ class pyodide {
   /// behind a SharedArrayBuffer and shared memory of WebAssembly too (Deno 2.9), so a control group would count nothing
   /// more.
   /// Default: `memory_limit` and 320 MiB, or with `packages` 640 MiB.
-  /// \throws error{errc::invalid_argument} below 384 MiB, with which nothing starts.
+  /// \throws error{exec_errc::invalid_argument} below 384 MiB, with which nothing starts.
   pyodide& process_memory(std::uint64_t size) {
     if (size < detail::pyodide_settings::min_process_memory)
       throw error(exec_errc::invalid_argument, "pyodide: process_memory must be 384 MiB or more");
@@ -242,7 +242,7 @@ class pyodide {
   }
   /// Sets the maximum memory of WebAssembly in each interpreter, in bytes: more is a MemoryError. JavaScript objects
   /// that Python makes are outside of it: see `process_memory`. Default: 512 MiB.
-  /// \throws error{errc::invalid_argument} unless 64 MiB to 4 GiB.
+  /// \throws error{exec_errc::invalid_argument} unless 64 MiB to 4 GiB.
   pyodide& memory_limit(std::uint64_t size) {
     if (size < detail::pyodide_settings::min_memory || size > detail::pyodide_settings::max_memory)
       throw error(exec_errc::invalid_argument, "pyodide: memory_limit must be 64 MiB to 4 GiB");
@@ -280,10 +280,10 @@ class pyodide {
   }
 
   /// Finds the programs and starts the first interpreter.
-  /// \throws error{errc::not_found} if Deno or Pyodide is not found; error{errc::unsupported} if one has the wrong
-  ///     version, or the program is not Deno: the sentence explains how to install them; error{errc::provider_failed}
-  ///     if Deno does not start, or a package cannot be loaded; error{errc::not_a_directory, collision,
-  ///     invalid_argument} for directories.
+  /// \throws error{exec_errc::not_found} if Deno or Pyodide is not found; error{exec_errc::unsupported} if one has the
+  ///     wrong version, or the program is not Deno: the sentence explains how to install them;
+  ///     error{exec_errc::provider_failed} if Deno does not start, or a package cannot be loaded;
+  ///     error{exec_errc::not_a_directory, collision, invalid_argument} for directories.
   awaitable<pyodide_runner> open() const { return open_with(settings_); }
 
  private:

@@ -46,7 +46,7 @@ namespace cofferdam::inline COFFERDAM_ABI {
 template <streaming_environment E>
 class python_runner {
  public:
-  /// Holds no runner: operations throw `error{errc::environment_closed}`.
+  /// Holds no runner: operations throw `error{exec_errc::environment_closed}`.
   python_runner() = default;
   python_runner(E environment, std::shared_ptr<detail::python_core> core)
       : environment_(std::make_unique<placed>(std::move(environment))), core_(std::move(core)) {}
@@ -70,10 +70,11 @@ class python_runner {
   /// before the output of the next run, at most the last 64 KiB of each stream; their output during a run is part of
   /// that run's output. At its time limit a fork is killed. A context is interrupted (KeyboardInterrupt), and killed if
   /// the code does not end within the grace period.
-  /// \throws error{errc::deadlock} from a host function that waits for itself: see `host_function`;
-  ///     error{errc::environment_closed}; error{errc::provider_lost} and other exceptions of `start` if the environment
-  ///     fails, with `partial()`; error{errc::provider_failed} if a driver cannot be restarted.
-  /// \par Cancellation  terminal: the code is ended as at its limit, then error{errc::cancelled} with `partial()`.
+  /// \throws error{exec_errc::deadlock} from a host function that waits for itself: see `host_function`;
+  ///     error{exec_errc::environment_closed}; error{exec_errc::provider_lost} and other exceptions of `start` if the
+  ///     environment
+  ///     fails, with `partial()`; error{exec_errc::provider_failed} if a driver cannot be restarted.
+  /// \par Cancellation  terminal: the code is ended as at its limit, then error{exec_errc::cancelled} with `partial()`.
   awaitable<code_result> run_code(code_request request) {
     const auto core = require_core();  // before the environment is used: without a core there is no environment
     return detail::run_by_driver(core, *environment_, std::move(request));
@@ -86,7 +87,7 @@ class python_runner {
   awaitable<bool> end_context(std::string name) { return detail::end_context_of(require_core(), std::move(name)); }
 
   /// Returns the environment in which the code runs, for example to copy files.
-  /// \throws error{errc::environment_closed} if the runner was moved from.
+  /// \throws error{exec_errc::environment_closed} if the runner was moved from.
   E& environment() {
     require_core();
     return environment_->environment;
@@ -153,8 +154,9 @@ class python_provider {
       : provider_(std::move(provider)), settings_(std::move(settings)) {}
 
   /// Opens the environment, installs packages, starts the driver and preloads.
-  /// \throws the exceptions of the provider's `open()` and of `start`; error{errc::provider_failed} if the interpreter
-  ///     is missing or too old, pip fails or a module cannot be preloaded: the sentence has the original message.
+  /// \throws the exceptions of the provider's `open()` and of `start`; error{exec_errc::provider_failed} if the
+  ///     interpreter is missing or too old, pip fails or a module cannot be preloaded: the sentence has the original
+  ///     message.
   awaitable<runner> open() const { return open_with(provider_, settings_); }
 
  private:
@@ -221,7 +223,7 @@ class python {
   /// precedence over packages of the interpreter, but not over the standard library. The same list is not installed
   /// twice in one workspace. Earlier runs in the same workspace may have made this folder, or a configuration file of
   /// pip (if HOME is the workspace).
-  /// \throws error{errc::invalid_argument} for a name that begins with '-' or is empty.
+  /// \throws error{exec_errc::invalid_argument} for a name that begins with '-' or is empty.
   template <std::convertible_to<std::string>... Names>
   python& pip_packages(Names&&... names) {
     return with([&](detail::python_settings& all) { (all.packages.push_back(package(std::string(names))), ...); });

@@ -469,7 +469,7 @@ class pattern_policy {
 /// evade this check.
 /// \return      a refusal is a `code_result` of kind `error_kind::security_violation` with the line, its text and the
 ///              findings.
-/// \throws      error{errc::provider_failed} if there is no Python to read the code.
+/// \throws      error{exec_errc::provider_failed} if there is no Python to read the code.
 /// \par Cost    as of `check_syntax`, whose reading it shares.
 /// \par Source  kodeagent's detector, without its bypasses and false alarms.
 class reject_patterns : public guard<reject_patterns> {

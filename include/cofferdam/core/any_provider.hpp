@@ -19,11 +19,11 @@
 namespace cofferdam::inline COFFERDAM_ABI {
 
 /// An environment of any type, chosen at run time. Models every refinement of an environment. An operation that the
-/// held environment lacks throws `error{errc::unsupported}`; `can_start()` and `can_suspend()` return false before
+/// held environment lacks throws `error{exec_errc::unsupported}`; `can_start()` and `can_suspend()` return false before
 /// that. Movable while no operation runs. Each operation costs one virtual call and no allocation.
 class any_environment {
  public:
-  /// Holds no environment; operations throw `error{errc::environment_closed}`.
+  /// Holds no environment; operations throw `error{exec_errc::environment_closed}`.
   any_environment() = default;
 
   template <class E>
@@ -43,15 +43,15 @@ class any_environment {
     return cofferdam::write_bytes(*this, std::move(path), std::move(content));
   }
   file_system files() { return get().files(); }
-  /// \throws error{errc::unsupported} if `can_suspend()` is false.
+  /// \throws error{exec_errc::unsupported} if `can_suspend()` is false.
   awaitable<void> pause() { return get().pause(); }
   awaitable<void> resume() { return get().resume(); }
   awaitable<std::string> snapshot() { return get().snapshot(); }
   awaitable<void> close() { return get().close(); }
 
-  /// Returns true if `start` works. Otherwise `start` throws `error{errc::unsupported}`.
+  /// Returns true if `start` works. Otherwise `start` throws `error{exec_errc::unsupported}`.
   bool can_start() const noexcept { return inside_ && inside_->can_start(); }
-  /// Returns true if `pause`, `resume` and `snapshot` work. Otherwise they throw `error{errc::unsupported}`.
+  /// Returns true if `pause`, `resume` and `snapshot` work. Otherwise they throw `error{exec_errc::unsupported}`.
   bool can_suspend() const noexcept { return inside_ && inside_->can_suspend(); }
 
  private:

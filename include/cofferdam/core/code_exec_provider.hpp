@@ -32,7 +32,8 @@ concept awaitable_of = std::same_as<A, awaitable<T>>;
 /// A type that runs commands and holds files: the four members that a backend has to provide.
 ///
 /// * `run_command(c)` runs `c` to its end. Every outcome of the command is a result, never an exception.
-/// * `read_file(path, most)` yields the whole file. Throws `errc::too_large` if the file has more than `most` bytes.
+/// * `read_file(path, most)` yields the whole file. Throws `exec_errc::too_large` if the file has more than `most`
+/// bytes.
 /// * `write_file(path, content)` writes the whole file or nothing, and makes missing folders. The caller keeps
 ///   `content` until the awaitable completes. `write_text` and `write_bytes` own their content. The environments of
 ///   this library also own a temporary `bytes`, such as `as_bytes` of a temporary text.

@@ -111,7 +111,7 @@ class command {
 
   /// Sets a time limit, counted from the start. At the limit the command and all its processes are ended.
   /// \param limit  more than zero, or `no_timeout`.
-  /// \throws error{errc::invalid_argument} if `limit` is zero or less.
+  /// \throws error{exec_errc::invalid_argument} if `limit` is zero or less.
   command& timeout(std::chrono::milliseconds limit) & {
     if (limit <= std::chrono::milliseconds::zero())
       throw error(exec_errc::invalid_argument, "command: the timeout must be longer than zero (no_timeout says: none)");
@@ -135,8 +135,8 @@ class command {
   const std::string& working_directory() const noexcept { return working_directory_; }
 
   /// Adds an environment variable, or replaces it. Other variables come from the environment, never from the host.
-  /// \throws error{errc::invalid_argument} if the name is empty or has `=`, NUL or a line break, or if the value has
-  ///     NUL; error{errc::too_large} if the setting has 128 KiB or more, which Linux cannot pass to a program.
+  /// \throws error{exec_errc::invalid_argument} if the name is empty or has `=`, NUL or a line break, or if the value
+  ///     has NUL; error{exec_errc::too_large} if the setting has 128 KiB or more, which Linux cannot pass to a program.
   command& variable(std::string name, std::string value) & {
     if (name.empty() || name.find_first_of(std::string_view("=\0\n\r", 4)) != std::string::npos)
       throw error(exec_errc::invalid_argument,
@@ -184,7 +184,7 @@ class command {
   /// editing, ^C and window size work. At the end of the input the terminal sends ^D; call `open_input()` to type into
   /// it.
   /// \param rows, columns  1 to 65535.
-  /// \throws error{errc::invalid_argument} if the size is zero.
+  /// \throws error{exec_errc::invalid_argument} if the size is zero.
   command& terminal(std::uint16_t rows, std::uint16_t columns) & {
     if (rows == 0 || columns == 0)
       throw error(exec_errc::invalid_argument, "command: a terminal has at least one row and one column");
@@ -200,7 +200,7 @@ class command {
   /// Sets the treatment of processes that still run when the command has ended, for example a server. Default:
   /// `background_policy::kill`. If such processes are kept, the result has `left_running()`, and their later output is
   /// discarded. The environment can list and end them (`local_environment::background`). A backend that cannot keep
-  /// them throws error{errc::unsupported}.
+  /// them throws error{exec_errc::unsupported}.
   command& background(background_policy policy) & {
     background_ = policy;
     return *this;

@@ -24,7 +24,7 @@ namespace cofferdam::inline COFFERDAM_ABI {
 template <code_exec_environment E>
 class referenced_environment {
  public:
-  /// Refers to no environment: operations throw `error{errc::environment_closed}`.
+  /// Refers to no environment: operations throw `error{exec_errc::environment_closed}`.
   referenced_environment() = default;
   explicit referenced_environment(E& environment) noexcept : environment_(&environment) {}
 

@@ -45,7 +45,8 @@ auto with_files_of(E& environment, Operation operation) {
 
 /// Returns the entry at `path`. Does not follow a symbolic link at the end.
 /// \param path  relative to the workspace, without `..`. The caller keeps `environment` until the awaitable completes.
-/// \throws error{errc::not_found} if there is none; error{errc::outside_workspace}, error{errc::invalid_argument}.
+/// \throws error{exec_errc::not_found} if there is none; error{exec_errc::outside_workspace},
+/// error{exec_errc::invalid_argument}.
 template <code_exec_environment E>
 awaitable<directory_entry> stat(E& environment, std::string path) {
   return detail::with_files_of(environment, [path = std::move(path)](auto& files) { return files.stat(path); });
@@ -78,7 +79,8 @@ awaitable<bool> is_directory(E& environment, std::string path) {
 /// Lists everything beneath the directory `path`, at every depth unless the options limit it, as paths relative to it,
 /// in byte order. Symbolic links are listed and not entered.
 /// \param path  "." lists the whole workspace.
-/// \throws error{errc::not_found}, error{errc::not_a_directory}; error{errc::too_large} instead of an incomplete list.
+/// \throws error{exec_errc::not_found}, error{exec_errc::not_a_directory}; error{exec_errc::too_large} instead of an
+/// incomplete list.
 template <code_exec_environment E>
 awaitable<std::vector<directory_entry>> list_directory(E& environment, std::string path,
                                                        list_options options = list_options()) {
@@ -94,7 +96,7 @@ awaitable<void> make_directory(E& environment, std::string path) {
 }
 
 /// Removes a file, or a directory and its contents. Symbolic links are removed, not followed.
-/// \throws error{errc::not_found} if there is no such entry.
+/// \throws error{exec_errc::not_found} if there is no such entry.
 template <code_exec_environment E>
 awaitable<void> remove(E& environment, std::string path) {
   return detail::with_files_of(environment, [path = std::move(path)](auto& files) { return files.remove(path); });
@@ -110,7 +112,7 @@ awaitable<void> rename(E& environment, std::string from, std::string to) {
 /// Writes all files of a source into an environment. If the environment can, it streams them; otherwise it writes one
 /// file of at most 256 MiB at a time, and sets modes with an x bit by `chmod`. Reports each failure and goes on.
 /// \param environment, source  kept by the caller until the awaitable completes.
-/// \throws error{errc::cancelled}, error{errc::environment_closed}, error{errc::provider_lost}.
+/// \throws error{exec_errc::cancelled}, error{exec_errc::environment_closed}, error{exec_errc::provider_lost}.
 template <code_exec_environment E>
 awaitable<transfer_result> put_files(E& environment, file_source& source) {
   return detail::with_files_of(environment, [&source](auto& files) { return files.put_files(source); });
@@ -125,7 +127,7 @@ awaitable<std::unique_ptr<file_source>> get_files(E& environment, std::vector<fi
 }
 
 /// Reads a text file. The text is not checked to be UTF-8.
-/// \param most  maximum size in bytes; a longer file is error{errc::too_large}.
+/// \param most  maximum size in bytes; a longer file is error{exec_errc::too_large}.
 template <code_exec_environment E>
 awaitable<std::string> read_text(E& environment, std::string path, std::size_t most = 16 * 1024 * 1024) {
   bytes content = co_await environment.read_file(std::move(path), most);

@@ -20,13 +20,13 @@
 namespace cofferdam::inline COFFERDAM_ABI {
 
 /// The files of an environment: a value that shares the environment's state. It stays valid when the environment is
-/// moved; after the environment is closed or destroyed, operations throw `error{errc::environment_closed}`.
+/// moved; after the environment is closed or destroyed, operations throw `error{exec_errc::environment_closed}`.
 ///
 ///     file_system files = environment.files();
 ///     std::vector<entry> all = co_await files.list(".");
 ///
-/// Paths are relative to the workspace, without `..`; error{errc::outside_workspace} and error{errc::invalid_argument}
-/// for others. Copies share the same files.
+/// Paths are relative to the workspace, without `..`; error{exec_errc::outside_workspace} and
+/// error{exec_errc::invalid_argument} for others. Copies share the same files.
 /// \par Threads  as the environment.
 class file_system {
  public:
@@ -47,19 +47,19 @@ class file_system {
     virtual awaitable<std::unique_ptr<file_source>> get_files(std::vector<file_request> requests) = 0;
   };
 
-  /// Has no files: operations throw `error{errc::environment_closed}`.
+  /// Has no files: operations throw `error{exec_errc::environment_closed}`.
   file_system() = default;
   explicit file_system(std::shared_ptr<implementation> files) noexcept : files_(std::move(files)) {}
 
   /// Returns the entry at `path`. Does not follow a symbolic link at the end.
-  /// \throws error{errc::not_found}.
+  /// \throws error{exec_errc::not_found}.
   awaitable<directory_entry> stat(std::string path) const { return get().stat(std::move(path)); }
 
   /// Returns everything beneath the directory `path`, to the depth in the options, as paths relative to it, in byte
   /// order. Lists symbolic links, and does not enter them.
   /// \param path  "." lists the whole workspace.
-  /// \throws error{errc::not_found}, error{errc::not_a_directory}; error{errc::too_large} instead of an incomplete
-  ///     list, as soon as the limit is reached.
+  /// \throws error{exec_errc::not_found}, error{exec_errc::not_a_directory}; error{exec_errc::too_large} instead of an
+  ///     incomplete list, as soon as the limit is reached.
   awaitable<std::vector<directory_entry>> list(std::string path, list_options options = list_options()) const {
     return get().list(std::move(path), options);
   }
@@ -68,7 +68,7 @@ class file_system {
   awaitable<void> make_directory(std::string path) const { return get().make_directory(std::move(path)); }
 
   /// Removes a file, or a directory and its contents. Removes symbolic links, and does not follow them.
-  /// \throws error{errc::not_found}.
+  /// \throws error{exec_errc::not_found}.
   awaitable<void> remove(std::string path) const { return get().remove(std::move(path)); }
 
   /// Renames a file or directory. Replaces a file that has the new name.
@@ -79,7 +79,7 @@ class file_system {
   /// Writes all files of a source, in one trip if the environment can: each whole or not at all, with its mode, in
   /// folders that are made if they are missing. Reports each failure and goes on.
   /// \param source  kept by the caller until the awaitable completes.
-  /// \throws error{errc::cancelled}, error{errc::environment_closed}, error{errc::provider_lost}.
+  /// \throws error{exec_errc::cancelled}, error{exec_errc::environment_closed}, error{exec_errc::provider_lost}.
   awaitable<transfer_result> put_files(file_source& source) const { return get().put_files(source); }
 
   /// Returns a source of regular files, in the order of the requests: streamed if the environment can.

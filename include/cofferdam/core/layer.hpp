@@ -57,7 +57,7 @@ template <class Derived, code_exec_environment Inner>
 class layer : public detail::layer_tag {
  public:
   /// Wraps no open environment, if `Inner` has a default constructor: operations throw
-  /// `error{errc::environment_closed}`.
+  /// `error{exec_errc::environment_closed}`.
   layer()
     requires std::default_initializable<Inner>
   = default;

@@ -14,8 +14,8 @@
 
 namespace cofferdam::inline COFFERDAM_ABI {
 
-/// The depth and the maximum size of a listing. A larger listing is error{errc::too_large}, because the listing is in
-/// memory and the directory tree may come from an untrusted program.
+/// The depth and the maximum size of a listing. A larger listing is error{exec_errc::too_large}, because the listing is
+/// in memory and the directory tree may come from an untrusted program.
 /// \code
 /// std::vector<entry> here = co_await list(environment, "data", list_options().depth(1));
 /// \endcode
@@ -24,7 +24,7 @@ class list_options {
   list_options() = default;
 
   /// \param levels  1: the entries of the directory itself; 2: also the entries of its directories; and so on. Deeper
-  ///                entries are left out. 0 is error{errc::invalid_argument}. Default: no limit.
+  ///                entries are left out. 0 is error{exec_errc::invalid_argument}. Default: no limit.
   list_options& depth(std::size_t levels) {
     if (levels == 0)
       throw error(exec_errc::invalid_argument, "list: a depth of 0 lists nothing; 1 is the directory itself");
@@ -67,12 +67,12 @@ class listing_room {
   const std::string& path() const noexcept { return path_; }
   std::size_t names() const noexcept { return names_; }
 
-  /// \throws error{errc::too_large}
+  /// \throws error{exec_errc::too_large}
   void take_names(std::size_t count) {
     if (count > names_) throw too_many(std::to_string(options_.entries()) + " names");
     names_ -= count;
   }
-  /// \throws error{errc::too_large}
+  /// \throws error{exec_errc::too_large}
   void take_path(std::string_view path) {
     if (path.size() > bytes_) throw too_many(std::to_string(options_.path_bytes()) + " bytes of paths");
     bytes_ -= path.size();

@@ -67,7 +67,7 @@ class process {
     virtual std::shared_ptr<const isolation_report> isolation() const { return nullptr; }
   };
 
-  /// Holds no process: every operation throws `error{errc::invalid_argument}`.
+  /// Holds no process: every operation throws `error{exec_errc::invalid_argument}`.
   process() = default;
   explicit process(std::unique_ptr<implementation> running) : running_(std::move(running)) {}
 
@@ -76,14 +76,14 @@ class process {
   static process finished(command_result result);
 
   /// Returns the next piece of output of either stream, at most 64 KiB; an empty chunk at the end.
-  /// \par Cancellation  terminal: ends the wait only, loses no byte; throws `error{errc::cancelled}`.
+  /// \par Cancellation  terminal: ends the wait only, loses no byte; throws `error{exec_errc::cancelled}`.
   awaitable<output_chunk> read() { return get().read(); }
 
   /// Writes all of `data` to the command's standard input; needs `command::open_input()`.
   /// \param data  kept by the caller until the awaitable completes.
-  /// \throws error{errc::io_error} if the command has closed its input or ended; error{errc::unsupported} if its input
-  ///     was not left open.
-  /// \par Cancellation  terminal: some of `data` may have been written; throws `error{errc::cancelled}`.
+  /// \throws error{exec_errc::io_error} if the command has closed its input or ended; error{exec_errc::unsupported} if
+  ///     its input was not left open.
+  /// \par Cancellation  terminal: some of `data` may have been written; throws `error{exec_errc::cancelled}`.
   awaitable<void> write_input(bytes_view data) { return get().write_input(data); }
   /// Takes temporary bytes, such as `as_bytes` of a temporary text. The awaitable owns them.
   template <std::same_as<bytes> Bytes>
@@ -99,12 +99,12 @@ class process {
   awaitable<void> signal(int number) { return get().signal(number); }
 
   /// Changes the size of the command's terminal; the command gets SIGWINCH. Does nothing if the command has ended.
-  /// \throws error{errc::unsupported} if the command has no terminal; error{errc::invalid_argument} if the size is
-  ///     zero.
+  /// \throws error{exec_errc::unsupported} if the command has no terminal; error{exec_errc::invalid_argument} if the
+  ///     size is zero.
   awaitable<void> resize(std::uint16_t rows, std::uint16_t columns);
 
   /// Waits for the end and reads the rest of the output. A second call returns the same result.
-  /// \par Cancellation  terminal: ends the command and all it started, then throws `error{errc::cancelled}`.
+  /// \par Cancellation  terminal: ends the command and all it started, then throws `error{exec_errc::cancelled}`.
   awaitable<command_result> wait() & { return get().wait(); }
   /// Waits as above, as the last operation, and moves the output out: `co_await std::move(running).wait()`.
   awaitable<command_result> wait() && { return get().take_result(); }

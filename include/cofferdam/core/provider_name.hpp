@@ -20,7 +20,7 @@ class provider_name {
   /// Splits a name at its first colon.
   /// \param kinds  the valid kinds, each followed by a colon and a word for what it takes, if it takes something:
   ///               `{"local", "docker:IMAGE"}`. Whatever follows the colon may be left out of the name.
-  /// \throws error{errc::invalid_argument} for any other kind, with the valid ones.
+  /// \throws error{exec_errc::invalid_argument} for any other kind, with the valid ones.
   static provider_name parse(std::string_view text, std::initializer_list<std::string_view> kinds) {
     const std::size_t colon = text.find(':');
     const std::string_view kind = text.substr(0, colon);

@@ -72,10 +72,10 @@ awaitable<command_result> stream_to(E& environment, command c, OnOutput on_outpu
 /// While `on_output` works, the command waits once its pipe is full. Where `on_output` throws, the command is ended and
 /// the exception arrives here.
 /// \param environment  kept by the caller until the awaitable completes.
-/// \param on_output    called with `const chunk&`, never with an empty one. A named callable is copied; a lambda that
-///                     captures by value is named first (g++ before 13 refuses a temporary one).
+/// \param on_output    called with `const output_chunk&`, never with an empty one. A named callable is copied; a lambda
+///                     that captures by value is named first (g++ before 13 refuses a temporary one).
 /// \return             what `run_command` would return.
-/// \par Cancellation   terminal: the command is ended, then `error{errc::cancelled}`.
+/// \par Cancellation   terminal: the command is ended, then `error{exec_errc::cancelled}`.
 template <streaming_environment E, class OnOutput>
   requires std::invocable<std::decay_t<OnOutput>&, const output_chunk&>
 awaitable<command_result> stream_output(E& environment, command c, OnOutput&& on_output) {

@@ -17,7 +17,7 @@ concept streaming_environment = code_exec_environment<E> && requires(E& e, comma
 };
 
 /// Returns true if `start` works. An environment that learns this at run time has a member `bool can_start() const`;
-/// its `start` throws `error{errc::unsupported}` if that returns false.
+/// its `start` throws `error{exec_errc::unsupported}` if that returns false.
 template <code_exec_environment E>
 bool can_start(const E& environment) noexcept {
   if constexpr (!streaming_environment<E>) {

@@ -21,7 +21,7 @@ concept suspendable_environment = code_exec_environment<E> && requires(E& e) {
 };
 
 /// Returns true if `pause`, `resume` and `snapshot` work. An environment that learns this at run time has a member
-/// `bool can_suspend() const`; the three throw `error{errc::unsupported}` if that returns false.
+/// `bool can_suspend() const`; the three throw `error{exec_errc::unsupported}` if that returns false.
 template <code_exec_environment E>
 bool can_suspend(const E& environment) noexcept {
   if constexpr (!suspendable_environment<E>) {

@@ -59,8 +59,9 @@ inline std::string joined_path(std::string_view above, std::string_view below) {
 /// \param  path  `/`-separated, any bytes but NUL. Relative to the workspace, or absolute and beneath `root`.
 /// \param  root  the absolute path of the workspace as the guest sees it; empty if there is none. Compared component by
 ///               component: `/w-evil/x` is not beneath `/w`.
-/// \throws       error{errc::invalid_argument}: empty, a NUL byte, more than 4095 bytes, a name of more than 255.
-///               error{errc::outside_workspace}: a `..` component, even a harmless one; absolute, not beneath `root`.
+/// \throws       error{exec_errc::invalid_argument}: empty, a NUL byte, more than 4095 bytes, a name of more than 255.
+///               error{exec_errc::outside_workspace}: a `..` component, even a harmless one; absolute, not beneath
+///               `root`.
 /// \par Source   path_resolution(7).
 inline std::string workspace_path_or_root(std::string_view path, std::string_view root = {}) {
   if (path.empty())
@@ -100,7 +101,7 @@ inline std::string workspace_path_or_root(std::string_view path, std::string_vie
 }
 
 /// Normalizes a path, and refuses the workspace itself.
-/// \throws       as `workspace_path_or_root`; also error{errc::invalid_argument} for `.` and equal paths.
+/// \throws       as `workspace_path_or_root`; also error{exec_errc::invalid_argument} for `.` and equal paths.
 inline std::string workspace_path(std::string_view path, std::string_view root = {}) {
   std::string clean = workspace_path_or_root(path, root);
   if (clean == ".")

@@ -59,10 +59,11 @@ awaitable<transfer_result> download_files(E& environment, file_set set, std::fil
 /// \param  set          paths in the workspace. `file_set` documents names, links and limits.
 /// \param  destination  a directory of the host, absolute or from the current directory.
 /// \return              the transferred files, in the set's order, and the failures. Destinations are host paths.
-/// \throws              error{errc::collision} if two files would get one name, also if two names differ only in case
-///                      and the destination ignores case; error{errc::too_large} if the set exceeds its limits. Both
-///                      are thrown before anything is written. Errors of the destination directory;
-///                      error{errc::cancelled}, error{errc::environment_closed}, error{errc::provider_lost}.
+/// \throws              error{exec_errc::collision} if two files would get one name, also if two names differ only in
+///                      case and the destination ignores case; error{exec_errc::too_large} if the set exceeds its
+///                      limits. Both are thrown before anything is written. Errors of the destination directory;
+///                      error{exec_errc::cancelled}, error{exec_errc::environment_closed},
+///                      error{exec_errc::provider_lost}.
 /// \par Cancellation    terminal: files that were written completely stay.
 /// \par Lifetime        the set is moved in.
 /// \par Source          Stirrup's `save_output_files`, without its defects.

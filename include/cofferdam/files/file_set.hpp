@@ -51,7 +51,7 @@ class file_item {
 /// in the workspace.
 ///
 /// A link that is named directly is followed and keeps its own name. Links found in a directory or by a pattern are not
-/// followed, and are reported as `errc::not_a_file`, unless `follow_symlinks()` was called. Empty directories and
+/// followed, and are reported as `exec_errc::not_a_file`, unless `follow_symlinks()` was called. Empty directories and
 /// permission bits (0777) are kept. A file that is named twice is transferred once.
 class file_set {
  public:
@@ -83,7 +83,7 @@ class file_set {
 
   /// Sets the destination directory on the receiving side; it is made if it is missing. "." is the root.
   /// \param  directory  relative, without `..`.
-  /// \throws            error{errc::outside_workspace, invalid_argument}.
+  /// \throws            error{exec_errc::outside_workspace, invalid_argument}.
   file_set& into(std::string directory) {
     into_ = workspace_path_or_root(directory);
     return *this;
@@ -96,15 +96,15 @@ class file_set {
     return *this;
   }
 
-  /// Limits the total size in bytes. A larger set throws `error{errc::too_large}` before anything is written. A file
-  /// that grows past the limit during the transfer fails.
+  /// Limits the total size in bytes. A larger set throws `error{exec_errc::too_large}` before anything is written. A
+  /// file that grows past the limit during the transfer fails.
   file_set& at_most(std::uint64_t most) {
     max_bytes_ = most;
     return *this;
   }
 
-  /// Limits the number of files and directories, failed ones included. A larger set throws `error{errc::too_large}`
-  /// before anything is written.
+  /// Limits the number of files and directories, failed ones included. A larger set throws
+  /// `error{exec_errc::too_large}` before anything is written.
   file_set& at_most_files(std::size_t count) {
     max_files_ = count;
     return *this;

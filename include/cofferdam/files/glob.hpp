@@ -33,7 +33,7 @@ namespace cofferdam::inline COFFERDAM_ABI {
 class glob {
  public:
   /// \param  pattern  not empty, no NUL, at most 4095 bytes.
-  /// \throws          error{errc::invalid_argument}.
+  /// \throws          error{exec_errc::invalid_argument}.
   explicit glob(std::string pattern) : pattern_(std::move(pattern)) {
     if (pattern_.empty() || pattern_.find('\0') != std::string::npos || pattern_.size() > max_path)
       throw error(exec_errc::invalid_argument, "the pattern " + detail::shown_path(pattern_) +

@@ -28,9 +28,10 @@ namespace cofferdam::inline COFFERDAM_ABI {
 /// \param  environment  the caller keeps it until the awaitable completes.
 /// \param  set          host paths. `file_set` documents names, links and limits.
 /// \return              the transferred files, in the set's order, and the failures.
-/// \throws              error{errc::collision} if two files would get one name, and error{errc::too_large} if the set
-///                      exceeds its limits. Both are thrown before anything is written. error{errc::cancelled},
-///                      error{errc::environment_closed}, error{errc::provider_lost}.
+/// \throws              error{exec_errc::collision} if two files would get one name, and error{exec_errc::too_large} if
+///                      the set exceeds its limits. Both are thrown before anything is written.
+///                      error{exec_errc::cancelled}, error{exec_errc::environment_closed},
+///                      error{exec_errc::provider_lost}.
 /// \par Cancellation    terminal: files that were written completely stay.
 /// \par Lifetime        the set is moved in.
 /// \par Source          Stirrup's `upload_files`, without its defects.

@@ -80,13 +80,13 @@ class agent_session {
   /// Lets the model work on a task until the task is done or a limit is reached. A later call continues the
   /// conversation.
   /// \param task  for the model; may be empty in a conversation that is resumed.
-  /// \throws      error{errc::invalid_argument} if a run is under way, if two tools have the same name, or without a
-  ///              task; error{errc::io_error} if an input file could not be copied in; the exceptions of the model, if
-  ///              the conversation cannot be shortened enough or an answer is cut off twice;
-  ///              error{errc::provider_lost}, error{errc::environment_closed}. The history is whole then and can be
-  ///              saved.
-  /// \par Cancellation  terminal: ends the request or the tool that is under way; error{errc::cancelled}. The history
-  ///                    is whole, and another `run` goes on.
+  /// \throws      error{exec_errc::invalid_argument} if a run is under way, if two tools have the same name, or without
+  ///              a task; error{exec_errc::io_error} if an input file could not be copied in; the exceptions of the
+  ///              model, if the conversation cannot be shortened enough or an answer is cut off twice;
+  ///              error{exec_errc::provider_lost}, error{exec_errc::environment_closed}. The history is whole then and
+  ///              can be saved.
+  /// \par Cancellation  terminal: ends the request or the tool that is under way; error{exec_errc::cancelled}. The
+  ///                    history is whole, and another `run` goes on.
   awaitable<agent_result> run(std::string task);
 
   /// Returns the conversation. During a run only a listener may read it.
@@ -97,7 +97,7 @@ class agent_session {
   /// Returns the conversation as JSON, with its images, for `resume`. Files of the environment are not included.
   boost::json::object save() const;
   /// Continues a conversation that `save` returned. Call it before the first run.
-  /// \throws error{errc::invalid_argument} for other JSON.
+  /// \throws error{exec_errc::invalid_argument} for other JSON.
   agent_session& resume(const boost::json::value& saved);
 
  private:

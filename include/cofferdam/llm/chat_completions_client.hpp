@@ -337,9 +337,9 @@ inline awaitable<chat_reply> complete_in_time(std::shared_ptr<completions_core> 
 /// answer that states this, and answers without a call are left out. A temporary failure (408, 409, 429, 5xx, a lost
 /// connection) leads to a retry, after the wait that the service requests, but not once the listener has received a
 /// piece.
-/// \throws            from the constructor error{errc::invalid_argument} for an invalid base URL, key or header; `chat`
-///                    throws `chat_failure`s. No sentence contains the key, even if the service repeats it.
-/// \par Cancellation  terminal: the connection is closed; error{errc::cancelled}. Usable afterwards.
+/// \throws            from the constructor error{exec_errc::invalid_argument} for an invalid base URL, key or header;
+///                    `chat` throws `chat_failure`s. No sentence contains the key, even if the service repeats it.
+/// \par Cancellation  terminal: the connection is closed; error{exec_errc::cancelled}. Usable afterwards.
 /// \par Lifetime      copies share the connections. Requests that are under way keep what they need.
 /// \par Threads       the executor it was made with, a strand on pools; many requests at a time.
 /// \par Source        OpenAI's API reference, "Chat Completions".

@@ -14,20 +14,20 @@ namespace cofferdam::inline COFFERDAM_ABI {
 
 /// The reason why a model gave no usable answer: the `cause()` of the `error` that a `chat_model` throws.
 enum class chat_errc {
-  context_overflow = 1,  ///< the conversation is longer than the model's context: send less (errc::too_large)
-  output_limit,          ///< the answer was cut off by the limit of output tokens (errc::too_large)
-  request_too_large,     ///< one request with more tokens or bytes than the service takes at a time (errc::too_large)
-  not_authenticated,     ///< no key, or a wrong one (errc::permission_denied)
-  not_permitted,         ///< the key may not do that (errc::permission_denied)
-  no_quota,              ///< no credit or quota left: waiting does not help (errc::permission_denied)
-  no_such_model,         ///< no such model, or a wrong base URL (errc::not_found)
-  rejected,              ///< the service does not understand the request (errc::invalid_argument)
-  rate_limited,          ///< too many requests, also after the retries (errc::provider_failed)
-  service_failed,        ///< a failure of the service, also after the retries (errc::provider_failed)
-  filtered,              ///< a filter of the service withheld the answer (errc::provider_failed)
-  bad_answer,            ///< the response is not an answer (errc::io_error)
-  cut_off,               ///< the connection was lost within an answer (errc::io_error)
-  timed_out,             ///< no whole answer within the time limit (errc::io_error)
+  context_overflow = 1,  ///< the conversation is longer than the model's context: send less (exec_errc::too_large)
+  output_limit,          ///< the answer was cut off by the limit of output tokens (exec_errc::too_large)
+  request_too_large,  ///< one request with more tokens or bytes than the service takes at a time (exec_errc::too_large)
+  not_authenticated,  ///< no key, or a wrong one (exec_errc::permission_denied)
+  not_permitted,      ///< the key may not do that (exec_errc::permission_denied)
+  no_quota,           ///< no credit or quota left: waiting does not help (exec_errc::permission_denied)
+  no_such_model,      ///< no such model, or a wrong base URL (exec_errc::not_found)
+  rejected,           ///< the service does not understand the request (exec_errc::invalid_argument)
+  rate_limited,       ///< too many requests, also after the retries (exec_errc::provider_failed)
+  service_failed,     ///< a failure of the service, also after the retries (exec_errc::provider_failed)
+  filtered,           ///< a filter of the service withheld the answer (exec_errc::provider_failed)
+  bad_answer,         ///< the response is not an answer (exec_errc::io_error)
+  cut_off,            ///< the connection was lost within an answer (exec_errc::io_error)
+  timed_out,          ///< no whole answer within the time limit (exec_errc::io_error)
 };
 
 namespace detail {

@@ -85,7 +85,7 @@ inline boost::json::array history_to_json(const std::vector<chat_message>& messa
 }
 
 /// Parses the output of `history_to_json`.
-/// \throws error{errc::invalid_argument} for anything else.
+/// \throws error{exec_errc::invalid_argument} for anything else.
 inline std::vector<chat_message> history_from_json(const boost::json::value& saved) {
   const boost::json::array* const all = saved.if_array();
   if (all == nullptr) throw detail::broken_history("it is no array");

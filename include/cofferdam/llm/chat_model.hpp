@@ -195,8 +195,8 @@ class chat_reply {
 ///
 /// `chat(request)` returns the whole answer; if the request has an `on_delta`, it receives the pieces before. An answer
 /// that was cut off by a limit is a failure. Throws `error`, with a `chat_errc` as its `cause()`: context_overflow and
-/// output_limit are the ones that a caller can handle; `error{errc::cancelled}` if the awaiting coroutine was cancelled
-/// (terminal). Many requests may be under way at once, from coroutines of one executor.
+/// output_limit are the ones that a caller can handle; `error{exec_errc::cancelled}` if the awaiting coroutine was
+/// cancelled (terminal). Many requests may be under way at once, from coroutines of one executor.
 template <class M>
 concept chat_model = requires(M& model, chat_request request) {
   { model.chat(std::move(request)) } -> awaitable_of<chat_reply>;
@@ -205,7 +205,7 @@ concept chat_model = requires(M& model, chat_request request) {
 /// A model of any type, chosen at run time. Each request costs one virtual call. Copies share the model.
 class any_chat_model {
  public:
-  /// Holds no model; `chat` throws `error{errc::invalid_argument}`.
+  /// Holds no model; `chat` throws `error{exec_errc::invalid_argument}`.
   any_chat_model() = default;
 
   template <class M>

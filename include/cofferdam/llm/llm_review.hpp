@@ -176,7 +176,7 @@ class reviewer {
 
   const review_settings settings;
 
-  /// \throws error{errc::cancelled}.
+  /// \throws error{exec_errc::cancelled}.
   static awaitable<review_verdict> judge(std::shared_ptr<reviewer> self, const std::string& code) {
     const std::string sha256 = cofferdam::detail::sha256_digits(code);
     std::string reason = refuse_before_review(code, self->settings.longest);
@@ -290,7 +290,7 @@ class reviewer {
 template <code_runner Inner>
 class llm_review_layer : public code_layer<llm_review_layer<Inner>, Inner> {
  public:
-  /// Has no runner: operations throw `error{errc::environment_closed}`.
+  /// Has no runner: operations throw `error{exec_errc::environment_closed}`.
   llm_review_layer()
     requires std::default_initializable<Inner>
   = default;
@@ -350,7 +350,7 @@ class llm_review_layer : public code_layer<llm_review_layer<Inner>, Inner> {
 /// \param  model  any `chat_model`; preferably not the model that writes the code.
 /// \return        a refusal is a `code_result` of kind `error_kind::security_violation` with the categories, but
 ///                without text from the reviewer; `on_verdict` has the text.
-/// \throws        error{errc::cancelled}. Never because a model fails.
+/// \throws        error{exec_errc::cancelled}. Never because a model fails.
 /// \par Cost      two requests to the model; none if the code is cached.
 /// \par Source    kodeagent's review, hardened.
 class llm_review : public pipeable {

@@ -260,7 +260,7 @@ class command_policy {
 template <code_exec_environment Inner>
 class allow_commands_layer : public layer<allow_commands_layer<Inner>, Inner> {
  public:
-  /// Has no environment: operations throw `error{errc::environment_closed}`.
+  /// Has no environment: operations throw `error{exec_errc::environment_closed}`.
   allow_commands_layer()
     requires std::default_initializable<Inner>
   = default;
@@ -299,7 +299,7 @@ class allow_commands_layer : public layer<allow_commands_layer<Inner>, Inner> {
 ///                    `(?<name>...)`; Python's `(?P<name>...)` is refused.
 /// \return            a refusal is a result of kind `error_kind::command_not_allowed`, with the escaped command in
 ///                    `reason()` and a remedy in `advice()`. A command that is too costly to match is refused too.
-/// \throws            `error{errc::invalid_argument}` from the constructor, with the invalid pattern.
+/// \throws            `error{exec_errc::invalid_argument}` from the constructor, with the invalid pattern.
 /// \par Lifetime      compiled once; copies, and the environments, share it.
 /// \par Threads       the policy is immutable and may be shared by threads.
 /// \par Cost          linear in the line for plain patterns; at most a million steps (some 12 ms) for any. No frame.

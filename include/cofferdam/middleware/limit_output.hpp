@@ -15,7 +15,7 @@ namespace cofferdam::inline COFFERDAM_ABI {
 template <code_exec_environment Inner>
 class limit_output_layer : public layer<limit_output_layer<Inner>, Inner> {
  public:
-  /// Has no environment: operations throw `error{errc::environment_closed}`.
+  /// Has no environment: operations throw `error{exec_errc::environment_closed}`.
   limit_output_layer()
     requires std::default_initializable<Inner>
   = default;

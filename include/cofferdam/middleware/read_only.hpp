@@ -51,7 +51,7 @@ class read_only_files final : public file_system_adaptor<read_only_files> {
 template <code_exec_environment Inner>
 class read_only_layer : public layer<read_only_layer<Inner>, Inner> {
  public:
-  /// Has no environment: operations throw `error{errc::environment_closed}`.
+  /// Has no environment: operations throw `error{exec_errc::environment_closed}`.
   read_only_layer()
     requires std::default_initializable<Inner>
   = default;
@@ -75,7 +75,7 @@ class read_only_layer : public layer<read_only_layer<Inner>, Inner> {
 /// **Commands can still write files**: a layer does not see their file accesses; only isolation can prevent them. This
 /// layer is for your own code, such as tools, that should only read an environment. Layers that write, such as
 /// `upload_files`, belong to its left.
-/// \throws error{errc::permission_denied} from `write_file` and from `make_directory`, `remove`, `rename` and
+/// \throws error{exec_errc::permission_denied} from `write_file` and from `make_directory`, `remove`, `rename` and
 ///     `put_files` of `files()`.
 class read_only : public pipeable {
  public:

@@ -15,7 +15,7 @@ namespace cofferdam::inline COFFERDAM_ABI {
 template <code_exec_environment Inner>
 class timeout_layer : public layer<timeout_layer<Inner>, Inner> {
  public:
-  /// Has no environment: operations throw `error{errc::environment_closed}`.
+  /// Has no environment: operations throw `error{exec_errc::environment_closed}`.
   timeout_layer()
     requires std::default_initializable<Inner>
   = default;
@@ -38,8 +38,8 @@ class timeout_layer : public layer<timeout_layer<Inner>, Inner> {
 ///
 /// \param  limit      steady-clock time from the start of the command to its end; more than zero.
 /// \return            `command_result`; on expiry `error_kind::timeout` with the output until then.
-/// \throws            `error{errc::invalid_argument}` from the constructor. Never for a slow command.
-/// \par Cancellation  terminal: the command is ended, then `error{errc::cancelled}`.
+/// \throws            `error{exec_errc::invalid_argument}` from the constructor. Never for a slow command.
+/// \par Cancellation  terminal: the command is ended, then `error{exec_errc::cancelled}`.
 /// \par Cost          0 allocations, 1 compare.
 /// \par Source        Stirrup's `run_command(timeout=…)`; POSIX kill(2).
 class timeout : public pipeable {

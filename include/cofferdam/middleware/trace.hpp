@@ -73,7 +73,7 @@ class traced_files final : public file_system_adaptor<traced_files> {
 template <code_exec_environment Inner>
 class trace_layer : public layer<trace_layer<Inner>, Inner> {
  public:
-  /// Has no environment: operations throw `error{errc::environment_closed}`.
+  /// Has no environment: operations throw `error{exec_errc::environment_closed}`.
   trace_layer()
     requires std::default_initializable<Inner>
   = default;

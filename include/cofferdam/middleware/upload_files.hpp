@@ -17,7 +17,7 @@ namespace cofferdam::inline COFFERDAM_ABI {
 template <code_exec_environment Inner>
 class upload_files_layer : public layer<upload_files_layer<Inner>, Inner> {
  public:
-  /// Has no environment: operations throw `error{errc::environment_closed}`.
+  /// Has no environment: operations throw `error{exec_errc::environment_closed}`.
   upload_files_layer()
     requires std::default_initializable<Inner>
   = default;

@@ -17,7 +17,7 @@ namespace cofferdam::inline COFFERDAM_ABI {
 template <code_exec_environment Inner>
 class variables_layer : public layer<variables_layer<Inner>, Inner> {
  public:
-  /// Has no environment: operations throw `error{errc::environment_closed}`.
+  /// Has no environment: operations throw `error{exec_errc::environment_closed}`.
   variables_layer()
     requires std::default_initializable<Inner>
   = default;
@@ -47,7 +47,7 @@ class variables_layer : public layer<variables_layer<Inner>, Inner> {
 ///
 /// A variable that the command sets itself is unchanged. Put an allowlist outside (to the right), so that it does not
 /// check these variables, which come from the host program.
-/// \throws error{errc::invalid_argument}, error{errc::too_large} as `command::variable` does.
+/// \throws error{exec_errc::invalid_argument}, error{exec_errc::too_large} as `command::variable` does.
 class variables : public pipeable {
  public:
   variables(std::string name, std::string value) { settings_.variable(std::move(name), std::move(value)); }

@@ -25,7 +25,8 @@ namespace cofferdam::inline COFFERDAM_ABI {
 ///
 /// One `read_some` and one `write` may be under way at the same time. The destructor closes the stream without waiting.
 /// Destroy it only while nothing is under way, and before the executor's context. Moving it is allowed at any time.
-/// \par Errors   `error{errc::io_error}` with the name of the peer; `cause()` is the system's code or a `net_errc`.
+/// \par Errors   `error{exec_errc::io_error}` with the name of the peer; `cause()` is the system's code or a
+/// `net_errc`.
 /// \par Threads  the executor that it was made for only.
 class byte_stream {
  public:
@@ -49,7 +50,7 @@ class byte_stream {
     static error file_is_shorter();
   };
 
-  /// Holds no stream: every operation except `close` throws `error{errc::invalid_argument}`.
+  /// Holds no stream: every operation except `close` throws `error{exec_errc::invalid_argument}`.
   byte_stream() = default;
   explicit byte_stream(std::unique_ptr<implementation> open) : open_(std::move(open)) {}
 
@@ -59,19 +60,19 @@ class byte_stream {
   /// \param into  not empty; kept by the caller until the awaitable completes.
   /// \return      the number of bytes; 0 at the end of the stream. With TLS, a connection that ends without the peer's
   ///              close_notify is an error.
-  /// \par Cancellation  terminal: throws `error{errc::cancelled}`; no byte is lost.
+  /// \par Cancellation  terminal: throws `error{exec_errc::cancelled}`; no byte is lost.
   awaitable<std::size_t> read_some(std::span<std::byte> into);
 
   /// Writes all of `data`.
   /// \param data  kept by the caller until the awaitable completes.
-  /// \par Cancellation  terminal: some of `data` may have been written; throws `error{errc::cancelled}`.
+  /// \par Cancellation  terminal: some of `data` may have been written; throws `error{exec_errc::cancelled}`.
   awaitable<void> write(bytes_view data) { return get().write(data); }
 
   /// Writes a part of a file. A socket sends it without a copy in this program's memory.
   /// \param file  the descriptor of a regular file, open for reading, kept by the caller until the awaitable completes.
   ///              Its position is neither used nor changed.
-  /// \throws error{errc::invalid_argument} if the file is shorter or cannot be read; some of it may have been written
-  ///     then.
+  /// \throws error{exec_errc::invalid_argument} if the file is shorter or cannot be read; some of it may have been
+  ///     written then.
   /// \par Cancellation  as `write`.
   awaitable<void> send_file(int file, std::uint64_t offset, std::uint64_t count);
 
@@ -79,7 +80,7 @@ class byte_stream {
   /// descriptors: closes the writable one. Only while no `write` is under way. Does nothing the second time.
   awaitable<void> shutdown_send() { return get().shutdown_send(); }
 
-  /// Closes both directions. Operations under way fail with `error{errc::io_error}`. Does nothing the second time.
+  /// Closes both directions. Operations under way fail with `error{exec_errc::io_error}`. Does nothing the second time.
   void close() noexcept;
 
   /// Returns true if there is nothing to read and the peer has not closed, as far as this is known without waiting.

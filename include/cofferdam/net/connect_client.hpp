@@ -59,10 +59,10 @@ class connect_stream {
 
   /// Returns the next message; no value at the end.
   /// \return valid until the next call.
-  /// \throws error{errc::too_large}; error{errc::io_error}: an error of the connection, net_errc::truncated if the
-  ///     stream ends inside a message, net_errc::malformed if it is not a stream of messages. The stream is unusable
-  ///     after that.
-  /// \par Cancellation  terminal: closes the connection; throws error{errc::cancelled}.
+  /// \throws error{exec_errc::too_large}; error{exec_errc::io_error}: an error of the connection, net_errc::truncated
+  ///     if the stream ends inside a message, net_errc::malformed if it is not a stream of messages. The stream is
+  ///     unusable after that.
+  /// \par Cancellation  terminal: closes the connection; throws error{exec_errc::cancelled}.
   awaitable<std::optional<std::string_view>> next();
 
   /// Returns true if the peer has sent the end of the stream; otherwise the stream is incomplete. Known once `next()`
@@ -117,8 +117,8 @@ awaitable<connect_answer> connect_unary(http_client& client, http_request what, 
 /// Makes a call whose answer is a stream of messages, with the JSON codec.
 /// \param most    maximum size of a message, in bytes.
 /// \param limits  `head()` applies to the beginning of the answer, `idle()` between two pieces of it.
-/// \throws        as `http_client::send`; error{errc::io_error} with net_errc::malformed for an answer that is not a
-///                stream.
+/// \throws        as `http_client::send`; error{exec_errc::io_error} with net_errc::malformed for an answer that is not
+///                a stream.
 /// \par Cancellation  terminal: the peer may or may not have executed the call.
 /// \par Source    Connect protocol, "Streaming-RPCs".
 awaitable<connect_opening> connect_server_stream(http_client& client, http_request what, std::string message,

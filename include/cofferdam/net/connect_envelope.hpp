@@ -53,9 +53,9 @@ class connect_envelope_reader {
   /// \param  input  received bytes, cut anywhere. On return it has the unused rest, which must be passed in again,
   ///                before later bytes.
   /// \return        valid until the next call, and as long as the bytes of `input` exist.
-  /// \throws        error{errc::too_large} for a longer payload, before any of it is read; error{errc::io_error} with
-  ///                net_errc::malformed for reserved flags, a compressed payload, or bytes after the end envelope. The
-  ///                reader must not be used after that.
+  /// \throws        error{exec_errc::too_large} for a longer payload, before any of it is read;
+  ///                error{exec_errc::io_error} with net_errc::malformed for reserved flags, a compressed payload, or
+  ///                bytes after the end envelope. The reader must not be used after that.
   std::optional<connect_envelope> next(std::string_view& input) {
     begin_again();
     while (!input.empty()) {
@@ -106,7 +106,7 @@ class connect_envelope_reader {
   bool may_end() const noexcept { return have_ == 0; }
 
   /// Declares the end of the input. The caller must check `ended()` to detect a missing end envelope.
-  /// \throws error{errc::io_error} with net_errc::truncated if the input ended inside an envelope.
+  /// \throws error{exec_errc::io_error} with net_errc::truncated if the input ended inside an envelope.
   void finish() const {
     if (!may_end())
       throw error(exec_errc::io_error, "Connect: the stream ends in the middle of an envelope: the connection was cut",
@@ -173,7 +173,7 @@ class connect_envelope_reader {
 /// Appends an envelope with `payload` to `to`.
 /// \param payload  at most 4294967295 bytes.
 /// \param is_end   true for the last envelope of a response; then `payload` is from `connect_end_text()`.
-/// \throws error{errc::too_large} for a longer payload; `to` is then unchanged.
+/// \throws error{exec_errc::too_large} for a longer payload; `to` is then unchanged.
 inline void append_connect_envelope(std::string& to, std::string_view payload, bool is_end) {
   if (payload.size() > std::numeric_limits<std::uint32_t>::max())
     throw error(exec_errc::too_large, "Connect: a message of " + std::to_string(payload.size()) +

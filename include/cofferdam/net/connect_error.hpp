@@ -150,7 +150,8 @@ inline connect_failure read_connect_failure(unsigned status, std::string_view bo
 }
 
 /// Parses the payload of an end envelope. Returns no value if the call succeeded.
-/// \throws error{errc::io_error} with net_errc::malformed if it is not a JSON object, or if its `error` is not valid.
+/// \throws error{exec_errc::io_error} with net_errc::malformed if it is not a JSON object, or if its `error` is not
+/// valid.
 inline std::optional<connect_failure> read_connect_end(std::string_view payload) {
   std::error_code broken;
   const boost::json::value value = detail::parse_untrusted_json(payload, broken);

@@ -151,7 +151,7 @@ class gzip_decoder {
   /// \param piece  the caller keeps it until `next` returns `need_input`.
   void feed(bytes_view piece) noexcept { input_ = piece; }
 
-  /// \throws error{errc::too_large} if the content is longer than `most`; error{errc::io_error} with
+  /// \throws error{exec_errc::too_large} if the content is longer than `most`; error{exec_errc::io_error} with
   ///     `net_errc::malformed` if the input is not gzip. The decoder is unusable after that.
   event next() {
     for (;;) {

@@ -28,12 +28,13 @@ class http_served_connection;
 /// client that half-closes its connection before it has the answer counts as disconnected, as in most servers. The end
 /// of the connection is not detected while more than 32 KiB of received data are unread. Call `ignore_departure` for
 /// work that must be finished in any case.
-/// \par Errors    a failure of a body or a reply throws error{errc::io_error} with a `net_errc` or the system's code as
-///                its `cause()`, or error{errc::too_large}. If this exception leaves the handler, the client gets the
-///                matching status: 400, 408, 413. Any other exception leads to 500, and is passed to `on_error`.
+/// \par Errors    a failure of a body or a reply throws error{exec_errc::io_error} with a `net_errc` or the system's
+///                code as its `cause()`, or error{exec_errc::too_large}. If this exception leaves the handler, the
+///                client gets the matching status: 400, 408, 413. Any other exception leads to 500, and is passed to
+///                `on_error`.
 /// \par Lifetime  the server's; until the handler's coroutine has ended. Not copied, not moved.
 /// \par Threads   the server's executor. One read, and one of the calls that write, at a time.
-/// \par Cancellation  terminal, everywhere: throws error{errc::cancelled}; a reply under way is cut off.
+/// \par Cancellation  terminal, everywhere: throws error{exec_errc::cancelled}; a reply under way is cut off.
 class http_call {
  public:
   http_call(const http_call&) = delete;
@@ -57,8 +58,8 @@ class http_call {
   /// with the client (back-pressure).
   /// \param into  not empty; kept by the caller until the awaitable completes.
   /// \return      the number of bytes; 0 at the end and after it.
-  /// \throws      error{errc::too_large} beyond the limit (before the first byte, if the length is announced);
-  ///              error{errc::io_error}: net_errc::truncated, timed_out, malformed, ambiguous_length, ...
+  /// \throws      error{exec_errc::too_large} beyond the limit (before the first byte, if the length is announced);
+  ///              error{exec_errc::io_error}: net_errc::truncated, timed_out, malformed, ambiguous_length, ...
   awaitable<std::size_t> read_some(std::span<std::byte> into);
 
   /// Reads the rest of the body, within the limit.
@@ -77,7 +78,7 @@ class http_call {
   /// \param what  without a body.
   awaitable<void> begin(http_reply what);
   /// Sends the head of a reply whose body is written piece by piece and has a known length.
-  /// \param size  the exact number of bytes. Fewer bytes abort the reply; more are error{errc::invalid_argument}.
+  /// \param size  the exact number of bytes. Fewer bytes abort the reply; more are error{exec_errc::invalid_argument}.
   awaitable<void> begin(http_reply what, std::uint64_t size);
 
   /// Sends a piece of the body at once: when this completes, the system has it. Sends nothing for HEAD.

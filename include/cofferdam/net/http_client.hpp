@@ -30,7 +30,7 @@ class http_pool;
 /// \par Threads   the client's executor only.
 class http_exchange {
  public:
-  /// Holds no answer; reading throws `error{errc::invalid_argument}`.
+  /// Holds no answer; reading throws `error{exec_errc::invalid_argument}`.
   http_exchange();
   http_exchange(http_exchange&&) noexcept;
   http_exchange& operator=(http_exchange&&) noexcept;
@@ -44,15 +44,15 @@ class http_exchange {
   /// Reads the next piece of the body, as it arrived; nothing is read in advance (back-pressure).
   /// \param into  not empty; kept by the caller until the awaitable completes.
   /// \return      the number of bytes; 0 at the end and after it.
-  /// \throws      error{errc::io_error} if the connection ended too early (net_errc::truncated), if nothing arrived
-  ///              within the idle limit (net_errc::timed_out), or if the data is not HTTP;
-  ///              error{errc::environment_closed} if the client was closed.
-  /// \par Cancellation  terminal: closes the connection; throws error{errc::cancelled}.
+  /// \throws      error{exec_errc::io_error} if the connection ended too early (net_errc::truncated), if nothing
+  ///              arrived within the idle limit (net_errc::timed_out), or if the data is not HTTP;
+  ///              error{exec_errc::environment_closed} if the client was closed.
+  /// \par Cancellation  terminal: closes the connection; throws error{exec_errc::cancelled}.
   awaitable<std::size_t> read_some(std::span<std::byte> into);
 
   /// Reads the rest of the body.
-  /// \param most  maximum size in bytes. A longer body closes the connection and throws error{errc::too_large}, before
-  ///              anything is read if its length is announced.
+  /// \param most  maximum size in bytes. A longer body closes the connection and throws error{exec_errc::too_large},
+  ///              before anything is read if its length is announced.
   awaitable<bytes> read_all(std::size_t most);
 
  private:
@@ -92,9 +92,9 @@ class http_upgrade {
 /// the request has `Accept-Encoding`. A server may answer while the body is still being sent: a status of 300 or more
 /// stops the sending at once; with a lower status the rest of the body is sent first (the Docker daemon reports
 /// progress while it reads), and then the body of the answer is read.
-/// \par Errors    `error{errc::io_error}` with the name of the peer, and with the system's code or a `net_errc` as its
-///                `cause()`; error{errc::invalid_argument}, error{errc::too_large}, error{errc::cancelled}. A status is
-///                not an error.
+/// \par Errors    `error{exec_errc::io_error}` with the name of the peer, and with the system's code or a `net_errc` as
+///                its `cause()`; error{exec_errc::invalid_argument}, error{exec_errc::too_large},
+///                error{exec_errc::cancelled}. A status is not an error.
 /// \par Cancellation  terminal, everywhere: closes that connection and leaves the client usable.
 /// \par Lifetime  the destructor closes idle connections; requests under way continue. Not copied. Neither the client
 ///                nor its answers may outlive the executor's context.
@@ -131,7 +131,7 @@ class http_client {
   awaitable<http_upgrade> upgrade(http_request what, http_limits limits);
 
   /// Closes all connections, idle or not. Requests under way and later requests fail with
-  /// error{errc::environment_closed}. Streams of `upgrade` stay open. Does nothing the second time.
+  /// error{exec_errc::environment_closed}. Streams of `upgrade` stay open. Does nothing the second time.
   awaitable<void> close();
 
  private:

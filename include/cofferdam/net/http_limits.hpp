@@ -14,8 +14,8 @@
 
 namespace cofferdam::inline COFFERDAM_ABI {
 
-/// The limits of one request. An expired time limit is error{errc::io_error} with `net_errc::timed_out`, and closes the
-/// connection.
+/// The limits of one request. An expired time limit is error{exec_errc::io_error} with `net_errc::timed_out`, and
+/// closes the connection.
 class http_limits {
  public:
   http_limits() = default;
@@ -29,8 +29,8 @@ class http_limits {
   /// Sets the time limit between two pieces of the answer's body, while the caller reads. Default 60 s.
   /// \param limit  more than zero; no value: no limit.
   http_limits& idle(std::optional<std::chrono::milliseconds> limit) { return set(idle_, limit); }
-  /// Sets the maximum size of a body that `request` keeps whole; a longer body is error{errc::too_large}. Default 16
-  /// MiB.
+  /// Sets the maximum size of a body that `request` keeps whole; a longer body is error{exec_errc::too_large}. Default
+  /// 16 MiB.
   http_limits& body(std::size_t most) {
     body_ = most;
     return *this;

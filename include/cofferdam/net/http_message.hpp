@@ -61,8 +61,8 @@ class http_field {
   http_field() = default;
   /// \param name   a token of RFC 9110.
   /// \param value  no control character but the tab; blanks around it are dropped. May be empty.
-  /// \throws error{errc::invalid_argument} for anything else, so that a caller's text cannot add lines to the head. The
-  ///     sentence does not show the value, which may be secret.
+  /// \throws error{exec_errc::invalid_argument} for anything else, so that a caller's text cannot add lines to the
+  ///     head. The sentence does not show the value, which may be secret.
   http_field(std::string name, std::string value) : name_(std::move(name)) {
     if (!detail::is_token(name_))
       throw error(exec_errc::invalid_argument, "\"" + one_line(name_) + "\" is no name for an HTTP field");
@@ -229,7 +229,8 @@ class http_request {
   http_request() = default;
   /// \param method  a token, usually in capitals; it is sent unchanged.
   /// \param target  visible ASCII, not empty: a path with its query, percent-encoded if needed.
-  /// \throws error{errc::invalid_argument} for anything else, so that a caller's text cannot add lines to the head.
+  /// \throws error{exec_errc::invalid_argument} for anything else, so that a caller's text cannot add lines to the
+  /// head.
   http_request(std::string method, std::string target) : method_(std::move(method)), target_(std::move(target)) {
     if (!detail::is_token(method_))
       throw error(exec_errc::invalid_argument, "\"" + one_line(method_) + "\" is no HTTP method");

@@ -16,7 +16,8 @@
 
 namespace cofferdam::inline COFFERDAM_ABI {
 
-/// The limits of a head. A larger head is `error{errc::io_error}` with `net_errc::head_too_large` or `too_many_fields`.
+/// The limits of a head. A larger head is `error{exec_errc::io_error}` with `net_errc::head_too_large` or
+/// `too_many_fields`.
 class http_parser_limits {
  public:
   http_parser_limits() = default;
@@ -93,7 +94,8 @@ class http_message_parser {
 ///
 /// Returns `interim`s, then `head`, then `data` any number of times, then `end`; or, for 101, `head` and `upgrade`. The
 /// same bytes give the same events and the same data, however they are cut. One parser for one response.
-/// \par Errors  `error{errc::io_error}` whose `cause()` is a `net_errc`; parser and stream are unusable after that.
+/// \par Errors  `error{exec_errc::io_error}` whose `cause()` is a `net_errc`; parser and stream are unusable after
+/// that.
 /// \par Source  RFC 9112, strictly: no bare line feeds, folded fields, blanks before colons, second lengths.
 class http_response_parser {
  public:

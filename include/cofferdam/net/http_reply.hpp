@@ -65,7 +65,7 @@ class http_reply {
   /// A reply of 200 without a body.
   http_reply() = default;
   /// \param status  200 to 599.
-  /// \throws error{errc::invalid_argument} for another status.
+  /// \throws error{exec_errc::invalid_argument} for another status.
   explicit http_reply(int status) : status_(status) {
     if (status < 200 || status > 599)
       throw error(exec_errc::invalid_argument,
@@ -73,7 +73,7 @@ class http_reply {
   }
 
   /// Adds a field.
-  /// \throws error{errc::invalid_argument} as `http_field`, and for fields that the server sets.
+  /// \throws error{exec_errc::invalid_argument} as `http_field`, and for fields that the server sets.
   http_reply& field(std::string name, std::string value) & {
     check(name, value);
     fields_.append(std::move(name), std::move(value));

@@ -28,7 +28,7 @@ inline void append_fields(std::string& text, const http_fields& fields) {
 }  // namespace detail
 
 /// Returns the head of a request as sent, including the empty line after it.
-/// \throws error{errc::invalid_argument} if the method or the target could add lines.
+/// \throws error{exec_errc::invalid_argument} if the method or the target could add lines.
 /// \par Source  RFC 9112, 3.
 inline std::string http_head_text(const http_request_head& head) {
   if (!detail::is_token(head.method) || !detail::is_target(head.target))
@@ -40,7 +40,7 @@ inline std::string http_head_text(const http_request_head& head) {
 }
 
 /// Returns the head of a response as sent, including the empty line after it.
-/// \throws error{errc::invalid_argument} if the status is not 100 to 599, or if the reason could add lines.
+/// \throws error{exec_errc::invalid_argument} if the status is not 100 to 599, or if the reason could add lines.
 /// \par Source  RFC 9112, 4.
 inline std::string http_head_text(const http_response_head& head) {
   if (head.status < 100 || head.status > 599 || !detail::is_field_text(head.reason))

@@ -49,7 +49,8 @@ class http_server {
   /// Called for each request. The request is finished when the coroutine ends; `call` is valid until then.
   using handler = std::function<awaitable<void>(http_call& call)>;
 
-  /// \throws error{errc::invalid_argument} for an empty handler, and for an invalid host or origin in the settings.
+  /// \throws error{exec_errc::invalid_argument} for an empty handler, and for an invalid host or origin in the
+  /// settings.
   http_server(asio::any_io_executor executor, handler each, http_server_settings settings = http_server_settings());
   http_server(const http_server&) = delete;
   http_server& operator=(const http_server&) = delete;
@@ -59,16 +60,17 @@ class http_server {
   http_server& listen(listener where);
 
   /// Serves until `stop` was called and everything has ended. May be called once.
-  /// \throws error{errc::invalid_argument} without a listener, and the second time; error{errc::io_error} if a listener
-  ///     failed permanently, after everything has ended.
+  /// \throws error{exec_errc::invalid_argument} without a listener, and the second time; error{exec_errc::io_error} if
+  ///     a listener failed permanently, after everything has ended.
   /// \par Cancellation  terminal: stops at once, cancels the handlers, waits for their ends; throws
-  ///                    error{errc::cancelled}.
+  ///                    error{exec_errc::cancelled}.
   awaitable<void> run();
 
   /// Stops the server: accepts no more connections, closes idle connections, gives running handlers `stop_timeout` to
   /// finish, and then cancels them. Completes when everything has ended. May be called again, but not from a handler,
   /// because it would wait for that handler.
-  /// \par Cancellation  terminal: cancels the handlers at once, waits for their ends; throws error{errc::cancelled}.
+  /// \par Cancellation  terminal: cancels the handlers at once, waits for their ends; throws
+  /// error{exec_errc::cancelled}.
   awaitable<void> stop();
 
   /// Returns the number of connections.

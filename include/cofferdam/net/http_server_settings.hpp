@@ -20,7 +20,7 @@ namespace cofferdam::inline COFFERDAM_ABI {
 
 /// The limits of a server, and the hosts and origins that it accepts.
 ///
-/// Every time limit is more than zero and at most a year; otherwise `error{errc::invalid_argument}`.
+/// Every time limit is more than zero and at most a year; otherwise `error{exec_errc::invalid_argument}`.
 class http_server_settings {
  public:
   /// Receives the exception of a handler, with the request's head. The client only gets a 500. Must not throw.

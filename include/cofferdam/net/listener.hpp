@@ -36,8 +36,8 @@ class listener {
   bool is_loopback() const { return get().is_loopback(); }
 
   /// Waits for the next peer. One call at a time. For TLS, the first read of the stream makes the handshake.
-  /// \throws error{errc::io_error} with the system's code; it goes on listening unless it was closed.
-  /// \par Cancellation  terminal: throws error{errc::cancelled}.
+  /// \throws error{exec_errc::io_error} with the system's code; it goes on listening unless it was closed.
+  /// \par Cancellation  terminal: throws error{exec_errc::cancelled}.
   awaitable<byte_stream> accept() { return get().accept(); }
 
   /// Accepts no more peers, and removes a socket from the file system. Accepted streams stay open.
@@ -58,15 +58,15 @@ class listener {
 /// \param address  an IPv4 or IPv6 address (without brackets) of this machine: `127.0.0.1`, `::1`. `0.0.0.0` and `::`
 ///                 accept connections from the network.
 /// \param port     0: any free port; `port()` returns it.
-/// \throws         error{errc::invalid_argument} for another address; error{errc::io_error} whose `cause()` is the
-///                 system's: EADDRINUSE, EACCES, EADDRNOTAVAIL.
+/// \throws         error{exec_errc::invalid_argument} for another address; error{exec_errc::io_error} whose `cause()`
+///                 is the system's: EADDRINUSE, EACCES, EADDRNOTAVAIL.
 listener tcp_listener(const asio::any_io_executor& executor, const std::string& address, std::uint16_t port);
 
 /// Listens on a Unix stream socket to which only this user may connect (mode 0600). Replaces the socket of a dead
 /// server. Removes the file at the end, unless it was replaced.
 /// \param path  absolute, at most 107 bytes, no NUL; its folder exists.
-/// \throws      error{errc::invalid_argument} for another path; error{errc::already_exists} if another server listens
-///              there, or if the file is not a socket; error{errc::io_error} with the system's code.
+/// \throws      error{exec_errc::invalid_argument} for another path; error{exec_errc::already_exists} if another server
+///              listens there, or if the file is not a socket; error{exec_errc::io_error} with the system's code.
 listener unix_listener(const asio::any_io_executor& executor, const std::string& path);
 
 }  // namespace cofferdam::inline COFFERDAM_ABI

@@ -11,7 +11,7 @@
 namespace cofferdam::inline COFFERDAM_ABI {
 
 /// The reason why a connection or its data was unusable: the `cause()` of the errors of `net/`, if the operating system
-/// had no code of its own (a refused connection keeps `ECONNREFUSED`). Their `code()` is `errc::io_error`.
+/// had no code of its own (a refused connection keeps `ECONNREFUSED`). Their `code()` is `exec_errc::io_error`.
 enum class net_errc {
   connection_lost = 1,        ///< the peer ended the connection before it had answered
   truncated,                  ///< the peer ended the connection inside a message

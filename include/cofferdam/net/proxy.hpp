@@ -20,8 +20,8 @@ class http_proxy {
   /// \param url      `http://[USER:PASSWORD@]HOST[:PORT]`, or without `http://`; user and password percent-encoded.
   ///                 Default port: 80.
   /// \param setting  the option or variable that it comes from, for the error message.
-  /// \throws error{errc::invalid_argument} for anything else. The sentence does not show the URL, which may contain a
-  ///     password.
+  /// \throws error{exec_errc::invalid_argument} for anything else. The sentence does not show the URL, which may
+  ///     contain a password.
   static http_proxy parse(std::string_view url, std::string_view setting);
 
   /// Returns a name or an address, without brackets.
@@ -48,7 +48,7 @@ class proxy_rules {
   /// \param exceptions  hosts to reach directly, separated by commas or blanks: `example.com` (and names that end in
   ///                    `.example.com`; a dot or `*.` before it changes nothing), `example.com:8443`, `10.1.2.3`,
   ///                    `10.0.0.0/8`, `::1`, or `*` for everything. Any other entry matches no host.
-  /// \throws error{errc::invalid_argument} for an invalid proxy.
+  /// \throws error{exec_errc::invalid_argument} for an invalid proxy.
   explicit proxy_rules(std::string_view proxy, std::string_view exceptions = {},
                        std::string_view setting = "HTTPS_PROXY");
 

@@ -43,7 +43,7 @@ class sse_reader {
   explicit sse_reader(std::size_t most = std::size_t{16} * 1024 * 1024) : most_(most) {}
 
   /// Takes a piece and calls `each(sse_event)` for every event that it completes.
-  /// \throws error{errc::too_large} for an event that is longer than the limit. The reader is unusable after that.
+  /// \throws error{exec_errc::too_large} for an event that is longer than the limit. The reader is unusable after that.
   template <class Each>
   void feed(std::string_view piece, Each&& each) {
     while (!piece.empty()) {

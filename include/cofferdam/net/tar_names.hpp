@@ -33,12 +33,13 @@ class tar_names {
   explicit tar_names(std::size_t max_memory = std::size_t{256} * 1024 * 1024) : left_(max_memory) {}
 
   /// Returns the entry's name, normalized as by `workspace_path_or_root`.
-  /// \throws error{errc::outside_workspace}: an absolute name, a `..`, a name beneath a link; a symbolic link that is
-  ///     absolute, or climbs further than its own folder's depth, or climbs again after it has gone down (`a/../b`: `a`
-  ///     may be a link itself). error{errc::collision}: a name that occurred before; only directories may occur twice.
-  ///     error{errc::not_a_directory}: a name beneath a file. error{errc::not_found}: a hard link to a name that is not
-  ///     an earlier file. error{errc::not_a_file}: devices, FIFOs, unknown types. error{errc::too_large}: more names
-  ///     than the limit allows. error{errc::invalid_argument}: any other invalid name.
+  /// \throws error{exec_errc::outside_workspace}: an absolute name, a `..`, a name beneath a link; a symbolic link that
+  ///     is absolute, or climbs further than its own folder's depth, or climbs again after it has gone down (`a/../b`:
+  ///     `a` may be a link itself). error{exec_errc::collision}: a name that occurred before; only directories may
+  ///     occur twice. error{exec_errc::not_a_directory}: a name beneath a file. error{exec_errc::not_found}: a hard
+  ///     link to a name that is not an earlier file. error{exec_errc::not_a_file}: devices, FIFOs, unknown types.
+  ///     error{exec_errc::too_large}: more names than the limit allows. error{exec_errc::invalid_argument}: any other
+  ///     invalid name.
   std::string admit(const tar_entry& entry) {
     std::string clean = workspace_path_or_root(entry.name());
     const std::vector<std::string_view> parts = detail::path_components(clean);

@@ -84,9 +84,9 @@ enum class tar_event {
 /// other byte. Names are bytes, and are *not* checked: see `tar_names`.
 ///
 /// Holds at most one block, the names of one entry and one pax header, for any announced sizes; data is not copied.
-/// \throws       error{errc::io_error} for a damaged or incomplete archive, error{errc::too_large} beyond the limits,
-///               error{errc::unsupported} for sparse files and the like; from `next()` and `finish()`, and from then on
-///               each time.
+/// \throws       error{exec_errc::io_error} for a damaged or incomplete archive, error{exec_errc::too_large} beyond the
+///               limits, error{exec_errc::unsupported} for sparse files and the like; from `next()` and `finish()`, and
+///               from then on each time.
 /// \par Threads  one at a time.
 /// \par Source   POSIX pax(1); GNU tar's manual, "Basic Tar Format" and "Extensions".
 class tar_reader {
@@ -94,7 +94,7 @@ class tar_reader {
   explicit tar_reader(tar_limits limits = tar_limits()) : limits_(limits) {}
 
   /// \param piece   the next bytes; the caller keeps them until `next()` returns `more`.
-  /// \throws        error{errc::invalid_argument} if `next()` has not returned `more` since the last piece.
+  /// \throws        error{exec_errc::invalid_argument} if `next()` has not returned `more` since the last piece.
   void feed(bytes_view piece) {
     if (!input_.empty())
       throw error(exec_errc::invalid_argument, "tar_reader: call next() until it says 'more', then feed() again");
@@ -113,7 +113,7 @@ class tar_reader {
   }
 
   /// Handles the end of the stream.
-  /// \throws error{errc::io_error} if the archive is not complete.
+  /// \throws error{exec_errc::io_error} if the archive is not complete.
   void finish() {
     if (state_ == state::failed) throw failure();
     if (state_ == state::ended) return;

@@ -41,9 +41,9 @@ class tar_writer {
  public:
   /// Returns the header blocks of an entry: a multiple of 512 bytes. `entry.size()` bytes of data and `padding()`
   /// follow.
-  /// \throws error{errc::invalid_argument}: no name or (for a link) no target, a NUL in one, a file's name with a slash
-  ///     at its end, data for a type that has none; the previous entry is not complete, or the archive has ended.
-  ///     error{errc::unsupported}: devices, FIFOs, unknown types. The state is unchanged after an exception.
+  /// \throws error{exec_errc::invalid_argument}: no name or (for a link) no target, a NUL in one, a file's name with a
+  ///     slash at its end, data for a type that has none; the previous entry is not complete, or the archive has ended.
+  ///     error{exec_errc::unsupported}: devices, FIFOs, unknown types. The state is unchanged after an exception.
   bytes head(const tar_entry& entry) {
     if (ended_ || unfinished_) throw misuse("the entry before is not complete, or the archive has ended");
     check(entry);
@@ -90,7 +90,7 @@ class tar_writer {
   }
 
   /// Counts `count` bytes of the entry's data as sent.
-  /// \throws error{errc::invalid_argument} if that is more than the head announced; the state is then unchanged.
+  /// \throws error{exec_errc::invalid_argument} if that is more than the head announced; the state is then unchanged.
   void data(std::uint64_t count) {
     if (count > remaining_) throw misuse("more data than its head announced");
     remaining_ -= count;
@@ -100,7 +100,7 @@ class tar_writer {
   std::uint64_t remaining() const noexcept { return remaining_; }
 
   /// Returns the padding after the entry's data: 0 to 511 zeros.
-  /// \throws error{errc::invalid_argument} if data is missing, or no entry was begun.
+  /// \throws error{exec_errc::invalid_argument} if data is missing, or no entry was begun.
   bytes padding() {
     if (!unfinished_ || remaining_ != 0) throw misuse("data is missing, or there is no entry");
     unfinished_ = false;
@@ -108,7 +108,7 @@ class tar_writer {
   }
 
   /// Returns the end of the archive: two blocks of zeros. To be called once.
-  /// \throws error{errc::invalid_argument} if an entry is not complete, or the archive has ended.
+  /// \throws error{exec_errc::invalid_argument} if an entry is not complete, or the archive has ended.
   bytes end() {
     if (ended_ || unfinished_) throw misuse("the entry before is not complete, or the archive has ended");
     ended_ = true;

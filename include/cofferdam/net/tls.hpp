@@ -79,8 +79,8 @@ class tls_settings {
 /// Makes a connector to a host by TCP, as `tcp_connector` does, with TLS.
 /// \param host      as for `tcp_connector`; the certificate must be for this name or address.
 /// \param settings  read now, including files: changed certificates need a new connector.
-/// \throws          error{errc::invalid_argument} with the unusable file, certificate or key. Connecting throws
-///                  error{errc::io_error} with the host and the reason; `cause()` is a `net_errc`:
+/// \throws          error{exec_errc::invalid_argument} with the unusable file, certificate or key. Connecting throws
+///                  error{exec_errc::io_error} with the host and the reason; `cause()` is a `net_errc`:
 ///                  certificate_untrusted, certificate_expired, certificate_wrong_host, client_certificate_needed,
 ///                  proxy_refused, ... With TLS 1.3 a missing client certificate may be reported only by the first
 ///                  read.

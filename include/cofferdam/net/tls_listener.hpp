@@ -44,8 +44,8 @@ class tls_server_settings {
 /// Listens for TCP, as `tcp_listener` does, with TLS. The first read of a stream makes the handshake, so that the time
 /// limits of the reader apply to it; a failed handshake is an error of that read.
 /// \param settings  read now, including files: a changed certificate needs a new listener.
-/// \throws          as `tcp_listener`; error{errc::invalid_argument} without a certificate, or with the unusable file,
-///                  certificate or key.
+/// \throws          as `tcp_listener`; error{exec_errc::invalid_argument} without a certificate, or with the unusable
+///                  file, certificate or key.
 /// \par Source      RFC 8446, RFC 5246.
 listener tls_listener(const asio::any_io_executor& executor, const std::string& address, std::uint16_t port,
                       const tls_server_settings& settings);

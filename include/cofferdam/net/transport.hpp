@@ -27,8 +27,8 @@ namespace cofferdam::inline COFFERDAM_ABI {
 /// a name, the peer's `Host`, and a function.
 class connector {
  public:
-  /// Makes a stream within a time, or throws `error{errc::io_error}`, or `error{errc::cancelled}`; leaves nothing
-  /// behind.
+  /// Makes a stream within a time, or throws `error{exec_errc::io_error}`, or `error{exec_errc::cancelled}`; leaves
+  /// nothing behind.
   using function = std::function<awaitable<byte_stream>(asio::any_io_executor, std::chrono::milliseconds)>;
 
   /// Cannot connect.
@@ -64,8 +64,9 @@ class connector {
 /// Makes a connector to a Unix stream socket.
 /// \param path  absolute, at most 107 bytes, no NUL.
 /// \param host  the value of the field `Host`; the peer usually ignores it.
-/// \throws      error{errc::invalid_argument} for another path. Connecting throws error{errc::io_error} whose `cause()`
-///              is the system's: ENOENT (no such socket), EACCES (no permission), ECONNREFUSED (left by a dead server).
+/// \throws      error{exec_errc::invalid_argument} for another path. Connecting throws error{exec_errc::io_error} whose
+///              `cause()` is the system's: ENOENT (no such socket), EACCES (no permission), ECONNREFUSED (left by a
+///              dead server).
 /// \par Cancellation  terminal.
 connector unix_connector(std::string path, std::string host = "localhost");
 
@@ -73,8 +74,8 @@ connector unix_connector(std::string path, std::string host = "localhost");
 /// remaining time. TCP_NODELAY; keep-alive probes after 30 s of silence.
 /// \param host  a name, or an IPv4 or IPv6 address (without brackets); resolved for each connection.
 /// \param port  not 0.
-/// \throws      error{errc::invalid_argument} for another host or port; connecting throws error{errc::io_error} with
-///              the host and the last address that was tried.
+/// \throws      error{exec_errc::invalid_argument} for another host or port; connecting throws
+///              error{exec_errc::io_error} with the host and the last address that was tried.
 /// \par Cancellation  terminal. The wait for a name lookup ends; the system's own lookup continues until it ends by
 ///                    itself.
 connector tcp_connector(std::string host, std::uint16_t port);

@@ -57,7 +57,7 @@ class atomic_file {
   ///                 `parent` itself. With a staging directory a killed host leaves nothing in the tree.
   /// \param name     one name, without `/`.
   /// \param path     the file's path for error messages.
-  /// \throws error{errc::not_a_file} if a directory, FIFO, socket or device has that name; and others.
+  /// \throws error{exec_errc::not_a_file} if a directory, FIFO, socket or device has that name; and others.
   atomic_file(unique_fd parent, unique_fd staging, std::string name, std::string path)
       : parent_(std::move(parent)), staging_(std::move(staging)), path_(std::move(path)), name_(std::move(name)) {
     look_at_target();
@@ -79,7 +79,8 @@ class atomic_file {
   const std::string& path() const noexcept { return path_; }
 
   /// Adds bytes at the end.
-  /// \throws error{errc::io_error} with the cause if the disk is full; error{errc::too_large} at a file-size limit.
+  /// \throws error{exec_errc::io_error} with the cause if the disk is full; error{exec_errc::too_large} at a file-size
+  /// limit.
   void write(bytes_view content) {
     while (!content.empty()) {
       const ssize_t count = ::write(data_.get(), content.data(), content.size());
@@ -92,7 +93,7 @@ class atomic_file {
   /// Gives the file its name. After that this object is empty.
   /// \param mode  permission bits, of which 0777 are used, independent of the umask; by default those of the file that
   ///              is replaced, else 0644.
-  /// \throws      error{errc::not_a_file} if a directory is in its place now, io_error; nothing has changed.
+  /// \throws      error{exec_errc::not_a_file} if a directory is in its place now, io_error; nothing has changed.
   void commit(std::optional<unsigned> mode = {}) {
     if (::fchmod(data_.get(), (mode ? *mode : mode_) & 0777U) != 0) throw failure(errno);
     if (temporary_.empty() && !replaces_ && link_to(parent_.get(), name_)) {

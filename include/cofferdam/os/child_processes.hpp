@@ -98,8 +98,8 @@ using child_processes = basic_child_processes<>;
 template <class Unused>
 class basic_child_processes : public command_session {
  public:
-  /// \throws error{errc::provider_failed} if the program ignores SIGCHLD, because the status of commands would then be
-  ///     lost.
+  /// \throws error{exec_errc::provider_failed} if the program ignores SIGCHLD, because the status of commands would
+  ///     then be lost.
   explicit basic_child_processes(asio::any_io_executor executor, command_settings settings = command_settings())
       : command_session(std::make_shared<detail::child_keeper>(std::move(executor), std::move(settings))) {}
 };

@@ -67,12 +67,13 @@ class basic_command_session {
   std::vector<background_command> background() const { return keeper_->background(); }
 
   /// Ends what a command has left running: SIGTERM, the grace, SIGKILL, and waits for that. Not cancelled.
-  /// \throws error{errc::not_found} where nothing is left of it; error{errc::environment_closed}.
+  /// \throws error{exec_errc::not_found} where nothing is left of it; error{exec_errc::environment_closed}.
   awaitable<void> end_background(std::uint32_t number) { return keeper_->end_background(number); }
 
-  /// Ends every command and waits for that; pending operations throw error{errc::environment_closed}. Not cancelled.
-  /// \throws error{errc::provider_lost} if the commands of a warden have not ended 3 s after the grace. The session is
-  ///     over then, and pending operations throw that error.
+  /// Ends every command and waits for that; pending operations throw error{exec_errc::environment_closed}. Not
+  /// cancelled.
+  /// \throws error{exec_errc::provider_lost} if the commands of a warden have not ended 3 s after the grace. The
+  ///     session is over then, and pending operations throw that error.
   awaitable<void> close() {
     return detail::shielded([keeper = keeper_] { return keeper->close(); });
   }

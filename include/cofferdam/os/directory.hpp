@@ -39,7 +39,7 @@ namespace cofferdam::inline COFFERDAM_ABI {
 /// All members are synchronous. Most take microseconds; `walk`, `removal`, `open_file` and `create_file` return objects
 /// that do large work in pieces, so that other coroutines can run in between.
 /// \par Paths    relative, `/`-separated, any bytes but NUL, as for `workspace_path`; "." is the directory itself.
-/// \par Errors   error{errc::invalid_argument, outside_workspace, not_found, not_a_directory, not_a_file,
+/// \par Errors   error{exec_errc::invalid_argument, outside_workspace, not_found, not_a_directory, not_a_file,
 ///               permission_denied, io_error}, with `errno` as the cause.
 /// \par Threads  const members from any thread.
 /// \par Source   openat2(2), open(2), path_resolution(7); attacks FS-01 to FS-09.
@@ -99,7 +99,7 @@ class directory {
   }
 
   /// Returns the target of the symbolic link at `path`, as it was written.
-  /// \throws error{errc::invalid_argument} if it is not a symbolic link.
+  /// \throws error{exec_errc::invalid_argument} if it is not a symbolic link.
   std::string link_target(std::string_view path) const {
     const std::string clean = workspace_path_or_root(path);
     const unique_fd found = detail::open_beneath(fd_.get(), clean, O_PATH | O_NOFOLLOW, resolution_);
@@ -113,7 +113,7 @@ class directory {
 
   /// Lists everything beneath the directory at `path`, at every depth, as paths relative to it, in byte order. Symbolic
   /// links are listed, not entered. Runs in one piece: for large trees use `walk`.
-  /// \throws also error{errc::too_large} at the limit, instead of a list cut short.
+  /// \throws also error{exec_errc::too_large} at the limit, instead of a list cut short.
   std::vector<directory_entry> list(std::string_view path, const list_options& options = list_options()) const {
     tree_walk walker = walk(path, options);
     std::vector<directory_entry> entries;
@@ -136,14 +136,14 @@ class directory {
 
   /// Makes a directory and its parents; no error if it exists.
   /// \param mode  permission bits of new directories, independent of the umask.
-  /// \throws      also error{errc::not_a_directory} if one of the names is not a directory.
+  /// \throws      also error{exec_errc::not_a_directory} if one of the names is not a directory.
   void make_directory(std::string_view path, unsigned mode = 0755) const {
     static_cast<void>(made_directory(workspace_path_or_root(path), mode));
   }
 
   /// Removes a file, or a directory and its contents. Symbolic links are removed, not followed. Runs in one piece: for
   /// large trees use `removal`.
-  /// \throws also error{errc::not_found} if there is no such entry; invalid_argument for the directory itself.
+  /// \throws also error{exec_errc::not_found} if there is no such entry; invalid_argument for the directory itself.
   void remove(std::string_view path) const {
     tree_removal work = removal(path);
     while (!work.step()) continue;
@@ -160,8 +160,8 @@ class directory {
   tree_removal removal_of_all() const { return tree_removal(open_directory_fd("."), "."); }
 
   /// Renames `from` to `to`; replaces a file there. A link itself is renamed, not its target.
-  /// \throws also error{errc::not_empty} if `to` is a directory with entries; error{errc::invalid_argument} if a
-  ///     directory would move into itself.
+  /// \throws also error{exec_errc::not_empty} if `to` is a directory with entries; error{exec_errc::invalid_argument}
+  ///     if a directory would move into itself.
   void rename(std::string_view from, std::string_view to) const {
     const std::string clean_from = workspace_path(from);
     const std::string clean_to = workspace_path(to);
@@ -189,21 +189,21 @@ class directory {
   }
 
   /// Opens a regular file for reading.
-  /// \throws also error{errc::not_a_file} for anything else, without blocking; also for a link, if `links` refuses
+  /// \throws also error{exec_errc::not_a_file} for anything else, without blocking; also for a link, if `links` refuses
   ///     links.
   file_reader open_file(std::string_view path, link_policy links = link_policy::follow) const {
     return file_reader::open(fd_.get(), workspace_path(path), resolution_, links);
   }
 
   /// Reads a whole file.
-  /// \param most  maximum bytes; a longer file is error{errc::too_large}.
+  /// \param most  maximum bytes; a longer file is error{exec_errc::too_large}.
   bytes read_file(std::string_view path, std::size_t most) const {
     file_reader reader = open_file(path);
     return reader.read_rest(most);
   }
 
   /// Starts a file that becomes visible with `atomic_file::commit`; makes missing parents at once.
-  /// \throws also error{errc::not_a_file} if a directory, FIFO, socket or device has the name.
+  /// \throws also error{exec_errc::not_a_file} if a directory, FIFO, socket or device has the name.
   atomic_file create_file(std::string_view path) const { return create_in(path, unique_fd()); }
 
   /// Starts a file in `staging`, a directory on the same file system outside the tree, so that a killed host leaves no

@@ -34,7 +34,7 @@ class file_reader {
   /// Opens the file at `path` beneath `root`.
   /// \param root  a directory's descriptor, O_PATH is enough; used only now.
   /// \param path  a path from `workspace_path`; also used in error messages.
-  /// \throws error{errc::not_found, not_a_file, not_a_directory, outside_workspace, permission_denied, io_error}.
+  /// \throws error{exec_errc::not_found, not_a_file, not_a_directory, outside_workspace, permission_denied, io_error}.
   static file_reader open(int root, std::string path, path_resolution how, link_policy links = link_policy::follow) {
     struct stat status {};
     {
@@ -60,7 +60,7 @@ class file_reader {
   }
 
   /// Takes over a descriptor that was opened with O_NONBLOCK, after checking its type.
-  /// \throws error{errc::not_a_file} if it is not a regular file; if it is empty, the error of `errno`.
+  /// \throws error{exec_errc::not_a_file} if it is not a regular file; if it is empty, the error of `errno`.
   file_reader(unique_fd fd, std::string path) : fd_(std::move(fd)), path_(std::move(path)) {
     struct stat status {};
     if (!fd_ || ::fstat(fd_.get(), &status) != 0) throw detail::path_error(errno, "read", path_);
@@ -80,7 +80,7 @@ class file_reader {
   int descriptor() const noexcept { return fd_.get(); }
 
   /// Reads the next bytes, at most `most` (more than zero); empty only at the end of the file.
-  /// \throws error{errc::io_error}.
+  /// \throws error{exec_errc::io_error}.
   bytes read(std::size_t most) {
     bytes piece(std::min<std::uint64_t>(most, guess()));
     piece.resize(read_into(piece.data(), piece.size()));
@@ -102,7 +102,7 @@ class file_reader {
   }
 
   /// Reads everything up to the end.
-  /// \throws error{errc::too_large} for more than `most` bytes, before reading them if the size is known.
+  /// \throws error{exec_errc::too_large} for more than `most` bytes, before reading them if the size is known.
   bytes read_rest(std::size_t most) {
     if (size_ > position_ && size_ - position_ > most) throw larger_than(most);
     bytes content;

@@ -55,7 +55,7 @@ inline ssize_t write_without_sigpipe(int fd, bytes_view data) noexcept {
 }  // namespace detail
 
 /// Makes a pipe.
-/// \throws error{errc::io_error} if the system has no descriptor left.
+/// \throws error{exec_errc::io_error} if the system has no descriptor left.
 inline pipe_ends make_pipe() {
   int fds[2] = {-1, -1};
   if (::pipe2(fds, O_CLOEXEC) < 0) {

@@ -13,12 +13,12 @@
 namespace cofferdam::inline COFFERDAM_ABI {
 
 /// The files of a place that only a session reaches: what an environment and its `file_system` need of them, with the
-/// same errors. After the session has been closed, operations throw `error{errc::environment_closed}`.
+/// same errors. After the session has been closed, operations throw `error{exec_errc::environment_closed}`.
 /// \par Threads  as the session.
 class session_files : public file_system::implementation {
  public:
   /// Returns the content of a file.
-  /// \param most  bytes; a longer file is error{errc::too_large}.
+  /// \param most  bytes; a longer file is error{exec_errc::too_large}.
   virtual awaitable<bytes> read_file(std::string path, std::size_t most) = 0;
 
   /// Writes a file, whole or not at all.
@@ -26,7 +26,7 @@ class session_files : public file_system::implementation {
   virtual awaitable<void> write_file(std::string path, bytes_view content) = 0;
 
   /// Returns what `spawn_request::directory_path` must be for a command's working directory.
-  /// \throws error{errc::outside_workspace}, error{errc::not_found}, error{errc::not_a_directory}.
+  /// \throws error{exec_errc::outside_workspace}, error{exec_errc::not_found}, error{exec_errc::not_a_directory}.
   virtual awaitable<std::string> directory_path(std::string working_directory) = 0;
 };
 

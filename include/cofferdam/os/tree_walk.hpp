@@ -119,8 +119,8 @@ class tree_walk {
 
   /// Returns the next entry, with its path relative to the root; no value at the end. Entries that vanish meanwhile are
   /// left out.
-  /// \throws error{errc::too_large} at the limit; permission_denied for a directory that cannot be read, which is the
-  ///     last returned entry: the next call continues after it; io_error.
+  /// \throws error{exec_errc::too_large} at the limit; permission_denied for a directory that cannot be read, which is
+  ///     the last returned entry: the next call continues after it; io_error.
   std::optional<directory_entry> next() {
     for (;;) {
       if (enter_) enter();
@@ -202,7 +202,7 @@ class tree_removal {
   }
 
   /// Removes one name in a directory, with its contents.
-  /// \throws error{errc::not_found} if there is no such name.
+  /// \throws error{exec_errc::not_found} if there is no such name.
   tree_removal(unique_fd parent, std::string name, std::string path)
       : stack_(std::move(parent)), path_(std::move(path)), min_ours_(2) {
     struct stat status {};
@@ -214,7 +214,7 @@ class tree_removal {
   }
 
   /// Removes about `most` more names. Returns true at the end.
-  /// \throws error{errc::permission_denied, io_error}, the latter for a mount too; the names removed so far stay
+  /// \throws error{exec_errc::permission_denied, io_error}, the latter for a mount too; the names removed so far stay
   ///     removed.
   bool step(std::size_t most = 1024) {
     for (std::size_t done = 0; done < most; ++done) {

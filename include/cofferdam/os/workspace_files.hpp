@@ -41,7 +41,7 @@ inline constexpr std::size_t file_turn = 1024 * 1024;
 /// The maximum number of names listed or removed before other work gets a turn.
 inline constexpr std::size_t names_a_turn = 512;
 
-/// Lets other work on the executor run. Throws error{errc::cancelled} if the coroutine was cancelled.
+/// Lets other work on the executor run. Throws error{exec_errc::cancelled} if the coroutine was cancelled.
 template <class = void>
 awaitable<void> yield_turn(std::string doing) {
   co_await asio::post(asio::use_awaitable);

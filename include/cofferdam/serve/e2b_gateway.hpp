@@ -69,10 +69,10 @@ class server {
   server& operator=(const server&) = delete;
 
   /// Serves the peers of this listener until `stop` was called; then closes all sandboxes. May be called once.
-  /// \throws error{errc::invalid_argument} without an API key if the listener is not loopback, before any request is
-  ///     served, and the second time; the exceptions of closing an environment, after everything else.
+  /// \throws error{exec_errc::invalid_argument} without an API key if the listener is not loopback, before any request
+  ///     is served, and the second time; the exceptions of closing an environment, after everything else.
   /// \par Cancellation  terminal: requests are cancelled, then all is closed, which is not; throws
-  ///                    error{errc::cancelled}.
+  ///                    error{exec_errc::cancelled}.
   awaitable<void> serve(listener where) {
     if (core_->options().api_keys().empty() && !where.is_loopback())
       throw error(exec_errc::invalid_argument,

@@ -82,14 +82,14 @@ class server {
     return *this;
   }
   /// Adds `run_python`, in the environment of the commands, which must support `start`. Call it before the server runs.
-  /// \throws error{errc::invalid_argument} if clients have no environment.
+  /// \throws error{exec_errc::invalid_argument} if clients have no environment.
   server& python(cofferdam::python how);
   /// Adds `run_python` by any runner, with its guards: `server.runner([](any_environment& there) { return
   /// any_runner_provider(borrowed(there) | python() | check_syntax()); })`
   server& runner(std::function<any_runner_provider(any_environment& inside)> make);
 
   /// Adds a tool. If the server is running, the clients are notified.
-  /// \throws error{errc::invalid_argument} if there is a tool of that name, or if the handler is empty.
+  /// \throws error{exec_errc::invalid_argument} if there is a tool of that name, or if the handler is empty.
   server& tool(tool_definition what, tool_handler serve);
   /// Adds a tool that works in each client's own environment, which its first use opens:
   /// `server.tool([](any_environment& there) { return tools::any_tool(tools::code_exec(there)); })`
@@ -99,9 +99,9 @@ class server {
   /// Removes a tool. Returns false if there is none of that name.
   bool remove_tool(const std::string& name);
   /// Adds a resource, or all resources of a template.
-  /// \throws error{errc::invalid_argument} without a handler.
+  /// \throws error{exec_errc::invalid_argument} without a handler.
   server& resource(resource_definition what, resource_handler serve);
-  /// \throws error{errc::invalid_argument} without a handler.
+  /// \throws error{exec_errc::invalid_argument} without a handler.
   server& prompt(prompt_definition what, prompt_handler serve);
   /// Sets the handler that completes the arguments of prompts and templates.
   server& completions(completion_handler serve);
@@ -114,8 +114,9 @@ class server {
   /// Serves one client over the program's standard input and output until the input ends; then ends all work of the
   /// client. Meanwhile descriptor 1 of the program is a copy of 2, and 0 is /dev/null, so that output of the program or
   /// its libraries cannot mix with the messages. Both are restored at the end.
-  /// \throws error{errc::io_error} if there is no standard input or output; the exceptions of closing the environment.
-  /// \par Cancellation  terminal: as if the client had disconnected; then error{errc::cancelled}.
+  /// \throws error{exec_errc::io_error} if there is no standard input or output; the exceptions of closing the
+  /// environment.
+  /// \par Cancellation  terminal: as if the client had disconnected; then error{exec_errc::cancelled}.
   awaitable<void> serve_stdio();
 
   /// Serves one client over any stream, with one message per line.
@@ -132,11 +133,11 @@ class server {
   /// separate clients that trust each other: every client with the token can use all its names. Clients that must be
   /// isolated from each other need different tokens. A legacy client may reconnect after a lost connection to get its
   /// answer; for a modern one a lost connection cancels the request.
-  /// \throws error{errc::invalid_argument} without a token, unless `server_options::without_token` was called and the
-  ///     listener is loopback, before any request is served, and the second time; the exceptions of closing
+  /// \throws error{exec_errc::invalid_argument} without a token, unless `server_options::without_token` was called and
+  ///     the listener is loopback, before any request is served, and the second time; the exceptions of closing
   ///     environments, after everything else.
   /// \par Cancellation  terminal: requests are cancelled, then all is closed, which is not; throws
-  ///                    error{errc::cancelled}.
+  ///                    error{exec_errc::cancelled}.
   awaitable<void> serve(listener where);
   /// Ends `serve` of a listener.
   awaitable<void> stop();

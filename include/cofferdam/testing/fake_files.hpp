@@ -36,7 +36,8 @@ class fake_files {
   }
 
   /// Returns the content of a file.
-  /// \throws error{errc::not_found}, error{errc::not_a_file}; error{errc::too_large} for more than `most` bytes.
+  /// \throws error{exec_errc::not_found}, error{exec_errc::not_a_file}; error{exec_errc::too_large} for more than
+  /// `most` bytes.
   const bytes& read(std::string_view path, std::size_t most = SIZE_MAX) const {
     const auto& [name, file] = *find("read", workspace_path(path));
     if (file.is_directory) throw failure(exec_errc::not_a_file, "read", name, "is a directory");
@@ -55,7 +56,7 @@ class fake_files {
     return name == "." || nodes_.contains(name);
   }
 
-  /// \throws error{errc::not_found}.
+  /// \throws error{exec_errc::not_found}.
   directory_entry stat(std::string_view path) const {
     const std::string name = workspace_path_or_root(path);
     if (name == ".") return directory_entry(name, file_type::directory, 0, folder_mode);
@@ -90,7 +91,7 @@ class fake_files {
   }
 
   /// Removes a file, or a directory and its contents.
-  /// \throws error{errc::not_found}.
+  /// \throws error{exec_errc::not_found}.
   void remove(std::string_view path) {
     const auto found = find("remove", workspace_path(path));
     const std::string beneath = found->first + "/";
@@ -99,8 +100,8 @@ class fake_files {
   }
 
   /// Renames a file, or a directory and its contents. Replaces a file that has the new name.
-  /// \throws error{errc::not_found}; error{errc::already_exists} if the new name is a directory's or the old one is a
-  ///     directory and the new name is taken; error{errc::invalid_argument} into itself.
+  /// \throws error{exec_errc::not_found}; error{exec_errc::already_exists} if the new name is a directory's or the old
+  ///     one is a directory and the new name is taken; error{exec_errc::invalid_argument} into itself.
   void rename(std::string_view from, std::string_view to) {
     const std::string old_name = workspace_path(from);
     const std::string new_name = workspace_path(to);

@@ -61,13 +61,14 @@ concept fake_answer_like = std::convertible_to<A, reply> || requires(A& answer, 
 /// \par Threads  one at a time for an environment and its processes. Two environments may be used on two threads.
 class fake_environment {
  public:
-  /// Holds no environment: operations throw `error{errc::environment_closed}`.
+  /// Holds no environment: operations throw `error{exec_errc::environment_closed}`.
   fake_environment() = default;
   explicit fake_environment(std::shared_ptr<detail::fake_state> state) : handle_(std::move(state)) {}
 
   /// Returns the scripted result, at its scripted time; `error_kind::timeout` at the command's time limit.
-  /// \throws error{errc::unsupported} if no reply is scripted; error{errc::environment_closed}; errors of `fail_with`.
-  /// \par Cancellation  terminal: error{errc::cancelled} with the output so far.
+  /// \throws error{exec_errc::unsupported} if no reply is scripted; error{exec_errc::environment_closed}; errors of
+  /// `fail_with`.
+  /// \par Cancellation  terminal: error{exec_errc::cancelled} with the output so far.
   awaitable<command_result> run_command(command c) { return handle_.run_command(std::move(c)); }
   /// Starts a command, whose output can be read as it is scripted. Every signal ends it. Its input is recorded in
   /// `fake_provider::commands()`.
@@ -82,7 +83,7 @@ class fake_environment {
     return cofferdam::write_bytes(*this, std::move(path), std::move(content));
   }
   file_system files() { return handle_.files(); }
-  /// Ends the commands under way with error{errc::environment_closed}. A second call does nothing.
+  /// Ends the commands under way with error{exec_errc::environment_closed}. A second call does nothing.
   awaitable<void> close() { return handle_.close(); }
 
  private:
@@ -115,7 +116,8 @@ class fake_provider {
   fake_provider& on(Matches matches, Answers... answers) {
     return add(detail::fake_rule::reach::predicate, std::move(matches), std::move(answers)...);
   }
-  /// Scripts the replies to all other commands. Without this, they throw error{errc::unsupported}, which names them.
+  /// Scripts the replies to all other commands. Without this, they throw error{exec_errc::unsupported}, which names
+  /// them.
   template <fake_answer_like... Answers>
     requires(sizeof...(Answers) > 0)
   fake_provider& on(any_command_t, Answers... answers) {

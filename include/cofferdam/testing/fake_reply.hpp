@@ -82,7 +82,7 @@ class reply {
   std::optional<error> failure_;
 };
 
-/// Makes a reply that throws: the environment itself has failed. `fail_with(error(errc::provider_lost, "..."))`.
+/// Makes a reply that throws: the environment itself has failed. `fail_with(error(exec_errc::provider_lost, "..."))`.
 inline reply fail_with(error failure) {
   reply result;
   result.failure_ = std::move(failure);

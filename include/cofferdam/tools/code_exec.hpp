@@ -78,8 +78,8 @@ class code_exec {
   }
 
   /// Runs the command.
-  /// \throws error{errc::cancelled}, error{errc::provider_lost}, error{errc::environment_closed}; never because of the
-  ///     model's arguments or the command's outcome.
+  /// \throws error{exec_errc::cancelled}, error{exec_errc::provider_lost}, error{exec_errc::environment_closed}; never
+  ///     because of the model's arguments or the command's outcome.
   /// \par Cancellation  terminal: the command is ended.
   awaitable<tool_result> call(boost::json::value arguments) {
     return call(std::move(arguments), tool_output_listener());

@@ -35,8 +35,8 @@ class described_tool {
   }
   boost::json::object parameters() const { return arguments_.schema(); }
 
-  /// \throws error{errc::cancelled}, error{errc::provider_lost}, error{errc::environment_closed}; never because of the
-  ///     model's arguments or the outcome of the work.
+  /// \throws error{exec_errc::cancelled}, error{exec_errc::provider_lost}, error{exec_errc::environment_closed}; never
+  ///     because of the model's arguments or the outcome of the work.
   awaitable<tool_result> call(boost::json::value arguments) {
     return checked(static_cast<Derived*>(this), arguments_, std::move(arguments));
   }

@@ -59,8 +59,8 @@ class run_python {
   }
   boost::json::object parameters() const { return arguments_.schema(); }
 
-  /// \throws error{errc::cancelled}, error{errc::provider_lost}, error{errc::environment_closed}; never because of the
-  ///     model's arguments or the code's outcome.
+  /// \throws error{exec_errc::cancelled}, error{exec_errc::provider_lost}, error{exec_errc::environment_closed}; never
+  ///     because of the model's arguments or the code's outcome.
   /// \par Cancellation  terminal: the code is ended.
   awaitable<tool_result> call(boost::json::value arguments) {
     return call(std::move(arguments), tool_output_listener());

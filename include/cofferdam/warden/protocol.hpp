@@ -64,7 +64,7 @@ class frame_decoder {
   void arrived(std::size_t count) noexcept { end_ += count; }
 
   /// Returns the next complete frame; no value if more bytes are needed.
-  /// \throws error{errc::provider_lost} for a frame that is too long; nothing more can be read then.
+  /// \throws error{exec_errc::provider_lost} for a frame that is too long; nothing more can be read then.
   std::optional<frame> next() {
     if (end_ - begin_ < header_size) return std::nullopt;
     const std::byte* at = buffer_.data() + begin_;
@@ -96,7 +96,7 @@ class payload_reader {
  public:
   explicit payload_reader(const frame& from) : rest_(from.payload()), type_(static_cast<unsigned>(from.type())) {}
 
-  /// \throws error{errc::provider_lost} if the payload is too short.
+  /// \throws error{exec_errc::provider_lost} if the payload is too short.
   template <class T>
   T number() {
     T value{};
@@ -113,7 +113,7 @@ class payload_reader {
     return value;
   }
   bool empty() const noexcept { return rest_.empty(); }
-  /// \throws error{errc::provider_lost} if bytes are left.
+  /// \throws error{exec_errc::provider_lost} if bytes are left.
   void finish() const {
     if (!rest_.empty()) throw malformed();
   }
@@ -203,7 +203,7 @@ inline void shorten_spawn_limit(bytes& frame, std::chrono::milliseconds by) noex
 /// The first frame of a warden: its version, machine, ids and capabilities.
 class hello {
  public:
-  /// \throws error{errc::provider_lost} if this is not a warden, or one of another version.
+  /// \throws error{exec_errc::provider_lost} if this is not a warden, or one of another version.
   explicit hello(const frame& from) {
     if (from.type() != frame_type::hello) throw violation("its first frame is no greeting");
     payload_reader values(from);

@@ -126,14 +126,14 @@ class basic_warden_keeper final : public command_keeper, public link_listener, p
   }
 
   /// The files beneath the root.
-  /// \throws error{errc::environment_closed}.
+  /// \throws error{exec_errc::environment_closed}.
   static warden_files files(const std::shared_ptr<basic_warden_keeper>& self) {
     self->require_open();
     return warden_files(self, self->requests_, self->settings_.root);
   }
 
   /// Ends every command and waits for the end, but only for a limited time.
-  /// \throws error{errc::provider_lost} if commands are left after the grace period and
+  /// \throws error{exec_errc::provider_lost} if commands are left after the grace period and
   ///     `running_command::end_patience`.
   awaitable<void> close() override { return end_all(self_of(*this)); }
 
@@ -455,7 +455,7 @@ using warden_session = basic_warden_session<>;
 /// A session with a warden at the other end of a stream.
 ///
 /// When a command has ended, all its processes have ended too, even if they tried to escape. If the stream ends, every
-/// pending command fails with error{errc::provider_lost} and the output so far. The destructor ends the stream if
+/// pending command fails with error{exec_errc::provider_lost} and the output so far. The destructor ends the stream if
 /// `close()` was not called; the warden then ends everything.
 template <class Unused>
 class basic_warden_session : public command_session {
@@ -472,7 +472,7 @@ class basic_warden_session : public command_session {
 
   /// Connects to a warden over a stream: an asynchronous stream of Asio's, or any type that models its requirements and
   /// has `close()`. The stream carries nothing else.
-  /// \throws error{errc::provider_failed} if no warden of our version answers; error{errc::cancelled}.
+  /// \throws error{exec_errc::provider_failed} if no warden of our version answers; error{exec_errc::cancelled}.
   template <class Stream>
   static awaitable<basic_warden_session> open(Stream stream, warden_settings settings = warden_settings()) {
     asio::any_io_executor executor = stream.get_executor();

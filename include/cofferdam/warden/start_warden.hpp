@@ -99,7 +99,8 @@ inline spawned spawn_warden(const unique_fd& program, const unique_fd& socket, c
 /// file in `folder`, which is removed at once.
 /// \param program  an ELF file for this machine; see `native_warden_image`.
 /// \param folder   an existing directory to which only this user can write.
-/// \throws error{errc::provider_failed} if neither may be executed, or if the system lacks a descriptor or process.
+/// \throws error{exec_errc::provider_failed} if neither may be executed, or if the system lacks a descriptor or
+/// process.
 inline started_warden start_warden(std::span<const unsigned char> program, const std::filesystem::path& folder) {
   if (program.empty())
     throw error(exec_errc::provider_failed, "the warden cannot be started: there is none for this kind of machine");

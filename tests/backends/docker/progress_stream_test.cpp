@@ -108,7 +108,7 @@ TEST(ProgressStream, one_object_has_a_limit_and_many_have_none) {
   exact.feed(R"({"a":12})");
   EXPECT_TRUE(exact.next().has_value());
   progress_stream longer(8);
-  EXPECT_EQ(code_of([&] { longer.feed(R"({"a":123})"); }), errc::provider_failed);
+  EXPECT_EQ(code_of([&] { longer.feed(R"({"a":123})"); }), exec_errc::provider_failed);
   progress_stream slowly(8);
   EXPECT_EQ(code_of([&] {
               for (int i = 0; i < 1000; ++i) slowly.feed(i == 0 ? "{\"" : "x");

@@ -11,6 +11,7 @@
 
 #include "net/http_server_support.hpp"
 #include "support/gateway_thread.hpp"
+#include "support/paths.hpp"
 #include "support/require.hpp"
 #include "support/run.hpp"
 #include "support/temporary_folder.hpp"
@@ -55,7 +56,7 @@ class go_proxy {
     const std::string build =
         "export GOCACHE=\"${GOCACHE:-${HOME:-/tmp}/.cache/go-build}\" GO111MODULE=off GOTOOLCHAIN=local; "
         "go build -o '" +
-        program + "' '" COFFERDAM_SOURCE_DIR "/tests/backends/e2b/go_proxy/main.go'";
+        program + "' '" + cofferdam_test::source_path("tests/backends/e2b/go_proxy/main.go") + "'";
     if (std::system(build.c_str()) != 0) throw std::runtime_error("go build failed");
     int to_it[2];
     int from_it[2];

@@ -40,8 +40,8 @@ surroundings with(surroundings::variable_map variables) { return surroundings(st
 template <class T>
 concept printable = requires(std::ostream& out, const T& one) { out << one; };
 static_assert(printable<std::string>);
-static_assert(!printable<secret>, "a secret must not be printed");
-static_assert(!std::is_convertible_v<secret, std::string>);
+static_assert(!printable<secret_string>, "a secret must not be printed");
+static_assert(!std::is_convertible_v<secret_string, std::string>);
 
 TEST(E2bAccount, without_a_key_the_error_says_where_one_comes_from) {
   const std::string sentence = sentence_of([] { account::resolve(account_options(), surroundings()); });
@@ -62,7 +62,7 @@ TEST(E2bAccount, an_option_wins_over_its_variable_and_that_over_the_default) {
   const surroundings all = with({{"E2B_API_KEY", "k-env"}, {"E2B_DOMAIN", "env.example"}});
   EXPECT_EQ(account::resolve(account_options(), all).api().text(), "https://api.env.example");
   account_options options;
-  options.api_key = secret("k-option");
+  options.api_key = secret_string("k-option");
   options.domain = "option.example";
   const account chosen = account::resolve(options, all);
   EXPECT_EQ(chosen.key().reveal(), "k-option");
@@ -71,7 +71,7 @@ TEST(E2bAccount, an_option_wins_over_its_variable_and_that_over_the_default) {
 
 TEST(E2bAccount, urls_of_services_that_imitate_it_have_patterns) {
   account_options options;
-  options.api_key = secret("key");
+  options.api_key = secret_string("key");
   options.api_url = "https://example.org/kruise/api/";
   options.sandbox_url = "https://example.org/kruise/{id}/{port}";
   const account who = account::resolve(options, surroundings());
@@ -81,7 +81,7 @@ TEST(E2bAccount, urls_of_services_that_imitate_it_have_patterns) {
 
 TEST(E2bAccount, a_key_is_not_sent_in_the_clear_to_other_machines) {
   account_options options;
-  options.api_key = secret("key");
+  options.api_key = secret_string("key");
   for (const char* url : {"http://localhost:3000", "http://127.0.0.1:1", "http://[::1]:3000"}) {
     options.api_url = url;
     EXPECT_EQ(account::resolve(options, surroundings()).api().text(), url);
@@ -110,9 +110,9 @@ TEST(E2bEndpoint, an_id_cannot_lead_to_another_host) {
 
 TEST(E2bSecret, what_a_peer_says_is_cleaned_wherever_it_stands) {
   redactor clean;
-  clean.hide(secret("canary"));
-  clean.hide(secret(""));
-  clean.hide(secret("abc"));
+  clean.hide(secret_string("canary"));
+  clean.hide(secret_string(""));
+  clean.hide(secret_string("abc"));
   EXPECT_EQ(clean.clean("a canary, canarycanary abc"), "a [redacted], [redacted][redacted] abc");
 }
 
@@ -133,7 +133,7 @@ TEST(E2bVersion, versions_are_compared_by_number) {
 }
 
 TEST(E2bSignature, the_examples_of_the_specification_come_out) {
-  const secret token("eyTestTokenForSpec0123456789abcdef");
+  const secret_string token("eyTestTokenForSpec0123456789abcdef");
   const std::string path = "/home/user/data.txt";
   EXPECT_EQ(file_signature(path, file_access::read, "user", token, 1893456000),
             "v1_TlMKaY89zyWjSEEOjAi/9Tc7SlCBEIAYeISvprl0Bjw");
@@ -145,7 +145,7 @@ TEST(E2bSignature, the_examples_of_the_specification_come_out) {
   EXPECT_EQ(file_url(base, path, file_access::read, "user", token, 1893456000),
             "https://49983-i1.e2b.app/files?username=user&path=%2Fhome%2Fuser%2Fdata.txt&signature="
             "v1_TlMKaY89zyWjSEEOjAi%2F9Tc7SlCBEIAYeISvprl0Bjw&signature_expiration=1893456000");
-  EXPECT_EQ(file_url(base, path, file_access::read, "", secret(), std::nullopt),
+  EXPECT_EQ(file_url(base, path, file_access::read, "", secret_string(), std::nullopt),
             "https://49983-i1.e2b.app/files?path=%2Fhome%2Fuser%2Fdata.txt");
 }
 

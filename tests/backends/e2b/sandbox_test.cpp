@@ -422,13 +422,14 @@ TEST(E2bSandbox, what_the_service_refuses_is_an_error_with_its_words) {
   const error no_template = opened(404, R"({"code":404,"message":"template 'x' not found"})");
   EXPECT_EQ(no_template.code(), exec_errc::not_found);
   EXPECT_NE(std::string(no_template.what()).find("template 'x' not found"), std::string::npos) << no_template.what();
-  EXPECT_EQ(opened(400, R"({"code":400,"message":"Timeout must be greater than 0"})").code(), errc::invalid_argument);
-  EXPECT_EQ(opened(403, R"({"code":403,"message":"team blocked"})").code(), errc::permission_denied);
+  EXPECT_EQ(opened(400, R"({"code":400,"message":"Timeout must be greater than 0"})").code(),
+            exec_errc::invalid_argument);
+  EXPECT_EQ(opened(403, R"({"code":403,"message":"team blocked"})").code(), exec_errc::permission_denied);
   EXPECT_EQ(opened(302, "").code(), exec_errc::provider_failed);
   EXPECT_EQ(opened(502, "<html><body>Bad gateway</body></html>").code(), exec_errc::provider_failed);
   EXPECT_EQ(opened(201, "<html>").code(), exec_errc::provider_failed);
   EXPECT_EQ(opened(201, "{}").code(), exec_errc::provider_failed);
-  EXPECT_EQ(opened(201, R"({"sandboxID":"../../x"})").code(), errc::invalid_argument);
+  EXPECT_EQ(opened(201, R"({"sandboxID":"../../x"})").code(), exec_errc::invalid_argument);
 }
 
 TEST(E2bSandbox, a_sandbox_whose_workspace_cannot_be_made_is_ended) {

@@ -64,7 +64,7 @@ TEST(E2bInterpreterLines, output_is_told_in_whole_characters_wherever_it_was_cut
     };
     add(one.take(as_bytes(std::string_view(whole).substr(0, cut))));
     add(one.take(as_bytes(std::string_view(whole).substr(cut))));
-    add(one.finish(captured(to_bytes(whole), bytes(), whole.size())));
+    add(one.finish(captured_output(to_bytes(whole), bytes(), whole.size())));
     EXPECT_EQ(text, "a\u00e9\u20ac\U0001F600\ufffd z") << cut;
   }
 }
@@ -72,10 +72,10 @@ TEST(E2bInterpreterLines, output_is_told_in_whole_characters_wherever_it_was_cut
 TEST(E2bInterpreterLines, the_end_of_an_output_has_what_was_not_told_and_says_what_is_missing) {
   e2b_gateway::detail::interpreter_output one("stdout");
   one.take(as_bytes("abc"));
-  const std::string line = one.finish(captured(to_bytes("abcde"), to_bytes("xyz"), 100));
+  const std::string line = one.finish(captured_output(to_bytes("abcde"), to_bytes("xyz"), 100));
   EXPECT_EQ(text_at(json_of(line), "text"), "de" + captured_output::cut_marker(92, 100) + "xyz");
   e2b_gateway::detail::interpreter_output nothing("stderr");
-  EXPECT_EQ(nothing.finish(captured()), "");
+  EXPECT_EQ(nothing.finish(captured_output()), "");
 }
 
 TEST(E2bInterpreterLines, a_display_has_its_forms_under_their_own_names) {

@@ -172,11 +172,11 @@ TEST(GatewayPaths, nothing_else_is_reached) {
 
 TEST(GatewayPaths, an_entry_is_told_as_by_the_real_one) {
   const guest_paths paths("/home/user", "");
-  const boost::json::object file = paths.describe(entry("g.txt", file_type::regular, 14, 0644), "d/g.txt");
+  const boost::json::object file = paths.describe(directory_entry("g.txt", file_type::regular, 14, 0644), "d/g.txt");
   EXPECT_EQ(boost::json::serialize(file),
             R"({"name":"g.txt","type":"FILE_TYPE_FILE","path":"/home/user/d/g.txt","size":"14","mode":420,)"
             R"("permissions":"-rw-r--r--","owner":"user","group":"user"})");
-  const boost::json::object odd = paths.describe(entry("\xff", file_type::directory, 0, 0755), "\xff");
+  const boost::json::object odd = paths.describe(directory_entry("\xff", file_type::directory, 0, 0755), "\xff");
   EXPECT_EQ(boost::json::serialize(odd.at("name")), "\"\xEF\xBF\xBD\"") << "what is not UTF-8 would be no JSON";
   EXPECT_EQ(odd.at("permissions"), "drwxr-xr-x");
 }
@@ -197,9 +197,10 @@ TEST(GatewayWatch, tells_what_has_changed) {
   EXPECT_EQ(events_of(watch, {a}), "");
   const directory_entry longer("a", file_type::regular, 2, 0755);
   const directory_entry b("s/b", file_type::regular, 0, 0644);
-  EXPECT_EQ(events_of(watch, {longer, entry("s", file_type::directory, 0, 0755), b}),
+  EXPECT_EQ(events_of(watch, {longer, directory_entry("s", file_type::directory, 0, 0755), b}),
             "WRITE a+ CHMOD a+ CREATE s+ CREATE s/b+ WRITE s/b+ ");
-  EXPECT_EQ(events_of(watch, {entry("a", file_type::directory, 0, 0755)}), "REMOVE s REMOVE s/b REMOVE a CREATE a+ ");
+  EXPECT_EQ(events_of(watch, {directory_entry("a", file_type::directory, 0, 0755)}),
+            "REMOVE s REMOVE s/b REMOVE a CREATE a+ ");
   EXPECT_EQ(events_of(watch, {}), "REMOVE a ");
 }
 

@@ -193,7 +193,8 @@ class basic_local_commands {
   const command_session& session() const noexcept { return session_; }
 
   /// Ends everything and waits for the end, at most the grace period and 5 s. This object must live until then.
-  /// \throws error{errc::provider_lost} with a list of the processes that were still alive; they were sent SIGKILL.
+  /// \throws error{exec_errc::provider_lost} with a list of the processes that were still alive; they were sent
+  /// SIGKILL.
   awaitable<void> close() {
     if (!has_warden()) {
       co_await session_.close();

@@ -98,8 +98,9 @@ class ping_answer {
 /// Returns the version to use with a daemon: the newest that both sides support.
 /// \param address  the daemon's address for error messages.
 /// \param wanted   the value of DOCKER_API_VERSION: if it is not empty, exactly this version.
-/// \throws         error{errc::unsupported}: the daemon is too old, or runs Windows containers;
-///                 error{errc::provider_failed}: it is not a Docker daemon; error{errc::invalid_argument} for an
+/// \throws         error{exec_errc::unsupported}: the daemon is too old, or runs Windows containers;
+///                 error{exec_errc::provider_failed}: it is not a Docker daemon; error{exec_errc::invalid_argument} for
+///                 an
 ///                 invalid DOCKER_API_VERSION.
 inline api_version negotiate(const ping_answer& ping, std::string_view address, std::string_view wanted = {}) {
   const std::string daemon = "docker: the daemon at " + std::string(address);

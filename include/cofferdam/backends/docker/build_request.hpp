@@ -30,7 +30,7 @@ class build_request {
   }
 
   /// Sets the value of an `ARG`. **Not for secrets**: it can be read in the image's history.
-  /// \throws error{errc::invalid_argument} for a name or value that is not UTF-8, or an empty name.
+  /// \throws error{exec_errc::invalid_argument} for a name or value that is not UTF-8, or an empty name.
   build_request& argument(std::string name, std::string value) {
     if (name.empty() || name.find('=') != std::string::npos || !is_valid_utf8(name) || !is_valid_utf8(value))
       throw error(exec_errc::invalid_argument, "docker: a build argument needs a name without '=', and UTF-8");

@@ -15,7 +15,7 @@ namespace cofferdam::inline COFFERDAM_ABI::docker {
 ///   session and cleared their environment.
 /// * When a command has ended, the rest of its *session* is ended. Processes that have left the session continue, and
 ///   can delay the next commands for some seconds if they still have the command's output open. A hostile command can
-///   pretend that it has ended, with the same effect. `background_policy::keep` is error{errc::unsupported}.
+///   pretend that it has ended, with the same effect. `background_policy::keep` is error{exec_errc::unsupported}.
 /// * Death by SIGINT or SIGPIPE looks like exit code 130 or 141. With a terminal, and if the container's /bin/sh is
 ///   bash, every death by a signal looks like exit code 128 and its number. A file that is not a program and has no
 ///   `#!` line may be run as a script by the container's sh.
@@ -24,7 +24,7 @@ namespace cofferdam::inline COFFERDAM_ABI::docker {
 /// \par Source  Engine API, "Attach to a container" and "Exec".
 enum class command_transport {
   automatic,  ///< by a warden if there is one for the image's machine, else by execs
-  warden,     ///< by a warden; error{errc::unsupported} if that is not possible
+  warden,     ///< by a warden; error{exec_errc::unsupported} if that is not possible
   attached,   ///< by a warden, with all data through the daemon, even if a direct connection is possible
   exec,       ///< each command is an exec of the daemon
 };

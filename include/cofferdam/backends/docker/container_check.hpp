@@ -34,7 +34,7 @@ class container_check {
   /// Returns short descriptions of the settings that the daemon did not apply; empty if it applied all.
   const std::vector<std::string>& missing() const noexcept { return missing_; }
 
-  /// \throws error{errc::provider_failed} with the missing settings. The container must not be started then.
+  /// \throws error{exec_errc::provider_failed} with the missing settings. The container must not be started then.
   void require() const {
     if (missing_.empty()) return;
     std::string text = "docker: the daemon made the container, but not as it was asked to: ";

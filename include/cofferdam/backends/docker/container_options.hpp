@@ -105,7 +105,7 @@ class mount {
   ///                daemon is on this machine, `open` also follows symbolic links, and refuses a home that contains
   ///                such a place.
   /// \param target  absolute in the container.
-  /// \throws        error{errc::invalid_argument}.
+  /// \throws        error{exec_errc::invalid_argument}.
   static mount bind(std::string_view source, std::string_view target) {
     detail::require_text(source, "the source of a mount");
     if (!source.starts_with('/'))
@@ -165,7 +165,7 @@ enum class pull_policy {
 /// GiB of memory and no swap, 2 CPUs, 256 processes.
 ///
 /// A value; setters chain and check: `container_options().network("bridge").memory(std::uint64_t{4} << 30)`. A wrong
-/// setting throws error{errc::invalid_argument} at once, with the option and without the value of a variable.
+/// setting throws error{exec_errc::invalid_argument} at once, with the option and without the value of a variable.
 /// \par Source  Engine API, "Create a container".
 class container_options {
  public:
@@ -276,7 +276,7 @@ class container_options {
   /// VOLUME of the image that is too large for memory. It contains the image's content of that path.
   ///
   /// Without this, an image's VOLUME is memory with the folder's mode and owner: `volume_size()` bytes for all VOLUMEs
-  /// together, with the image's content. If the content does not fit, `open` throws error{errc::too_large}.
+  /// together, with the image's content. If the content does not fit, `open` throws error{exec_errc::too_large}.
   /// \throws also for a path that is already in use.
   container_options& volume(std::string_view target) {
     std::string path = detail::guest_path(target, "the path of a volume");
@@ -363,7 +363,7 @@ class container_options {
 
   /// Returns the variables with their values, as `NAME=value`, in order of their names.
   /// \param missing  receives the names that are to be forwarded and are not set; may be null.
-  /// \throws         error{errc::invalid_argument} for a forwarded value that is not UTF-8, or not text.
+  /// \throws         error{exec_errc::invalid_argument} for a forwarded value that is not UTF-8, or not text.
   std::vector<std::string> environment(const host_view& host, std::vector<std::string>* missing = nullptr) const {
     std::vector<std::string> all;
     for (const auto& [name, given] : variables_) {

@@ -71,7 +71,7 @@ class create_request {
   /// \param image    a name or an id that the daemon has.
   /// \param name     of the container: letters, digits, `_`, `.`, `-`; unique.
   /// \param entry    the first program and its arguments. Required: the image's own entry point is not started.
-  /// \throws         error{errc::invalid_argument}.
+  /// \throws         error{exec_errc::invalid_argument}.
   create_request(std::string image, std::string name, std::vector<std::string> entry, container_options options)
       : image_(std::move(image)), name_(std::move(name)), entry_(std::move(entry)), options_(std::move(options)) {
     detail::require_text(image_, "the name of the image");
@@ -184,7 +184,7 @@ class create_request {
   /// Returns the body.
   /// \param host     the source of forwarded variables.
   /// \param missing  receives the names that are not set.
-  /// \throws         error{errc::invalid_argument} for contradictory options.
+  /// \throws         error{exec_errc::invalid_argument} for contradictory options.
   boost::json::object body(const host_view& host, std::vector<std::string>* missing = nullptr) const {
     check_mounts(host);
     boost::json::object body;

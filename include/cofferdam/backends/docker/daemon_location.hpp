@@ -265,7 +265,7 @@ class address_parser {
 /// `https` is `tcp` with TLS. A password, a query or a fragment is refused, and so is a path alone, which the docker
 /// command would take for a host.
 /// \param  said_by  the source of the address, for the error message.
-/// \throws          error{errc::invalid_argument}, with the accepted forms and without a password.
+/// \throws          error{exec_errc::invalid_argument}, with the accepted forms and without a password.
 /// \par Source      docker(1), "-H".
 inline daemon_location parse_daemon_address(std::string_view address, std::string_view said_by = "the options") {
   return detail::address_parser(address, said_by).parse();

@@ -270,7 +270,7 @@ class docker_ignore {
   docker_ignore() = default;
 
   /// \param  text  the file.
-  /// \throws       error{errc::invalid_argument}, with the line's number: a `!` alone, a `[` without its end, a
+  /// \throws       error{exec_errc::invalid_argument}, with the line's number: a `!` alone, a `[` without its end, a
   ///               backslash at the end, a pattern or a file that is too long.
   explicit docker_ignore(std::string_view text) {
     if (text.size() > max_bytes)

@@ -82,8 +82,9 @@ class dockerfile_context {
   /// \param context     a folder of this machine.
   /// \param dockerfile  its path on this machine, inside or outside of the context; empty for `Dockerfile` in the
   ///                    context.
-  /// \throws            error{errc::not_found, not_a_directory, not_a_file, permission_denied, io_error};
-  ///                    error{errc::invalid_argument} for rules that cannot be read; error{errc::too_large} for a
+  /// \throws            error{exec_errc::not_found, not_a_directory, not_a_file, permission_denied, io_error};
+  ///                    error{exec_errc::invalid_argument} for rules that cannot be read; error{exec_errc::too_large}
+  ///                    for a
   ///                    Dockerfile or rules of more than 1 MiB.
   explicit dockerfile_context(const std::filesystem::path& context, const std::filesystem::path& dockerfile = {},
                               context_limit limit = context_limit())
@@ -104,7 +105,7 @@ class dockerfile_context {
   }
 
   /// Lists about `most` more names. Returns true at the end; then `entries` is complete.
-  /// \throws error{errc::too_large} at the limit; permission_denied for a folder that cannot be read and is not
+  /// \throws error{exec_errc::too_large} at the limit; permission_denied for a folder that cannot be read and is not
   ///     excluded; not_found if the Dockerfile has vanished.
   bool step(std::size_t most = 1024) {
     if (!walk_) return true;
@@ -131,7 +132,7 @@ class dockerfile_context {
   /// Returns the content of a Dockerfile from outside the context, to be sent under the name `dockerfile()`.
   const std::optional<std::string>& extra_content() const noexcept { return extra_; }
   /// Returns the text of the Dockerfile.
-  /// \throws error{errc::too_large} for more than 1 MiB.
+  /// \throws error{exec_errc::too_large} for more than 1 MiB.
   std::string dockerfile_text() const { return extra_ ? *extra_ : text_of(folder_.open_file(name_)); }
   /// Returns the path of the applied rules, relative to the context; empty if they are not in it.
   const std::string& rules() const noexcept { return rules_name_; }

@@ -261,8 +261,9 @@ class daemon_finder {
 ///
 /// TCP becomes TLS if DOCKER_TLS_VERIFY, DOCKER_TLS or DOCKER_CERT_PATH is set, if the context has keys, or if `choice`
 /// requires it. The daemon is then verified, unless `choice` or the context (SkipTLSVerify) switches that off.
-/// \throws     error{errc::invalid_argument} for an address, a header or a folder of keys that cannot be used;
-///             error{errc::provider_failed} for a context or a configuration that is missing or broken. No secrets.
+/// \throws     error{exec_errc::invalid_argument} for an address, a header or a folder of keys that cannot be used;
+///             error{exec_errc::provider_failed} for a context or a configuration that is missing or broken. No
+///             secrets.
 /// \par Source docker(1); docker/cli `cli/config`, `cli/context/store`.
 inline daemon_search find_daemon(const host_view& host, const daemon_choice& choice = daemon_choice()) {
   return detail::daemon_finder(host, choice).find();

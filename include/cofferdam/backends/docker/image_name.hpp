@@ -28,7 +28,7 @@ namespace cofferdam::inline COFFERDAM_ABI::docker {
 class image_name {
  public:
   /// \param  text  as above; at most 1024 bytes.
-  /// \throws       error{errc::invalid_argument} with the mistake and, if possible, the correct spelling.
+  /// \throws       error{exec_errc::invalid_argument} with the mistake and, if possible, the correct spelling.
   explicit image_name(std::string_view text) {
     if (text.empty()) throw wrong(text, "is empty: write a name such as busybox:latest");
     if (text.size() > 1024) throw wrong(text.substr(0, 80), "is longer than 1024 bytes");

@@ -49,7 +49,7 @@ class multiplexed_stream {
   /// Takes the next piece from the front of `input`; no value once `input` is used up.
   /// \param  input  received bytes, cut anywhere. On return it has the unused rest, which must be passed in again,
   ///                before later bytes.
-  /// \throws        error{errc::provider_failed}: an invalid head. The stream must not be used after that.
+  /// \throws        error{exec_errc::provider_failed}: an invalid head. The stream must not be used after that.
   std::optional<stream_piece> next(std::string_view& input) {
     while (!input.empty()) {
       if (left_ == 0) {
@@ -72,7 +72,8 @@ class multiplexed_stream {
   bool may_end() const noexcept { return left_ == 0 && have_ == 0; }
 
   /// Declares the end of the stream.
-  /// \throws error{errc::provider_lost} if it ended inside a frame. An end between two frames does not prove success.
+  /// \throws error{exec_errc::provider_lost} if it ended inside a frame. An end between two frames does not prove
+  /// success.
   void finish() const {
     if (!may_end())
       throw error(exec_errc::provider_lost,

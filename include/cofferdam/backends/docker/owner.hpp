@@ -107,7 +107,7 @@ class owner {
       : boot_(std::move(boot)), pid_namespace_(pid_namespace), pid_(pid), start_time_(start_time) {}
 
   /// Returns the owner for this process.
-  /// \throws error{errc::provider_failed} if /proc lacks the data.
+  /// \throws error{exec_errc::provider_failed} if /proc lacks the data.
   static owner this_process() {
     const std::string boot = line_of("/proc/sys/kernel/random/boot_id");
     struct stat status {};

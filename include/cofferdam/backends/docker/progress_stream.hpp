@@ -87,7 +87,7 @@ class progress_stream {
   /// \param max_object  maximum size of an object in bytes.
   explicit progress_stream(std::size_t max_object = std::size_t{1024} * 1024) : most_(max_object) {}
 
-  /// \throws error{errc::provider_failed}: not JSON, not an object, or too long. Nothing can be read after that.
+  /// \throws error{exec_errc::provider_failed}: not JSON, not an object, or too long. Nothing can be read after that.
   void feed(std::string_view piece) {
     if (failed_) throw bad("is not read any further");
     while (!piece.empty()) {
@@ -122,7 +122,7 @@ class progress_stream {
   }
 
   /// Declares the end of the stream.
-  /// \throws error{errc::provider_lost}: it ended inside an object.
+  /// \throws error{exec_errc::provider_lost}: it ended inside an object.
   void finish() const {
     if (size_ > 0)
       throw error(exec_errc::provider_lost,

@@ -58,7 +58,7 @@ class registry_credentials {
   /// empty object.
   ///
   /// Base64 of the URL alphabet, with padding: the daemon silently ignores credentials in the other alphabet.
-  /// \throws error{errc::invalid_argument} for a name or secret that is not UTF-8: JSON cannot carry it.
+  /// \throws error{exec_errc::invalid_argument} for a name or secret that is not UTF-8: JSON cannot carry it.
   std::string header() const { return encoded(object(true)); }
 
   /// Returns the value of X-Registry-Config, with which the classic builder pulls the base images of a Dockerfile.
@@ -174,7 +174,7 @@ inline registry_credentials stored_credentials(const boost::json::object& config
 /// Finds the source of the credentials for a registry in Docker's `config.json`: `credHelpers` of the registry, else
 /// `credsStore`, else `auths`. Without a configuration or an entry: no credentials.
 /// \param registry  from `image_name::registry()`.
-/// \throws          error{errc::provider_failed} for an unusable configuration; the sentence has nothing of its
+/// \throws          error{exec_errc::provider_failed} for an unusable configuration; the sentence has nothing of its
 ///                  content.
 /// \par Source      docker/cli `cli/config/configfile`.
 inline registry_login find_registry_login(const host_view& host, std::string_view registry) {
@@ -202,8 +202,8 @@ inline registry_login find_registry_login(const host_view& host, std::string_vie
 /// \param exit_code  of the helper.
 /// \param output     its whole standard output; keep at most 64 KiB.
 /// \return           no credentials, if the helper has none for this registry.
-/// \throws           error{errc::provider_failed}: it failed, or its answer is invalid. The sentence has nothing of the
-///                   answer.
+/// \throws           error{exec_errc::provider_failed}: it failed, or its answer is invalid. The sentence has nothing
+///                   of the answer.
 /// \par Source       docker/docker-credential-helpers, "Development".
 inline registry_credentials read_helper_answer(const registry_login& login, int exit_code, std::string_view output) {
   const std::string what = "docker: the credential helper \"" + one_line(login.helper(), 100) +

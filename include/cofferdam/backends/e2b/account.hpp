@@ -57,8 +57,8 @@ class account_options {
 /// The service and the key, from the options and the variables.
 class account {
  public:
-  /// \throws error{errc::invalid_argument} if there is no key (the sentence explains where to get one), or for a URL
-  ///     that is invalid or not protected.
+  /// \throws error{exec_errc::invalid_argument} if there is no key (the sentence explains where to get one), or for a
+  ///     URL that is invalid or not protected.
   static account resolve(const account_options& options, const surroundings& from) {
     account made;
     const auto chosen = [&](const std::string& option, std::string_view variable, std::string_view otherwise) {
@@ -95,7 +95,7 @@ class account {
 
   /// Returns the address of a port of a sandbox.
   /// \param domain  from the service's information about that sandbox; empty: the account's.
-  /// \throws error{errc::invalid_argument} as `sandbox_endpoint`, or if the address is not protected.
+  /// \throws error{exec_errc::invalid_argument} as `sandbox_endpoint`, or if the address is not protected.
   endpoint sandbox(std::uint16_t port, const std::string& id, const std::string& domain) const {
     endpoint there = sandbox_endpoint(sandbox_url_, port, id, domain.empty() ? domain_ : domain);
     require_protected(there, "sandbox_url (E2B_SANDBOX_URL)");

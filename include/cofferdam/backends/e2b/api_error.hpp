@@ -34,7 +34,7 @@ inline const std::error_category& status_category() noexcept {
   return cofferdam::detail::category_of<detail::status_words>();
 }
 
-/// The reason of a failure while the sandbox still exists: the `cause()` of an error{errc::unavailable}.
+/// The reason of a failure while the sandbox still exists: the `cause()` of an error{exec_errc::unavailable}.
 enum class sandbox_errc {
   not_reached = 1,  ///< the connection to the sandbox failed before anything was done: try again
   paused,           ///< the sandbox is paused; call `environment::resume()`

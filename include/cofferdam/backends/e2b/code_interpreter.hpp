@@ -101,9 +101,9 @@ class code {
 ///     e2b::code_interpreter python(env);
 ///     e2b::execution done = co_await python.run(e2b::code("[i * i for i in range(5)]"));
 ///
-/// \par Errors        as the environment's; error{errc::unsupported} if the sandbox has no code interpreter.
+/// \par Errors        as the environment's; error{exec_errc::unsupported} if the sandbox has no code interpreter.
 /// \par Lifetime      not beyond its environment, whose `close()` ends all runs.
-/// \par Cancellation  terminal: the code is interrupted; throws error{errc::cancelled}.
+/// \par Cancellation  terminal: the code is interrupted; throws error{exec_errc::cancelled}.
 /// \par Threads       any, as for the environment.
 /// \par Source        E2B's code interpreter SDK.
 class code_interpreter {
@@ -122,9 +122,9 @@ class code_interpreter {
   awaitable<code_context> make_context(std::string language = {}, std::string directory = ".");
   awaitable<std::vector<code_context>> contexts();
   /// Removes all definitions of a context.
-  /// \throws error{errc::not_found}.
+  /// \throws error{exec_errc::not_found}.
   awaitable<void> restart(code_context which);
-  /// \throws error{errc::not_found}.
+  /// \throws error{exec_errc::not_found}.
   awaitable<void> remove(code_context which);
 
  private:

@@ -60,7 +60,7 @@ class create_options {
 
   /// Returns the body of the request.
   /// \param form  v1 or v2; automatic is v1.
-  /// \throws error{errc::invalid_argument} for text that is not UTF-8, which JSON cannot contain.
+  /// \throws error{exec_errc::invalid_argument} for text that is not UTF-8, which JSON cannot contain.
   boost::json::object body(dialect form) const {
     boost::json::object all;
     all["templateID"] = text(template_id);

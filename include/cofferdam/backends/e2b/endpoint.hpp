@@ -28,8 +28,8 @@ class endpoint {
 
   /// \param url      `https://api.example.com`, `http://localhost:3000/prefix`. No query, fragment, user or password.
   /// \param setting  the option or variable that it comes from, for the error message.
-  /// \throws error{errc::invalid_argument} for anything else. The sentence does not show the URL, which may contain a
-  ///     password.
+  /// \throws error{exec_errc::invalid_argument} for anything else. The sentence does not show the URL, which may
+  ///     contain a password.
   static endpoint parse(std::string_view url, std::string_view setting) {
     const auto wrong = [&](const char* why) {
       return error(exec_errc::invalid_argument,
@@ -95,7 +95,7 @@ class endpoint {
 };
 
 /// Checks the id of a sandbox, which becomes a part of a host name and a path.
-/// \throws error{errc::invalid_argument} unless it has 1 to 100 letters, digits, `-` and `_`.
+/// \throws error{exec_errc::invalid_argument} unless it has 1 to 100 letters, digits, `-` and `_`.
 inline void check_sandbox_id(std::string_view id) {
   const bool fine = !id.empty() && id.size() <= 100 && std::all_of(id.begin(), id.end(), [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
@@ -107,7 +107,7 @@ inline void check_sandbox_id(std::string_view id) {
 /// \param pattern  the setting `sandbox_url`; `{port}`, `{id}` and `{domain}` in it are replaced. Empty: the service's
 ///                 own rule, `https://PORT-ID.DOMAIN`.
 /// \param domain   a host name, with an optional port.
-/// \throws error{errc::invalid_argument} as `check_sandbox_id` and `endpoint::parse`.
+/// \throws error{exec_errc::invalid_argument} as `check_sandbox_id` and `endpoint::parse`.
 /// \par Source  E2B's SDKs, ConnectionConfig.
 inline endpoint sandbox_endpoint(std::string_view pattern, std::uint16_t port, const std::string& id,
                                  const std::string& domain) {

@@ -120,8 +120,8 @@ class execution_reader {
   explicit execution_reader(const execution_limits& limits = execution_limits())
       : limits_(limits), out_(limits.output()), err_(limits.output()) {}
 
-  /// \throws error{errc::io_error} with net_errc::malformed for a line that is not a JSON object;
-  ///     error{errc::too_large} for a line that is longer than the limit of all results plus one mebibyte.
+  /// \throws error{exec_errc::io_error} with net_errc::malformed for a line that is not a JSON object;
+  ///     error{exec_errc::too_large} for a line that is longer than the limit of all results plus one mebibyte.
   void feed(std::string_view text) {
     while (!text.empty()) {
       const std::size_t end = std::min(text.find('\n'), text.size());

@@ -45,7 +45,8 @@ class process_event {
   process_end end;       ///< of `end`
 
   /// \param text  the message: `{"event":{...}}`. An unknown event is `other`.
-  /// \throws error{errc::io_error} with net_errc::malformed if it is not a JSON object, or if its data is not base64.
+  /// \throws error{exec_errc::io_error} with net_errc::malformed if it is not a JSON object, or if its data is not
+  /// base64.
   /// \par Source  envd's process.proto, in proto3's JSON.
   static process_event parse(std::string_view text) {
     namespace json = cofferdam::detail;

@@ -21,7 +21,7 @@ class rate_limiter {
 
   /// \param burst     number of creations that may follow each other without a pause; at least 1.
   /// \param interval  time for one more creation; zero or more.
-  /// \throws error{errc::invalid_argument} for another number or interval.
+  /// \throws error{exec_errc::invalid_argument} for another number or interval.
   rate_limiter(std::size_t burst, std::chrono::milliseconds interval) {
     if (burst == 0) throw error(exec_errc::invalid_argument, "e2b: a create_gate lets at least one through");
     if (interval < std::chrono::milliseconds::zero())

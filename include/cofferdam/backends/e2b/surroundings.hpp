@@ -51,7 +51,7 @@ class surroundings {
 
   /// Returns the rules in HTTPS_PROXY and NO_PROXY, in lower or upper case; lower case takes precedence, as in other
   /// programs.
-  /// \throws error{errc::invalid_argument} for an invalid proxy.
+  /// \throws error{exec_errc::invalid_argument} for an invalid proxy.
   proxy_rules proxies() const {
     const auto either = [this](std::string_view small, std::string_view large) {
       const std::string value = said(small);

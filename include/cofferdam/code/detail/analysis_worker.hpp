@@ -43,8 +43,8 @@ class analysis_worker {
 
   /// Returns the facts about the code. A text that is not Python, or too costly to read, is a problem in the facts.
   /// \param source, guest  kept by the caller until the awaitable completes.
-  /// \throws error{errc::provider_failed} if there is no interpreter; error{errc::cancelled};
-  ///     error{errc::environment_closed}.
+  /// \throws error{exec_errc::provider_failed} if there is no interpreter; error{exec_errc::cancelled};
+  ///     error{exec_errc::environment_closed}.
   static awaitable<std::shared_ptr<const code_analysis>> read(std::shared_ptr<analysis_worker> self,
                                                               const std::string& source,
                                                               const interpreter_info& guest) {

@@ -69,8 +69,8 @@ class driver_core {
   }
 
   /// Starts a driver if none works.
-  /// \throws error{errc::provider_failed}, error{errc::cancelled}, error{errc::environment_closed}; the exceptions of
-  ///     `start` and `require_version`.
+  /// \throws error{exec_errc::provider_failed}, error{exec_errc::cancelled}, error{exec_errc::environment_closed}; the
+  ///     exceptions of `start` and `require_version`.
   static awaitable<void> ensure(std::shared_ptr<driver_core> self, driver_place& environment) {
     co_await self->turn_.acquire(1, "run_code");
     const held_permits mine(self->turn_, 1);

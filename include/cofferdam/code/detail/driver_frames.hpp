@@ -34,7 +34,7 @@ inline std::string big_endian_32(std::size_t number) {
   return text;
 }
 
-/// \throws error{errc::too_large} if it does not fit.
+/// \throws error{exec_errc::too_large} if it does not fit.
 inline bytes driver_frame_of(const boost::json::object& header, std::string_view body) {
   const std::string text = boost::json::serialize(header);
   const std::size_t rest = 4 + text.size() + body.size();
@@ -76,7 +76,7 @@ class driver_frames {
   }
 
   /// Returns the next whole frame.
-  /// \throws error{errc::io_error} if the input is not from a driver; nothing more can be read then.
+  /// \throws error{exec_errc::io_error} if the input is not from a driver; nothing more can be read then.
   std::optional<driver_frame> next() {
     if (!greeted_ && !take_greeting()) return std::nullopt;
     if (held_.size() - at_ < 8) return std::nullopt;

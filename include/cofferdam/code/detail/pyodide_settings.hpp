@@ -105,7 +105,7 @@ class pyodide_settings {
   std::uint64_t data_limit() const noexcept { return (resident_limit() + std::uint64_t{1536} * 1024 * 1024) / 1024; }
 
   /// Returns the settings with the programs found and everything checked.
-  /// \throws error{errc::not_found, unsupported, invalid_argument}
+  /// \throws error{exec_errc::not_found, unsupported, invalid_argument}
   pyodide_settings found() const {
     pyodide_settings all = *this;
     all.interpreter = find_deno();
@@ -193,7 +193,7 @@ class pyodide_settings {
   }
 
   /// \param about  the result of the version command of a Deno that did not start.
-  /// \throws error{errc::unsupported} if it has the wrong version, or is not Deno.
+  /// \throws error{exec_errc::unsupported} if it has the wrong version, or is not Deno.
   void require_version(const command_result& about) const {
     const std::string program = "'" + one_line(interpreter) + "'";
     const std::string needed = "; Deno 2." + std::to_string(oldest_deno_minor) + " or newer is needed";

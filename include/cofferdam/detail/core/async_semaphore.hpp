@@ -39,7 +39,7 @@ class async_semaphore {
   /// Takes permits, after waiting until they are available.
   /// \param permits  at most the total number of permits; more would wait for ever.
   /// \param doing    the name of the operation, for the error message.
-  /// \throws error{errc::cancelled}, and no permit is taken; after `fail()`, the error given to `fail()`.
+  /// \throws error{exec_errc::cancelled}, and no permit is taken; after `fail()`, the error given to `fail()`.
   template <class = void>
   awaitable<void> acquire(std::size_t permits, const char* doing) {
     if (failure_) throw *failure_;

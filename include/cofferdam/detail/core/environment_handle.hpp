@@ -38,7 +38,7 @@ class environment_handle {
   environment_handle& operator=(environment_handle&& other) noexcept;
   ~environment_handle();
 
-  /// \throws error{errc::environment_closed} if there is no state.
+  /// \throws error{exec_errc::environment_closed} if there is no state.
   const std::shared_ptr<State>& get() const;
 
   awaitable<command_result> run_command(command c) const;

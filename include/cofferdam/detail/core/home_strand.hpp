@@ -74,8 +74,8 @@ class errand_for final : public errand {
 /// the coroutine in place.
 /// \param to    a strand.
 /// \param work  makes the coroutine; it is called and destroyed on the strand.
-/// \par Errors        those of the coroutine; error{errc::cancelled} if the caller was cancelled before the strand was
-///                    free.
+/// \par Errors        those of the coroutine; error{exec_errc::cancelled} if the caller was cancelled before the strand
+///                    was free.
 /// \par Cancellation  the cancellation types that the caller's filter allows are emitted on the strand.
 template <class Work>
 auto run_on(asio::any_io_executor to, Work work) -> std::invoke_result_t<Work&> {

@@ -15,7 +15,7 @@ namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 using sha256_digest = std::array<unsigned char, 32>;
 
-/// \throws error{errc::io_error}  if OpenSSL does not provide SHA-256.
+/// \throws error{exec_errc::io_error}  if OpenSSL does not provide SHA-256.
 inline sha256_digest sha256_of(std::string_view text) {
   sha256_digest digest{};
   unsigned size = 0;

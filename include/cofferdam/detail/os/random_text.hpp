@@ -21,7 +21,7 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// \throws error{errc::io_error}
+/// \throws error{exec_errc::io_error}
 inline void fill_random(std::span<unsigned char> room) {
   while (!room.empty()) {
     const ssize_t got = ::getrandom(room.data(), room.size(), 0);

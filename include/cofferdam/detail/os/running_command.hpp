@@ -134,8 +134,8 @@ class basic_running_command final : public end_listener {
   }
 
   /// Reads all output and waits until everything is over. If the awaiting coroutine is cancelled, ends the command,
-  /// waits for its end, and throws error{errc::cancelled}, or error{errc::provider_lost} if the command has not ended
-  /// in time. If the environment is closed, throws error{errc::environment_closed}.
+  /// waits for its end, and throws error{exec_errc::cancelled}, or error{exec_errc::provider_lost} if the command has
+  /// not ended in time. If the environment is closed, throws error{exec_errc::environment_closed}.
   /// \param doing  the operation, for error messages.
   static awaitable<void> complete(std::shared_ptr<basic_running_command> self, std::string doing) {
     self->drain();

@@ -29,7 +29,7 @@ inline void set_terminal_size(const unique_fd& terminal, terminal_size size) noe
 /// Both ends of a new terminal.
 class terminal_ends {
  public:
-  /// \throws error{errc::io_error} if the system has no free terminal, or no /dev/ptmx.
+  /// \throws error{exec_errc::io_error} if the system has no free terminal, or no /dev/ptmx.
   explicit terminal_ends(terminal_size size) {
     ours = usable(unique_fd(::posix_openpt(O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC)), "terminal");
     if (::unlockpt(ours.get()) != 0) throw failure();

@@ -95,8 +95,8 @@ class file_plan {
       : same_(same), max_bytes_(set.max_bytes()), max_files_(set.max_files()) {}
 
   /// Adds a file. Leaves it out if it is already in the plan.
-  /// \throws error{errc::too_large} if the plan exceeds the limits of the set; error{errc::collision} if two files
-  ///     would have one destination.
+  /// \throws error{exec_errc::too_large} if the plan exceeds the limits of the set; error{exec_errc::collision} if two
+  ///     files would have one destination.
   void add(planned_file file) {
     if (!file.failure()) {
       try {
@@ -127,7 +127,7 @@ class file_plan {
   void add_failure(std::string source, error reason) { add(planned_file(std::move(source), std::move(reason))); }
 
   /// Removes directories that are made anyway because they contain planned files. The last step.
-  /// \throws error{errc::collision} if one destination would be both a file and a directory.
+  /// \throws error{exec_errc::collision} if one destination would be both a file and a directory.
   void settle() {
     std::unordered_set<std::string_view> filled;
     for (const auto& [path, index] : taken_) {

@@ -59,7 +59,7 @@ awaitable<transfer_result> save_each_file(any_environment& environment, std::vec
 }
 
 /// Copies files of the workspace to a directory of the host; failures are in the report.
-/// \throws error{errc::cancelled}, error{errc::provider_lost}, error{errc::environment_closed}.
+/// \throws error{exec_errc::cancelled}, error{exec_errc::provider_lost}, error{exec_errc::environment_closed}.
 template <class = void>
 awaitable<transfer_result> save_files(any_environment& environment, std::vector<std::string> paths,
                                       std::filesystem::path output, std::uint64_t max_bytes = file_set::default_bytes) {

@@ -31,7 +31,7 @@ inline boost::json::object save_session(const conversation& history, const chat_
 }
 
 /// Sets what save_session() saved.
-/// \throws error{errc::invalid_argument} for any other JSON; nothing is set then.
+/// \throws error{exec_errc::invalid_argument} for any other JSON; nothing is set then.
 inline void resume_session(const boost::json::value& saved, conversation& history, chat_usage& usage) {
   const json_object_view object = saved.if_object();
   const boost::json::value* const messages = member(object, "history");

@@ -27,7 +27,7 @@ class session_tools {
 
   /// Adds `finish` if the agent needs it, and describes tools that were added since the last call.
   /// \param environment  of `finish`; outlives this.
-  /// \throws error{errc::invalid_argument} if two tools have the same name.
+  /// \throws error{exec_errc::invalid_argument} if two tools have the same name.
   void prepare(const agent& who, any_environment& environment) {
     if (descriptions_ && descriptions_->size() == tools_.size()) return;
     const bool has_end =

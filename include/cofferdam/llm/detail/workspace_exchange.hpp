@@ -30,7 +30,7 @@ class workspace_exchange {
   void unfinished(std::uint64_t max_bytes) { unfinished_bytes_ = max_bytes; }
 
   /// Copies the input files in, if that has not been done yet. Returns their paths in the workspace.
-  /// \throws error{errc::io_error} if a file could not be copied; the next call tries again.
+  /// \throws error{exec_errc::io_error} if a file could not be copied; the next call tries again.
   template <class = void>
   awaitable<std::vector<std::string>> bring_in(any_environment& environment) {
     std::vector<std::string> paths;

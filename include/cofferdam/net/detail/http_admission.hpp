@@ -66,7 +66,7 @@ inline std::optional<http_authority> parse_origin(std::string_view text) {
 
 inline bool is_everything(const std::vector<std::string>& list) { return list.size() == 1 && list.front() == "*"; }
 
-/// \throws error{errc::invalid_argument} for an entry that could never be equal to a host or an origin.
+/// \throws error{exec_errc::invalid_argument} for an entry that could never be equal to a host or an origin.
 inline void check_lists(const http_server_settings& settings) {
   if (const auto& hosts = settings.allowed_hosts(); hosts && !is_everything(*hosts)) {
     for (const std::string& one : *hosts) {

@@ -65,7 +65,7 @@ class http_input {
 
   /// Waits for bytes beyond the pending ones, or for the end.
   /// \return false if `due` was reached first.
-  /// \throws error{errc::cancelled}
+  /// \throws error{exec_errc::cancelled}
   awaitable<bool> more(std::chrono::steady_clock::time_point due) {
     const std::size_t before = end_ - begin_;
     while (!ended_ && end_ - begin_ == before) {

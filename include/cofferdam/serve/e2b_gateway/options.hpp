@@ -26,7 +26,7 @@ class options {
   /// are accepted, and the gateway serves this machine only.
   /// \param key  1 to 512 visible ASCII characters; E2B's own look like `e2b_` and 40 hexadecimal digits, and older
   ///             SDKs refuse others.
-  /// \throws error{errc::invalid_argument} for another; the sentence does not show it.
+  /// \throws error{exec_errc::invalid_argument} for another; the sentence does not show it.
   options& api_key(std::string key) {
     bool is_visible = !key.empty() && key.size() <= 512;
     for (const char c : key) is_visible = is_visible && c > ' ' && c < 0x7F;

@@ -90,7 +90,7 @@ class call {
   /// Sends a request to a legacy client, "sampling/createMessage", "elicitation/create" or "roots/list", and waits for
   /// the response.
   /// \throws failure if the client has not declared this capability, and in the modern era (use
-  ///     `answer::input_required`); error{errc::io_error} if it refuses.
+  ///     `answer::input_required`); error{exec_errc::io_error} if it refuses.
   awaitable<boost::json::object> ask(std::string method, boost::json::object params) {
     const std::string wanted = method.substr(0, method.find('/'));
     if (!client_can(wanted)) throw failure::missing_capability(wanted);

@@ -21,7 +21,7 @@ namespace cofferdam::inline COFFERDAM_ABI::mcp {
 class tool_definition {
  public:
   /// \param name  matches `[A-Za-z0-9_.-]{1,128}`.
-  /// \throws error{errc::invalid_argument} for another name.
+  /// \throws error{exec_errc::invalid_argument} for another name.
   tool_definition(std::string name, std::string description)
       : name_(std::move(name)), description_(std::move(description)) {
     bool good = !name_.empty() && name_.size() <= 128;
@@ -44,7 +44,7 @@ class tool_definition {
   /// Sets the JSON schema of the arguments, of type "object". Default: no arguments. Its `required`, the `type` of each
   /// property, and `additionalProperties: false` are checked before the handler is called; the handler must check the
   /// rest.
-  /// \throws error{errc::invalid_argument} if it is not an object schema.
+  /// \throws error{exec_errc::invalid_argument} if it is not an object schema.
   tool_definition& input(boost::json::object schema) {
     const std::string complaint = detail::schema_complaint(schema);
     if (!complaint.empty())

@@ -49,7 +49,7 @@ class server_options {
   }
 
   /// Sets the time limits of commands and of Python code without one. Default 120 s and 60 s.
-  /// \throws error{errc::invalid_argument}
+  /// \throws error{exec_errc::invalid_argument}
   server_options& command_timeout(std::chrono::seconds usual) { return set(command_timeout_, usual); }
   server_options& python_timeout(std::chrono::seconds usual) { return set(python_timeout_, usual); }
   /// Sets the maximum time limit that a call may request. Default one hour.
@@ -91,7 +91,7 @@ class server_options {
   }
   /// Sets the maximum size of a message from a client in bytes. It may have one JSON value for each 40 bytes of this
   /// limit (at least 1,000), because parsing values delays all other clients. Default 4 MiB; at least 1.
-  /// \throws error{errc::invalid_argument}
+  /// \throws error{exec_errc::invalid_argument}
   server_options& message(std::size_t most) {
     if (most == 0) throw error(exec_errc::invalid_argument, "mcp: a message has at least one byte");
     message_ = most;
@@ -112,7 +112,7 @@ class server_options {
   /// HTTP: limits the memory of all messages of more than 16 KiB that are being received or handled, in bytes; others
   /// wait. With several tokens, the clients of each have an equal share, but at least a quarter and room for one
   /// message. Default 64 MiB, and at least one message.
-  /// \throws error{errc::invalid_argument}
+  /// \throws error{exec_errc::invalid_argument}
   server_options& memory(std::size_t most) {
     if (most == 0) throw error(exec_errc::invalid_argument, "mcp: the memory of messages is at least one byte");
     memory_ = most;
@@ -120,7 +120,7 @@ class server_options {
   }
   /// HTTP: limits the time for the arrival of a message, including the wait for memory: 408, or 503 if it waited for
   /// memory. From 10 ms to an hour; default one minute.
-  /// \throws error{errc::invalid_argument}
+  /// \throws error{exec_errc::invalid_argument}
   server_options& message_timeout(std::chrono::milliseconds most) {
     if (most < std::chrono::milliseconds(10) || most > std::chrono::hours(1))
       throw error(exec_errc::invalid_argument, "mcp: the message time is 10 ms to an hour");
@@ -136,7 +136,7 @@ class server_options {
   }
   /// HTTP: serves clients that send `Authorization: Bearer TOKEN`; each token has its own sessions and environments. At
   /// least 16 characters.
-  /// \throws error{errc::invalid_argument}
+  /// \throws error{exec_errc::invalid_argument}
   server_options& token(std::string secret) {
     bool good = secret.size() >= 16;
     for (const char c : secret) good = good && c > ' ' && c < 0x7F;

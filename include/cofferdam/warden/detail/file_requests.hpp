@@ -86,7 +86,7 @@ class basic_file_requests {
   /// Sends a request as soon as there is room for it. Does not wait for the answer.
   /// \param data  receives the data before the reply. Without it the data is in the answer, limited to the size of one
   ///              `read`.
-  /// \throws error{errc::cancelled}: the request was not sent; or the error with which the session was lost.
+  /// \throws error{exec_errc::cancelled}: the request was not sent; or the error with which the session was lost.
   awaitable<std::shared_ptr<sent>> send(frame_sink& sink, std::uint32_t number, bytes frame,
                                         std::shared_ptr<reply_data_sink> data = nullptr) {
     co_await window_.acquire(frame.size(), "file operation");
@@ -108,7 +108,7 @@ class basic_file_requests {
   }
 
   /// Waits for an answer.
-  /// \throws error{errc::cancelled}, or the error with which the session was lost.
+  /// \throws error{exec_errc::cancelled}, or the error with which the session was lost.
   awaitable<file_answer> answer(std::shared_ptr<sent> one) {
     while (!one->answered && !lost_) {
       const wait_result result = co_await one->came.wait();
@@ -124,7 +124,7 @@ class basic_file_requests {
   static file_answer take_answer(sent& one) { return std::move(one.answer); }
 
   /// \return  true if the frame was an answer.
-  /// \throws error{errc::provider_lost} for an answer without a request.
+  /// \throws error{exec_errc::provider_lost} for an answer without a request.
   bool arrived(const wire::frame& frame) {
     if (frame.type() == wire::frame_type::worker_lost) {
       wire::payload_reader values(frame);

@@ -199,7 +199,7 @@ class basic_warden_files<Unused>::listing final : public reply_data_sink {
   }
 
   /// Returns the sorted entries. May be called once.
-  /// \throws error{errc::too_large}
+  /// \throws error{exec_errc::too_large}
   std::vector<directory_entry> entries() {
     if (failure_) throw *failure_;
     directory::sort_entries(entries_);

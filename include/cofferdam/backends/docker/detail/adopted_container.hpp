@@ -57,7 +57,7 @@ class adopted_container {
   }
 };
 
-/// \throws error{errc::not_found}: it does not exist; error{errc::provider_failed}: it does not run.
+/// \throws error{exec_errc::not_found}: it does not exist; error{exec_errc::provider_failed}: it does not run.
 inline awaitable<adopted_container> look_at(std::shared_ptr<engine> api, std::string name) {
   static const std::vector<int> absent{404};
   const api_call doing = api->call("look at the container", name);
@@ -186,7 +186,7 @@ inline awaitable<void> take_away(std::shared_ptr<exec_place> place, std::string 
 }
 
 /// Copies a warden into the first suitable folder of the container and starts it.
-/// \throws error{errc::unsupported}: no folder is suitable.
+/// \throws error{exec_errc::unsupported}: no folder is suitable.
 inline awaitable<warden_session> bring_warden(std::shared_ptr<exec_place> place, adopted_container there,
                                               warden_image warden, user_ids ids, warden_settings settings) {
   std::optional<error> last;

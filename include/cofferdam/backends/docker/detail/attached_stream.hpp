@@ -29,7 +29,7 @@ class attached_stream {
   attached_stream(byte_stream raw, std::string whose)
       : raw_(std::move(raw)), state_(std::make_unique<state>()), whose_(std::move(whose)) {}
 
-  /// \throws error{errc::provider_lost}: also at the end of the stream, because our containers do not end by
+  /// \throws error{exec_errc::provider_lost}: also at the end of the stream, because our containers do not end by
   ///     themselves.
   awaitable<std::size_t> read_some(std::span<std::byte> into) {
     try {

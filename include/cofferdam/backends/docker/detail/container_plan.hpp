@@ -76,7 +76,8 @@ inline create_request begin_request(const engine& api, const container_options& 
 
 /// Determines how a container of the image is to be created. Reads users and folders of the image by containers that
 /// are never started.
-/// \throws error{errc::invalid_argument}: the options contradict each other, or name a folder that must not be mounted.
+/// \throws error{exec_errc::invalid_argument}: the options contradict each other, or name a folder that must not be
+/// mounted.
 inline awaitable<container_plan> plan_container(std::shared_ptr<engine> api,
                                                 std::shared_ptr<const sandbox_settings> settings, image from,
                                                 host_view host, owner here) {

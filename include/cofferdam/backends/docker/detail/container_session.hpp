@@ -29,7 +29,7 @@ namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
 
 /// Returns true if a warden starts the commands, false if each command is an exec.
 /// \param machine  of the container, as the daemon calls it.
-/// \throws error{errc::unsupported}: `by` requires a warden, and there is none for this machine.
+/// \throws error{exec_errc::unsupported}: `by` requires a warden, and there is none for this machine.
 inline bool takes_warden(command_transport by, std::string_view machine) {
   if (by == command_transport::exec) return false;
   const bool there_is_one = !warden_image_for(machine).program().empty();

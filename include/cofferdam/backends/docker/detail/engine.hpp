@@ -53,7 +53,7 @@ inline connector connector_for(const daemon_location& where, const host_view& ho
 /// A connection to one daemon, its version agreed upon. One executor; many calls at once.
 class engine {
  public:
-  /// \throws error{errc::provider_failed, permission_denied, unsupported}: no usable daemon; the sentence has the
+  /// \throws error{exec_errc::provider_failed, permission_denied, unsupported}: no usable daemon; the sentence has the
   ///     addresses that were tried, and a remedy.
   static awaitable<std::shared_ptr<engine>> connect(asio::any_io_executor executor, daemon_choice choice,
                                                     host_view host) {
@@ -104,7 +104,7 @@ class engine {
   }
 
   /// Sends a request. A status below 300, and each one in `fine`, is a success.
-  /// \throws error made by `api_error`; for a failed connection, error{errc::provider_lost}.
+  /// \throws error made by `api_error`; for a failed connection, error{exec_errc::provider_lost}.
   awaitable<http_response> ask(http_request what, api_call doing, std::vector<int> fine = {}) {
     http_response answer = co_await exchange(std::move(what), http_limits(), doing);
     check(answer, doing, fine);

@@ -221,7 +221,7 @@ class exec_place : public std::enable_shared_from_this<exec_place> {
   }
 
   /// Kills everything in the container except its first program, and waits for the confirmation.
-  /// \throws error{errc::provider_lost} if there is none.
+  /// \throws error{exec_errc::provider_lost} if there is none.
   static awaitable<void> end_everything(std::shared_ptr<exec_place> self) {
     static const std::vector<int> gone{404, 409};
     while (self->ending_) co_await self->changed_.wait();

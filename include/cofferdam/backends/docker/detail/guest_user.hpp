@@ -66,7 +66,7 @@ inline std::vector<std::string_view> account_fields(std::string_view line) {
 /// \param user    `app`, `app:staff`, `1000`, `1000:1000`.
 /// \param passwd  /etc/passwd of the image; empty if it has none.
 /// \param group   /etc/group of the image.
-/// \throws error{errc::invalid_argument} for an unknown name.
+/// \throws error{exec_errc::invalid_argument} for an unknown name.
 /// \par Source  moby `libcontainer/user`: a number needs no line; without one its group is 0.
 inline user_ids resolve_user(std::string_view user, std::string_view passwd, std::string_view group) {
   const auto missing = [user](const char* what) {
@@ -106,7 +106,7 @@ inline user_ids resolve_user(std::string_view user, std::string_view passwd, std
 }
 
 /// Reads a small file of a container; empty if it does not exist, or is not a regular file.
-/// \throws error{errc::io_error}: its archive is incomplete or damaged.
+/// \throws error{exec_errc::io_error}: its archive is incomplete or damaged.
 inline awaitable<std::string> small_file(std::shared_ptr<engine> api, std::string id, std::string path) {
   constexpr std::size_t most = 1024 * 1024;
   static const std::vector<int> absent{404};

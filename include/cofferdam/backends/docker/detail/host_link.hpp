@@ -66,7 +66,8 @@ class host_link {
   /// Waits for the connection of the warden, which may use its standard streams instead.
   /// \param stream  of the container, kept by the caller; it is closed if the warden connects.
   /// \return        the connection, non-blocking; no value if the stream is to be used.
-  /// \throws        the exceptions of the stream; error{errc::provider_failed} if nothing arrives within `patience`.
+  /// \throws        the exceptions of the stream; error{exec_errc::provider_failed} if nothing arrives within
+  /// `patience`.
   static awaitable<unique_fd> meet(std::shared_ptr<host_link> self, attached_stream& stream,
                                    std::chrono::milliseconds patience) {
     self->waits_for_ = &stream;

@@ -159,8 +159,8 @@ inline error build_error(const error& reason, builder choice, bool asks_client) 
 
 /// Builds an image; if nothing has changed, the daemon's cache makes this fast.
 /// \return  the image.
-/// \throws  the exceptions of `dockerfile_context`; error{errc::provider_failed} if a line of the Dockerfile fails,
-///          with the daemon's message.
+/// \throws  the exceptions of `dockerfile_context`; error{exec_errc::provider_failed} if a line of the Dockerfile
+///          fails, with the daemon's message.
 inline awaitable<image> build_image_once(std::shared_ptr<engine> api, build_request wanted, container_options options,
                                          progress_function tell) {
   wanted = wanted.with_folder();

@@ -44,7 +44,7 @@ class volume_folder {
 };
 
 /// Returns the path of a `VOLUME` of an image, as a path of the container.
-/// \throws error{errc::unsupported} for a path that cannot be given to commands.
+/// \throws error{exec_errc::unsupported} for a path that cannot be given to commands.
 inline std::string volume_path(const std::string& declared) {
   try {
     return guest_path(declared.starts_with('/') ? declared : "/" + declared, "a VOLUME of the image,");
@@ -145,7 +145,7 @@ inline awaitable<std::vector<image_volume>> memory_for_volumes(std::shared_ptr<e
 
 /// Copies the image's content of its VOLUMEs into the memory in their place.
 /// \param id  a container that has been started and in which no command has run.
-/// \throws    error{errc::too_large} if the memory is too small.
+/// \throws    error{exec_errc::too_large} if the memory is too small.
 inline awaitable<void> fill_volumes(std::shared_ptr<engine> api, std::string id, std::string image,
                                     std::vector<image_volume> volumes, owner here) {
   std::erase_if(volumes, [](const image_volume& one) { return !one.has_content(); });

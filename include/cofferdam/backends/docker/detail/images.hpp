@@ -135,8 +135,8 @@ inline awaitable<void> pull_image(std::shared_ptr<engine> api, image_name name, 
 }
 
 /// Makes sure that the daemon has the image. Of all in this process that want it at the same time, one pulls it.
-/// \throws error{errc::not_found}: it does not exist, and must not be pulled, or the registry has none; the errors of
-///     `api_error` and `stream_error`; error{errc::cancelled}: the image is then not pulled.
+/// \throws error{exec_errc::not_found}: it does not exist, and must not be pulled, or the registry has none; the errors
+///     of `api_error` and `stream_error`; error{exec_errc::cancelled}: the image is then not pulled.
 inline awaitable<image> ensure_image(std::shared_ptr<engine> api, image_name name, container_options options,
                                      host_view host, progress_function tell) {
   const std::string text = name.text();

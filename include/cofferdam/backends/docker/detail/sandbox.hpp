@@ -92,7 +92,7 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
   // ---- use ----
 
   /// Returns the session that runs the commands.
-  /// \throws error{errc::environment_closed}.
+  /// \throws error{exec_errc::environment_closed}.
   command_session& session() {
     require_open();
     return session_;

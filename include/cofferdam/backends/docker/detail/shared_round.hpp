@@ -56,7 +56,7 @@ class shared_round {
 
   /// Takes the turn if it is free; otherwise waits for the end of the current one.
   /// \param doing  the operation, for the error message.
-  /// \throws error{errc::cancelled}; the failure of the coroutine that had the turn.
+  /// \throws error{exec_errc::cancelled}; the failure of the coroutine that had the turn.
   static awaitable<turn> join(std::string key, const char* doing) {
     asio::any_io_executor executor = co_await asio::this_coro::executor;
     const std::shared_ptr<waiter> mine = enter(key, executor);

@@ -47,7 +47,7 @@ namespace cofferdam::inline COFFERDAM_ABI::e2b::detail {
 /// Must not look like a browser's: the service's proxies answer browsers with HTML pages.
 inline constexpr std::string_view user_agent = "cofferdam-e2b/0.1";
 
-/// Waits. Throws error{errc::cancelled} if the awaiting coroutine is cancelled.
+/// Waits. Throws error{exec_errc::cancelled} if the awaiting coroutine is cancelled.
 inline awaitable<void> rest(std::chrono::steady_clock::time_point until, const char* doing) {
   asio::any_io_executor executor = co_await asio::this_coro::executor;
   asio::steady_timer timer(executor, until);
@@ -138,8 +138,8 @@ class api {
   /// \param fine   further successful statuses, besides 200 to 299.
   /// \param key    for `Idempotency-Key`; empty: none.
   /// \param doubt  set if a failed try may have been executed; null, or kept by the caller.
-  /// \throws error made by `refused_error`; error{errc::provider_failed} if the service cannot be reached;
-  ///     error{errc::cancelled}.
+  /// \throws error made by `refused_error`; error{exec_errc::provider_failed} if the service cannot be reached;
+  ///     error{exec_errc::cancelled}.
   awaitable<http_response> ask(std::string method, std::string path, std::optional<boost::json::object> body,
                                const char* doing, std::vector<int> fine, std::string key = std::string(),
                                bool* doubt = nullptr) {

@@ -297,7 +297,7 @@ class envd : public std::enable_shared_from_this<envd> {
   }
 
   /// \param  own  the failure of the body's source, if any; kept by the caller until this completes.
-  /// \throws error: that failure, or the failure of the connection as error{errc::provider_lost}.
+  /// \throws error: that failure, or the failure of the connection as error{exec_errc::provider_lost}.
   static awaitable<http_exchange> exchange(std::shared_ptr<envd> self, http_request what, const char* doing,
                                            const std::optional<error>* own) {
     self->require();

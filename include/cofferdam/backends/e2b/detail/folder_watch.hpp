@@ -47,8 +47,8 @@ class folder_watch {
 
   /// Waits for the next change.
   /// \return no value at the end of the watch.
-  /// \throws error{errc::provider_lost} if the sandbox or the connection is lost.
-  /// \par Cancellation  terminal: ends the watch; throws error{errc::cancelled}.
+  /// \throws error{exec_errc::provider_lost} if the sandbox or the connection is lost.
+  /// \par Cancellation  terminal: ends the watch; throws error{exec_errc::cancelled}.
   awaitable<std::optional<folder_event>> next();
 
   /// Parses one message of the stream; no value if it is not an event.

@@ -27,9 +27,9 @@ class process_follower {
   process_follower(std::shared_ptr<detail::envd> place, connect_stream stream);
 
   /// Returns the next piece of its output, or its end; no value after that.
-  /// \throws error{errc::not_found} if there is no such process; error{errc::provider_lost} if the sandbox or the
-  ///     connection is lost.
-  /// \par Cancellation  terminal: ends the stream; throws error{errc::cancelled}.
+  /// \throws error{exec_errc::not_found} if there is no such process; error{exec_errc::provider_lost} if the sandbox or
+  ///     the connection is lost.
+  /// \par Cancellation  terminal: ends the stream; throws error{exec_errc::cancelled}.
   awaitable<std::optional<process_event>> next();
 
  private:

@@ -23,16 +23,16 @@ class api;
 ///
 /// A value; each call makes new connections.
 /// \par Errors        as `provider::open`.
-/// \par Cancellation  terminal: throws error{errc::cancelled}; the service may or may not have executed the call.
+/// \par Cancellation  terminal: throws error{exec_errc::cancelled}; the service may or may not have executed the call.
 class sandbox_list {
  public:
-  /// \throws error{errc::invalid_argument} as `account::resolve`.
+  /// \throws error{exec_errc::invalid_argument} as `account::resolve`.
   explicit sandbox_list(const account_options& who = account_options(),
                         const surroundings& around = surroundings::of_this_process());
 
   /// Returns all running and paused sandboxes, newest first.
   awaitable<std::vector<sandbox_info>> all() const { return list(who_); }
-  /// \throws error{errc::not_found} if there is no such sandbox.
+  /// \throws error{exec_errc::not_found} if there is no such sandbox.
   awaitable<sandbox_info> look(std::string id) const { return look_at(who_, std::move(id)); }
   /// \return  false if there was none.
   awaitable<bool> kill(std::string id) const { return end(who_, std::move(id)); }

@@ -48,7 +48,7 @@ class multipart_reader {
   /// Adds input.
   void feed(std::string_view text) { input_ += text; }
 
-  /// \throws error{errc::io_error} with net_errc::malformed for an invalid body.
+  /// \throws error{exec_errc::io_error} with net_errc::malformed for an invalid body.
   event next() {
     input_.erase(0, std::exchange(done_, 0));
     switch (state_) {

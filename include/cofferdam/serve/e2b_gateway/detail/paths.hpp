@@ -34,7 +34,8 @@ class guest_paths {
 
   /// \param  path  `~`, `~/x`, relative to the home, or absolute; `..` is resolved as text. Empty: the home.
   /// \return       as `workspace_path_or_root`.
-  /// \throws       error{errc::outside_workspace} for a path outside of the home; error{errc::invalid_argument}.
+  /// \throws       error{exec_errc::outside_workspace} for a path outside of the home;
+  /// error{exec_errc::invalid_argument}.
   std::string inside(std::string_view path) const {
     std::string_view rest = path;
     if (rest.starts_with('~')) {

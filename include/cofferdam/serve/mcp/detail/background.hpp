@@ -132,7 +132,7 @@ class background_commands {
   /// A slot among the running commands, for a command that is being started.
   class reservation {
    public:
-    /// \throws error{errc::too_large} if too many run.
+    /// \throws error{exec_errc::too_large} if too many run.
     explicit reservation(background_commands& commands) : commands_(commands) { commands_.reserve(); }
     reservation(const reservation&) = delete;
     reservation& operator=(const reservation&) = delete;

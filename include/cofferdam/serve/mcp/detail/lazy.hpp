@@ -37,7 +37,7 @@ class lazy : public std::enable_shared_from_this<lazy<T>> {
   /// Returns the number of the object for the next user: counts how many times it was opened.
   std::uint64_t generation() const noexcept { return now_ ? generation_ : generation_ + 1; }
 
-  /// \throws the exceptions of opening; error{errc::environment_closed} once it was closed.
+  /// \throws the exceptions of opening; error{exec_errc::environment_closed} once it was closed.
   static awaitable<std::shared_ptr<T>> get(std::shared_ptr<lazy> self) {
     if (!self->open_) throw error(exec_errc::unsupported, "this server has no such environment");
     for (;;) {

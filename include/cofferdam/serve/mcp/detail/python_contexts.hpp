@@ -20,7 +20,7 @@ class python_contexts {
   using time_point = std::chrono::steady_clock::time_point;
 
   /// Returns a new id.
-  /// \throws error{errc::too_large} if the limit is reached.
+  /// \throws error{exec_errc::too_large} if the limit is reached.
   std::string add(std::size_t most, time_point now) {
     if (all_.size() >= most)
       throw error(exec_errc::too_large, "there are " + std::to_string(most) +

@@ -81,7 +81,7 @@ class asked_table {
   }
 
   /// \return  the response's `result`.
-  /// \throws error{errc::io_error} if the client answers with an error.
+  /// \throws error{exec_errc::io_error} if the client answers with an error.
   static awaitable<boost::json::object> ask(std::shared_ptr<asked_table> self, std::shared_ptr<outlet> out,
                                             asio::any_io_executor executor, std::string method,
                                             boost::json::object params) {

@@ -99,7 +99,7 @@ class workspace : public std::enable_shared_from_this<workspace> {
   }
 
   /// Takes a slot for parallel work.
-  /// \throws error{errc::too_large} if too many wait.
+  /// \throws error{exec_errc::too_large} if too many wait.
   static awaitable<void> take_turn(std::shared_ptr<workspace> self) {
     if (self->turns_.try_acquire(1)) co_return;
     if (self->waiting_ >= self->max_waiting_)

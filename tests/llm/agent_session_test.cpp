@@ -51,7 +51,7 @@ std::string read(const std::filesystem::path& path) {
 
 agent_result work(scripted_model model, memory_environment env, std::string task = "do it") {
   return run([&]() -> awaitable<agent_result> {
-    session one(agent(model), env);
+    agent_session one(agent(model), env);
     agent_result result = co_await one.run(task);
     co_return result;
   });
@@ -108,7 +108,7 @@ TEST(Session, files_go_in_and_finished_ones_come_out_byte_for_byte) {
   agent_result result;
   std::vector<std::string> saved;
   run([&]() -> awaitable<void> {
-    session one(agent(model), env);
+    agent_session one(agent(model), env);
     one.input_files(files((folder.path() / "in.csv").string())).output_dir(folder.path() / "result");
     one.on_event([&](const agent_event& what) {
       if (what.kind() == agent_event_kind::saved) saved.emplace_back(what.name());
@@ -150,7 +150,7 @@ TEST(Session, S35_S42_a_command_that_fails_counts_as_failed_and_has_the_time_tha
   bool success = true;
   agent_result result;
   run([&]() -> awaitable<void> {
-    session one(agent(model), env);
+    agent_session one(agent(model), env);
     one.on_event([&](const agent_event& what) {
       if (what.kind() == agent_event_kind::tool_ended && what.name() == "code_exec") success = what.success();
     });
@@ -187,7 +187,7 @@ TEST(Session, S36_a_tool_that_throws_anything_is_an_answer) {
     model.call("odd", "{}").call("finish", done);
     agent_result result;
     run([&]() -> awaitable<void> {
-      session one(agent(model), env);
+      agent_session one(agent(model), env);
       one.tool(odd_tool("odd", act));
       result = co_await one.run("x");
     });
@@ -252,7 +252,7 @@ TEST(Session, the_model_is_warned_and_then_stopped) {
   run([&]() -> awaitable<void> {
     agent who(model);
     who.max_turns(4).warn_from(2);
-    session one(who, env);
+    agent_session one(who, env);
     result = co_await one.run("x");
   });
   EXPECT_EQ(result.end, agent_end::max_turns);
@@ -280,7 +280,7 @@ TEST(Session, text_is_an_end_where_the_agent_says_so) {
   run([&]() -> awaitable<void> {
     agent who(model);
     who.text_is_finish();
-    session one(who, env);
+    agent_session one(who, env);
     result = co_await one.run("x");
   });
   EXPECT_TRUE(result.finished());
@@ -296,7 +296,7 @@ TEST(Session, a_call_that_reaches_no_tool_is_an_event_and_counts_as_failed) {
   std::string told;
   agent_result result;
   run([&]() -> awaitable<void> {
-    session one(agent(model), env);
+    agent_session one(agent(model), env);
     one.on_event([&](const agent_event& what) {
       if (what.kind() == agent_event_kind::tool_begun) told += std::string(what.name()) + " ";
       if (what.kind() == agent_event_kind::tool_ended) told += what.success() ? "ok, " : "failed, ";
@@ -383,7 +383,7 @@ TEST(Session, calls_that_only_read_run_at_once_and_others_one_after_another) {
     };
     model.calls({{"slow", R"({"n":1})"}, {"slow", R"({"n":2})"}, {"slow", R"({"n":3})"}}).call("finish", done);
     run([&]() -> awaitable<void> {
-      session one(agent(model), env);
+      agent_session one(agent(model), env);
       one.tool(slow(running, most, reads));
       co_await one.run("x");
     });
@@ -404,7 +404,7 @@ TEST(Session, a_conversation_that_is_too_long_is_shortened_step_by_step) {
   std::vector<std::string> steps;
   agent_result result;
   run([&]() -> awaitable<void> {
-    session one(agent(model), env);
+    agent_session one(agent(model), env);
     one.on_event([&](const agent_event& what) {
       if (what.kind() == agent_event_kind::shortened) steps.emplace_back(what.text());
     });
@@ -426,7 +426,7 @@ TEST(Session, a_conversation_that_cannot_be_made_short_enough_is_an_error_and_st
   std::size_t length = 0;
   const std::optional<error> failure = cofferdam_test::error_of([&] {
     run([&]() -> awaitable<void> {
-      session one(agent(model), env);
+      agent_session one(agent(model), env);
       std::exception_ptr broke;
       try {
         co_await one.run("the task");
@@ -450,7 +450,7 @@ TEST(Session, a_context_that_fills_up_is_summarised_before_it_is_full) {
   run([&]() -> awaitable<void> {
     agent who(model);
     who.context_window(20);
-    session one(who, env);
+    agent_session one(who, env);
     result = co_await one.run("x");
   });
   // Behind the first turn there is nothing worth a summary yet.
@@ -480,7 +480,7 @@ TEST(Session, a_budget_of_tokens_ends_the_run) {
   run([&]() -> awaitable<void> {
     agent who(model);
     who.token_budget(40);
-    session one(who, env);
+    agent_session one(who, env);
     result = co_await one.run("x");
   });
   EXPECT_EQ(result.end, agent_end::token_budget);
@@ -508,7 +508,7 @@ TEST(Session, S37_two_sessions_of_one_agent_at_once_do_not_touch_each_other) {
   agent_result second;
   asio::io_context context;
   const auto one = [&](memory_environment& env, std::string task, agent_result& result) -> awaitable<void> {
-    session mine(shared, env);
+    agent_session mine(shared, env);
     mine.output_dir(folder.path() / task);
     result = co_await mine.run(task);
   };
@@ -531,7 +531,7 @@ TEST(Session, S38_a_later_session_knows_nothing_of_an_earlier_one) {
   const agent who(model);
   for (int i = 0; i < 2; ++i) {
     run([&]() -> awaitable<void> {
-      session one(who, env);
+      agent_session one(who, env);
       co_await one.run("task " + std::to_string(i));
     });
   }
@@ -548,14 +548,14 @@ TEST(Session, S39_a_run_that_was_out_of_turns_goes_on_when_it_is_resumed) {
   agent who(model);
   who.max_turns(2);
   run([&]() -> awaitable<void> {
-    session one(who, env);
+    agent_session one(who, env);
     agent_result result = co_await one.run("the task");
     EXPECT_EQ(result.end, agent_end::max_turns);
     saved = boost::json::serialize(one.save());
   });
   model.call("finish", done);
   run([&]() -> awaitable<void> {
-    session one(who, env);
+    agent_session one(who, env);
     one.resume(boost::json::parse(saved));
     EXPECT_EQ(boost::json::serialize(one.save()), saved);
     EXPECT_EQ(one.usage().total(), 30U);
@@ -570,7 +570,7 @@ TEST(Session, S39_a_run_that_was_out_of_turns_goes_on_when_it_is_resumed) {
 TEST(Session, what_is_no_saved_session_is_refused) {
   scripted_model model;
   memory_environment env;
-  session one(agent(model), env);
+  agent_session one(agent(model), env);
   for (const char* text : {"null", "{}", R"({"version":2,"history":[]})", R"({"version":1,"history":{}})",
                            R"({"version":1,"history":[{"role":"root"}]})", R"({"version":1,"history":[],"head":5})",
                            R"({"version":1,"history":[{"role":"user","parts":[{"base64":"!"}]}]})"})
@@ -583,7 +583,7 @@ TEST(Session, S40_an_input_that_is_not_there_stops_the_run_before_the_model_is_a
   memory_environment env;
   const std::string said = cofferdam_test::sentence_of([&] {
     run([&]() -> awaitable<void> {
-      session one(agent(model), env);
+      agent_session one(agent(model), env);
       one.input_files(files("/nowhere/data.csv"));
       co_await one.run("x");
     });
@@ -603,7 +603,7 @@ TEST(Session, S40_an_output_that_cannot_be_saved_is_told) {
   int told = 0;
   agent_result result;
   run([&]() -> awaitable<void> {
-    session one(agent(model), env);
+    agent_session one(agent(model), env);
     one.output_dir(folder.path() / "out").on_event([&](const agent_event& what) {
       if (what.kind() == agent_event_kind::not_saved) ++told;
     });
@@ -630,7 +630,7 @@ TEST(Session, what_stands_in_the_workspace_when_the_turns_run_out_is_saved_apart
     run([&]() -> awaitable<void> {
       agent who(model);
       who.max_turns(2);
-      session one(who, env);
+      agent_session one(who, env);
       one.output_dir(folder.path() / "out").save_unfinished(most).on_event([&](const agent_event& what) {
         if (what.kind() == agent_event_kind::saved) told.emplace_back(what.name());
         if (what.kind() == agent_event_kind::not_saved) told.push_back("not " + std::string(what.text()));
@@ -664,7 +664,7 @@ TEST(Session, a_finished_run_saves_what_it_names_and_one_that_is_not_asked_to_sa
     run([&]() -> awaitable<void> {
       agent who(model);
       who.max_turns(1);
-      session one(who, env);
+      agent_session one(who, env);
       one.output_dir(folder.path() / "out");
       if (finishes) one.save_unfinished();
       result = co_await one.run("x");
@@ -695,7 +695,7 @@ TEST(Session, S33_a_pattern_of_the_allowlist_admits_no_more_than_it_says_and_the
   run([&]() -> awaitable<void> {
     agent who(model);
     who.tool([](any_environment& e) { return tools::code_exec(e); });
-    session one(who, env);
+    agent_session one(who, env);
     result = co_await one.run("x");
   });
   EXPECT_TRUE(result.finished());
@@ -714,7 +714,7 @@ TEST(Session, a_lost_environment_ends_the_run_and_the_history_is_whole) {
   std::size_t length = 0;
   const auto code = cofferdam_test::code_of([&] {
     run([&]() -> awaitable<void> {
-      session one(agent(model), env);
+      agent_session one(agent(model), env);
       std::exception_ptr broke;
       try {
         co_await one.run("x");
@@ -737,7 +737,7 @@ TEST(Session, cancelled_at_any_step_it_says_so_and_another_run_goes_on) {
     model.calls({{"read_file", R"({"path":"f"})"}, {"list_files", "{}"}})
         .call("code_exec", R"({"cmd":"ls"})")
         .call("finish", done);
-    session one(agent(model), env);
+    agent_session one(agent(model), env);
     std::exception_ptr failure;
     const bool ended = cofferdam_test::cancel_after(
         handlers, [&]() -> awaitable<void> { co_await one.run("x"); }, failure);
@@ -763,7 +763,7 @@ TEST(Session, misuse_is_refused) {
   EXPECT_EQ(cofferdam_test::code_of([&] { work(model, env, ""); }), exec_errc::invalid_argument);
   EXPECT_EQ(cofferdam_test::code_of([&] {
               run([&]() -> awaitable<void> {
-                session one(agent(model), env);
+                agent_session one(agent(model), env);
                 one.tool(odd_tool("read_file", {}));
                 co_await one.run("x");
               });
@@ -784,7 +784,7 @@ TEST(Session, a_turn_costs_less_than_a_millisecond_besides_the_model) {
   run([&]() -> awaitable<void> {
     agent who(model);
     who.max_turns(turns);
-    session one(who, env);
+    agent_session one(who, env);
     result = co_await one.run("x");
   });
   const auto each = std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - start -

@@ -24,7 +24,7 @@ using cofferdam_test::full_fake;
 using cofferdam_test::journal;
 using cofferdam_test::plain_fake;
 
-static_assert(code_exec_provider<borrowed<plain_fake>>);
+static_assert(code_exec_provider<environment_ref<plain_fake>>);
 static_assert(!streaming_environment<referenced_environment<plain_fake>>);
 static_assert(streaming_environment<referenced_environment<full_fake>>);
 static_assert(sizeof(referenced_environment<full_fake>) == sizeof(void*));
@@ -46,7 +46,7 @@ TEST(BorrowedEnvironment, passes_everything_on_but_the_close) {
   const auto log = std::make_shared<journal>();
   full_fake owned(log);
   const auto body = [&owned]() -> awaitable<void> {
-    borrowed<full_fake> recipe(owned);
+    environment_ref<full_fake> recipe(owned);
     referenced_environment<full_fake> lent = co_await recipe.open();
     co_await lent.run_command(shell("a"));
     co_await lent.start(shell("b"));
