@@ -12693,7 +12693,7 @@ inline std::pair<std::string, std::string> split_path(const std::string& path) {
 }  // namespace detail
 }  // namespace cofferdam::inline COFFERDAM_ABI
 
-// ---- cofferdam/os/atomic_file.hpp ----
+// ---- cofferdam/detail/os/atomic_file.hpp ----
 
 
 #include <array>
@@ -12710,7 +12710,7 @@ inline std::pair<std::string, std::string> split_path(const std::string& path) {
 #include <sys/stat.h>
 #include <unistd.h>
 
-namespace cofferdam::inline COFFERDAM_ABI {
+namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 /// A file that is being written and appears whole, under its name, with `commit()`, or not at all. Made by
 /// `directory::create_file`.
@@ -12871,9 +12871,9 @@ class atomic_file {
   bool replaces_ = false;
 };
 
-}  // namespace cofferdam::inline COFFERDAM_ABI
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
 
-// ---- cofferdam/os/file_reader.hpp ----
+// ---- cofferdam/detail/os/file_reader.hpp ----
 
 
 #include <algorithm>
@@ -12889,7 +12889,7 @@ class atomic_file {
 #include <sys/stat.h>
 #include <unistd.h>
 
-namespace cofferdam::inline COFFERDAM_ABI {
+namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 /// A regular file, read piece by piece. Made by `directory::open_file`.
 ///
@@ -13019,9 +13019,9 @@ class file_reader {
   unsigned mode_ = 0;
 };
 
-}  // namespace cofferdam::inline COFFERDAM_ABI
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
 
-// ---- cofferdam/os/tree_walk.hpp ----
+// ---- cofferdam/detail/os/tree_walk.hpp ----
 
 
 #include <algorithm>
@@ -13041,9 +13041,7 @@ class file_reader {
 #include <sys/stat.h>
 #include <unistd.h>
 
-namespace cofferdam::inline COFFERDAM_ABI {
-
-namespace detail {
+namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 struct close_directory {
   void operator()(DIR* stream) const noexcept { ::closedir(stream); }
@@ -13118,8 +13116,6 @@ class directory_stack {
   };
   std::vector<level> levels_;
 };
-
-}  // namespace detail
 
 /// Lists everything beneath a directory, one entry per call: a directory comes before its contents, otherwise in no
 /// order. Symbolic links are reported and never entered. Depth costs neither stack nor descriptors.
@@ -13330,7 +13326,7 @@ class tree_removal {
   int rounds_ = 0;
 };
 
-}  // namespace cofferdam::inline COFFERDAM_ABI
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
 
 // ---- cofferdam/os/directory.hpp ----
 
@@ -13438,7 +13434,7 @@ class directory {
   /// links are listed, not entered. Runs in one piece: for large trees use `walk`.
   /// \throws also error{errc::too_large} at the limit, instead of a list cut short.
   std::vector<directory_entry> list(std::string_view path, const list_options& options = list_options()) const {
-    tree_walk walker = walk(path, options);
+    detail::tree_walk walker = walk(path, options);
     std::vector<directory_entry> entries;
     while (std::optional<directory_entry> found = walker.next()) entries.push_back(std::move(*found));
     sort_entries(entries);
@@ -13452,9 +13448,9 @@ class directory {
   }
 
   /// Lists one entry at a time, in no order.
-  tree_walk walk(std::string_view path, const list_options& options = list_options()) const {
+  detail::tree_walk walk(std::string_view path, const list_options& options = list_options()) const {
     const std::string clean = workspace_path_or_root(path);
-    return tree_walk(open_directory_fd(clean), clean, options);
+    return detail::tree_walk(open_directory_fd(clean), clean, options);
   }
 
   /// Makes a directory and its parents; no error if it exists.
@@ -13468,19 +13464,19 @@ class directory {
   /// large trees use `removal`.
   /// \throws also error{errc::not_found} if there is no such entry; invalid_argument for the directory itself.
   void remove(std::string_view path) const {
-    tree_removal work = removal(path);
+    detail::tree_removal work = removal(path);
     while (!work.step()) continue;
   }
 
   /// Removes in steps.
-  tree_removal removal(std::string_view path) const {
+  detail::tree_removal removal(std::string_view path) const {
     const std::string clean = workspace_path(path);
     const auto [above, name] = detail::split_path(clean);
-    return tree_removal(parent_fd(above, "remove", clean), name, clean);
+    return detail::tree_removal(parent_fd(above, "remove", clean), name, clean);
   }
 
   /// Removes everything in this directory, in steps.
-  tree_removal removal_of_all() const { return tree_removal(open_directory_fd("."), "."); }
+  detail::tree_removal removal_of_all() const { return detail::tree_removal(open_directory_fd("."), "."); }
 
   /// Renames `from` to `to`; replaces a file there. A link itself is renamed, not its target.
   /// \throws also error{errc::not_empty} if `to` is a directory with entries; error{errc::invalid_argument} if a
@@ -13514,31 +13510,31 @@ class directory {
   /// Opens a regular file for reading.
   /// \throws also error{errc::not_a_file} for anything else, without blocking; also for a link, if `links` refuses
   ///     links.
-  file_reader open_file(std::string_view path, link_policy links = link_policy::follow) const {
-    return file_reader::open(fd_.get(), workspace_path(path), resolution_, links);
+  detail::file_reader open_file(std::string_view path, link_policy links = link_policy::follow) const {
+    return detail::file_reader::open(fd_.get(), workspace_path(path), resolution_, links);
   }
 
   /// Reads a whole file.
   /// \param most  maximum bytes; a longer file is error{errc::too_large}.
   bytes read_file(std::string_view path, std::size_t most) const {
-    file_reader reader = open_file(path);
+    detail::file_reader reader = open_file(path);
     return reader.read_rest(most);
   }
 
   /// Starts a file that becomes visible with `atomic_file::commit`; makes missing parents at once.
   /// \throws also error{errc::not_a_file} if a directory, FIFO, socket or device has the name.
-  atomic_file create_file(std::string_view path) const { return create_in(path, unique_fd()); }
+  detail::atomic_file create_file(std::string_view path) const { return create_in(path, unique_fd()); }
 
   /// Starts a file in `staging`, a directory on the same file system outside the tree, so that a killed host leaves no
   /// unfinished file in the tree.
-  atomic_file create_file(std::string_view path, const directory& staging) const {
+  detail::atomic_file create_file(std::string_view path, const directory& staging) const {
     return create_in(path, staging.open_directory_fd("."));
   }
 
   /// Writes a file, whole or not at all.
   /// \param mode  permission bits; by default those of the file that is replaced, else 0644.
   void write_file(std::string_view path, bytes_view content, std::optional<unsigned> mode = {}) const {
-    atomic_file file = create_file(path);
+    detail::atomic_file file = create_file(path);
     file.write(content);
     file.commit(mode);
   }
@@ -13558,10 +13554,10 @@ class directory {
     return parent;
   }
 
-  atomic_file create_in(std::string_view path, unique_fd staging) const {
+  detail::atomic_file create_in(std::string_view path, unique_fd staging) const {
     const std::string clean = workspace_path(path);
     const auto [above, name] = detail::split_path(clean);
-    return atomic_file(made_directory(above, 0755), std::move(staging), name, clean);
+    return detail::atomic_file(made_directory(above, 0755), std::move(staging), name, clean);
   }
 
   // Finds the lowest existing directory, and then makes the directories below it.
@@ -14215,7 +14211,7 @@ class basic_workspace_files {
 
   awaitable<bytes> read_file(std::string path, std::size_t most) {
     const std::string clean = workspace_path(path, path_);
-    file_reader reader = root_->open_file(clean);
+    detail::file_reader reader = root_->open_file(clean);
     if (reader.size() <= detail::file_turn) co_return reader.read_rest(most);
     if (reader.size() > most) throw reader.larger_than(most);
     bytes content;
@@ -14231,7 +14227,7 @@ class basic_workspace_files {
 
   awaitable<void> write_file(std::string path, bytes_view content) {
     const std::string clean = workspace_path(path, path_);
-    atomic_file file = create(clean);
+    detail::atomic_file file = create(clean);
     while (!content.empty()) {
       const bytes_view piece = content.first(std::min(content.size(), detail::file_turn));
       file.write(piece);
@@ -14243,7 +14239,7 @@ class basic_workspace_files {
 
   awaitable<directory_entry> stat(std::string path) { co_return root_->stat(beneath(path)); }
   awaitable<std::vector<directory_entry>> list(std::string path, list_options options = list_options()) {
-    tree_walk walk = root_->walk(beneath(path), options);
+    detail::tree_walk walk = root_->walk(beneath(path), options);
     std::vector<directory_entry> entries;
     while (std::optional<directory_entry> found = walk.next()) {
       entries.push_back(std::move(*found));
@@ -14258,7 +14254,7 @@ class basic_workspace_files {
     co_return;
   }
   awaitable<void> remove(std::string path) {
-    tree_removal removal = root_->removal(workspace_path(path, path_));
+    detail::tree_removal removal = root_->removal(workspace_path(path, path_));
     co_await detail::remove_in_turns(removal, "remove '" + path + "'");
   }
   awaitable<void> rename(std::string from, std::string to) {
@@ -14278,7 +14274,7 @@ class basic_workspace_files {
   }
 
  private:
-  atomic_file create(const std::string& path) const {
+  detail::atomic_file create(const std::string& path) const {
     return staging_ ? root_->create_file(path, *staging_) : root_->create_file(path);
   }
 
@@ -14289,7 +14285,7 @@ class basic_workspace_files {
       root_->set_mode(clean, header.mode());
       co_return transferred_file(header.source(), clean, 0);
     }
-    atomic_file file = create(clean);
+    detail::atomic_file file = create(clean);
     std::uint64_t size = 0;
     for (;;) {
       const bytes piece = co_await source.read(detail::file_turn);
@@ -17324,7 +17320,7 @@ class host_view {
 
   static std::optional<std::string> read_host_file(const std::string& path) {
     try {
-      file_reader reader = file_reader::open_host(path);
+      cofferdam::detail::file_reader reader = cofferdam::detail::file_reader::open_host(path);
       const bytes content = reader.read_rest(max_bytes);
       return std::string(as_text(content));
     } catch (const error& failure) {
@@ -17442,7 +17438,8 @@ inline process_view look_at_process(std::int64_t pid) {
   if (pid <= 0 || pid > 0x7fffffff) return process_view::unknown();
   if (::kill(static_cast<pid_t>(pid), 0) != 0 && errno == ESRCH) return process_view::gone();
   try {
-    file_reader reader = file_reader::open_host("/proc/" + std::to_string(pid) + "/stat");
+    cofferdam::detail::file_reader reader =
+        cofferdam::detail::file_reader::open_host("/proc/" + std::to_string(pid) + "/stat");
     const bytes content = reader.read_rest(4096);
     return read_process_stat(as_text(content));
   } catch (const error&) {
@@ -17500,7 +17497,7 @@ class owner {
  private:
   static std::string line_of(const char* path) {
     try {
-      file_reader reader = file_reader::open_host(path);
+      cofferdam::detail::file_reader reader = cofferdam::detail::file_reader::open_host(path);
       const bytes content = reader.read_rest(256);
       const std::string_view text = as_text(content);
       return std::string(text.substr(0, text.find('\n')));
@@ -20551,7 +20548,7 @@ class dockerfile_context {
       name_ = inside.generic_string();
       static_cast<void>(folder_.open_file(name_));
     } else {
-      extra_ = text_of(file_reader::open_host(real_file.string()));
+      extra_ = text_of(cofferdam::detail::file_reader::open_host(real_file.string()));
       name_ = unused_name();
     }
     find_rules(file);
@@ -20606,7 +20603,7 @@ class dockerfile_context {
                 failure);
   }
 
-  static std::string text_of(file_reader reader) {
+  static std::string text_of(cofferdam::detail::file_reader reader) {
     const bytes content = reader.read_rest(max_text);
     return std::string(as_text(content));
   }
@@ -20633,7 +20630,7 @@ class dockerfile_context {
       std::filesystem::path beside = dockerfile;
       beside += ".dockerignore";
       if (std::filesystem::is_regular_file(beside, ignored)) {
-        ignore_ = docker_ignore(text_of(file_reader::open_host(beside.string())));
+        ignore_ = docker_ignore(text_of(cofferdam::detail::file_reader::open_host(beside.string())));
         return;
       }
     } else if (is_there(name_ + ".dockerignore")) {
@@ -20686,7 +20683,7 @@ class dockerfile_context {
   std::optional<std::string> extra_;
   std::string rules_name_;
   docker_ignore ignore_;
-  std::optional<tree_walk> walk_;
+  std::optional<cofferdam::detail::tree_walk> walk_;
   std::vector<context_entry> entries_;
   std::uint64_t total_ = 0;
 };
@@ -42562,7 +42559,7 @@ listener tls_listener(const asio::any_io_executor& executor, const std::string& 
 }  // namespace cofferdam::inline COFFERDAM_ABI
 
 
-// ---- cofferdam/os/pipe.hpp ----
+// ---- cofferdam/detail/os/pipe.hpp ----
 
 
 #include <cerrno>
@@ -42574,7 +42571,7 @@ listener tls_listener(const asio::any_io_executor& executor, const std::string& 
 #include <sys/types.h>
 #include <unistd.h>
 
-namespace cofferdam::inline COFFERDAM_ABI {
+namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 /// Both ends of a pipe, closed on exec and numbered above the standard descriptors.
 class pipe_ends {
@@ -42582,8 +42579,6 @@ class pipe_ends {
   unique_fd read_end;
   unique_fd write_end;
 };
-
-namespace detail {
 
 inline unique_fd usable(unique_fd fd, const char* what) {
   fd = unique_fd::above_standard(std::move(fd));
@@ -42610,8 +42605,6 @@ inline ssize_t write_without_sigpipe(int fd, bytes_view data) noexcept {
   return without_sigpipe([&] { return ::write(fd, data.data(), data.size()); });
 }
 
-}  // namespace detail
-
 /// Makes a pipe.
 /// \throws error{errc::io_error} if the system has no descriptor left.
 inline pipe_ends make_pipe() {
@@ -42629,7 +42622,7 @@ inline pipe_ends make_pipe() {
   return ends;
 }
 
-}  // namespace cofferdam::inline COFFERDAM_ABI
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
 
 // ---- cofferdam/detail/os/command_ends.hpp ----
 
@@ -44653,7 +44646,30 @@ class basic_child_process final : public command_transport {
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail
 
-// ---- cofferdam/os/command_keeper.hpp ----
+// ---- cofferdam/os/command_settings.hpp ----
+
+
+#include <chrono>
+#include <memory>
+
+namespace cofferdam::inline COFFERDAM_ABI {
+
+/// The settings of an environment's commands.
+class command_settings {
+ public:
+  /// The time limit of commands without one; `no_timeout` for none.
+  std::chrono::milliseconds default_timeout{std::chrono::minutes(5)};
+  /// The time from SIGTERM to SIGKILL.
+  std::chrono::milliseconds kill_grace{500};
+  /// The time for which remaining processes may continue after their command has ended.
+  std::chrono::milliseconds output_grace{100};
+  /// The isolation for every result; may be null.
+  std::shared_ptr<const isolation_report> isolation;
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI
+
+// ---- cofferdam/detail/os/command_keeper.hpp ----
 
 
 #include <asio/any_io_executor.hpp>
@@ -44674,22 +44690,7 @@ class basic_child_process final : public command_transport {
 #include <utility>
 #include <vector>
 
-namespace cofferdam::inline COFFERDAM_ABI {
-
-/// The settings of an environment's commands.
-class command_settings {
- public:
-  /// The time limit of commands without one; `no_timeout` for none.
-  std::chrono::milliseconds default_timeout{std::chrono::minutes(5)};
-  /// The time from SIGTERM to SIGKILL.
-  std::chrono::milliseconds kill_grace{500};
-  /// The time for which remaining processes may continue after their command has ended.
-  std::chrono::milliseconds output_grace{100};
-  /// The isolation for every result; may be null.
-  std::shared_ptr<const isolation_report> isolation;
-};
-
-namespace detail {
+namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 template <class = void>
 class basic_command_keeper;
@@ -44966,8 +44967,7 @@ class basic_command_keeper : public std::enable_shared_from_this<command_keeper>
   bool closing_ = false;
 };
 
-}  // namespace detail
-}  // namespace cofferdam::inline COFFERDAM_ABI
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
 
 // ---- cofferdam/os/command_session.hpp ----
 
@@ -45153,26 +45153,6 @@ class basic_child_processes : public command_session {
 
 }  // namespace cofferdam::inline COFFERDAM_ABI
 
-// ---- cofferdam/os/machine.hpp ----
-
-
-#include <string_view>
-
-namespace cofferdam::inline COFFERDAM_ABI {
-
-/// The kind of machine that this program was compiled for, as `uname -m` calls it; empty for one that has no warden.
-constexpr std::string_view native_machine() noexcept {
-#if defined(__x86_64__)
-  return "x86_64";
-#elif defined(__aarch64__)
-  return "aarch64";
-#else
-  return "";
-#endif
-}
-
-}  // namespace cofferdam::inline COFFERDAM_ABI
-
 // ---- cofferdam/os/session_files.hpp ----
 
 
@@ -45240,6 +45220,26 @@ namespace cofferdam::inline COFFERDAM_ABI {
 inline local sandbox() { return local(); }
 
 }  // namespace cofferdam::inline COFFERDAM_ABI
+
+// ---- cofferdam/detail/os/machine.hpp ----
+
+
+#include <string_view>
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+/// The kind of machine that this program was compiled for, as `uname -m` calls it; empty for one that has no warden.
+constexpr std::string_view native_machine() noexcept {
+#if defined(__x86_64__)
+  return "x86_64";
+#elif defined(__aarch64__)
+  return "aarch64";
+#else
+  return "";
+#endif
+}
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
 
 // ---- cofferdam/warden/image_aarch64.hpp ----
 
@@ -46974,7 +46974,7 @@ constexpr warden_image warden_image_for(std::string_view machine) noexcept {
 /// The warden for the machine that this program runs on.
 constexpr warden_image native_warden_image() noexcept {
   // evaluated at compile time, so that a program does not contain the other images
-  constexpr warden_image image = warden_image_for(native_machine());
+  constexpr warden_image image = warden_image_for(detail::native_machine());
   return image;
 }
 
@@ -53714,9 +53714,9 @@ class ssh_stream final : public byte_stream::implementation {
 inline byte_stream open_ssh(const asio::any_io_executor& executor, const daemon_location& where,
                             const host_view& host) {
   cofferdam::detail::reaper::instance().sweep();
-  pipe_ends in = make_pipe();
-  pipe_ends out = make_pipe();
-  pipe_ends err = make_pipe();
+  cofferdam::detail::pipe_ends in = cofferdam::detail::make_pipe();
+  cofferdam::detail::pipe_ends out = cofferdam::detail::make_pipe();
+  cofferdam::detail::pipe_ends err = cofferdam::detail::make_pipe();
   for (const unique_fd* ours : {&in.write_end, &out.read_end, &err.read_end}) cofferdam::detail::set_nonblocking(*ours);
   spawn_request request;
   request.words = ssh_words(where);
@@ -57825,7 +57825,7 @@ class context_archive {
   std::shared_ptr<dockerfile_context> context_;
   tar_writer writer_;
   std::size_t at_ = 0;
-  std::optional<file_reader> reader_;
+  std::optional<cofferdam::detail::file_reader> reader_;
   std::uint64_t left_ = 0;
   bool extra_sent_ = false;
   bool ended_ = false;

@@ -6,12 +6,12 @@
 #include <cofferdam/core/command_result.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/detail/os/child_process.hpp>
+#include <cofferdam/detail/os/command_keeper.hpp>
 #include <cofferdam/detail/os/command_pipes.hpp>
+#include <cofferdam/detail/os/pipe.hpp>
 #include <cofferdam/detail/os/reaper.hpp>
-#include <cofferdam/os/command_keeper.hpp>
 #include <cofferdam/os/command_request.hpp>
 #include <cofferdam/os/command_session.hpp>
-#include <cofferdam/os/pipe.hpp>
 #include <cofferdam/os/spawn.hpp>
 #include <cofferdam/os/unique_fd.hpp>
 

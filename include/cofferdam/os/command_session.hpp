@@ -9,7 +9,7 @@
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/process.hpp>
 #include <cofferdam/detail/core/shielded.hpp>
-#include <cofferdam/os/command_keeper.hpp>
+#include <cofferdam/detail/os/command_keeper.hpp>
 #include <cofferdam/os/spawn.hpp>
 
 #include <cstdint>

@@ -2,7 +2,7 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
-#include <cofferdam/os/machine.hpp>
+#include <cofferdam/detail/os/machine.hpp>
 #include <cofferdam/warden/image_aarch64.hpp>
 #include <cofferdam/warden/image_x86_64.hpp>
 
@@ -37,7 +37,7 @@ constexpr warden_image warden_image_for(std::string_view machine) noexcept {
 /// The warden for the machine that this program runs on.
 constexpr warden_image native_warden_image() noexcept {
   // evaluated at compile time, so that a program does not contain the other images
-  constexpr warden_image image = warden_image_for(native_machine());
+  constexpr warden_image image = warden_image_for(detail::native_machine());
   return image;
 }
 

@@ -11,12 +11,12 @@
 #include <cofferdam/core/file_system.hpp>
 #include <cofferdam/core/isolation_report.hpp>
 #include <cofferdam/core/printable_text.hpp>
+#include <cofferdam/detail/os/command_keeper.hpp>
 #include <cofferdam/detail/os/command_pipes.hpp>
+#include <cofferdam/detail/os/pipe.hpp>
 #include <cofferdam/detail/os/running_command.hpp>
-#include <cofferdam/os/command_keeper.hpp>
 #include <cofferdam/os/command_request.hpp>
 #include <cofferdam/os/command_session.hpp>
-#include <cofferdam/os/pipe.hpp>
 #include <cofferdam/os/session_files.hpp>
 #include <cofferdam/os/spawn.hpp>
 #include <cofferdam/os/unique_fd.hpp>

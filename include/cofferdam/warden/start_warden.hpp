@@ -3,7 +3,7 @@
 #pragma once
 
 #include <cofferdam/core/error.hpp>
-#include <cofferdam/os/pipe.hpp>
+#include <cofferdam/detail/os/pipe.hpp>
 #include <cofferdam/os/spawn.hpp>
 #include <cofferdam/os/unique_fd.hpp>
 #include <cofferdam/warden/image.hpp>

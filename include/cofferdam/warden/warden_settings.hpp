@@ -2,7 +2,7 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
-#include <cofferdam/os/command_keeper.hpp>
+#include <cofferdam/detail/os/command_keeper.hpp>
 #include <cofferdam/warden/protocol.hpp>
 #include <cofferdam/warden/tracing_policy.hpp>
 

@@ -10,12 +10,12 @@
 #include <cofferdam/detail/core/rethrow_cancellation.hpp>
 #include <cofferdam/detail/core/short_pause.hpp>
 #include <cofferdam/detail/core/with_cleanup.hpp>
+#include <cofferdam/detail/os/command_keeper.hpp>
+#include <cofferdam/detail/os/file_reader.hpp>
 #include <cofferdam/detail/os/process_table.hpp>
 #include <cofferdam/detail/os/reaper.hpp>
 #include <cofferdam/os/child_processes.hpp>
-#include <cofferdam/os/command_keeper.hpp>
 #include <cofferdam/os/command_session.hpp>
-#include <cofferdam/os/file_reader.hpp>
 #include <cofferdam/os/spawn.hpp>
 #include <cofferdam/os/unique_fd.hpp>
 #include <cofferdam/warden/image.hpp>

@@ -16,12 +16,12 @@
 #include <cofferdam/detail/core/async_event.hpp>
 #include <cofferdam/detail/core/home_strand.hpp>
 #include <cofferdam/detail/core/short_pause.hpp>
+#include <cofferdam/detail/os/command_keeper.hpp>
 #include <cofferdam/detail/os/reaper.hpp>
-#include <cofferdam/os/command_keeper.hpp>
+#include <cofferdam/detail/os/tree_walk.hpp>
 #include <cofferdam/os/command_request.hpp>
 #include <cofferdam/os/directory.hpp>
 #include <cofferdam/os/spawn.hpp>
-#include <cofferdam/os/tree_walk.hpp>
 #include <cofferdam/os/unique_fd.hpp>
 #include <cofferdam/os/workspace_files.hpp>
 #include <cofferdam/warden/session.hpp>

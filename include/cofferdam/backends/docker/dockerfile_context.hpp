@@ -7,9 +7,9 @@
 #include <cofferdam/core/directory_entry.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/workspace_path.hpp>
+#include <cofferdam/detail/os/file_reader.hpp>
+#include <cofferdam/detail/os/tree_walk.hpp>
 #include <cofferdam/os/directory.hpp>
-#include <cofferdam/os/file_reader.hpp>
-#include <cofferdam/os/tree_walk.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -96,7 +96,7 @@ class dockerfile_context {
       name_ = inside.generic_string();
       static_cast<void>(folder_.open_file(name_));
     } else {
-      extra_ = text_of(file_reader::open_host(real_file.string()));
+      extra_ = text_of(cofferdam::detail::file_reader::open_host(real_file.string()));
       name_ = unused_name();
     }
     find_rules(file);
@@ -151,7 +151,7 @@ class dockerfile_context {
                 failure);
   }
 
-  static std::string text_of(file_reader reader) {
+  static std::string text_of(cofferdam::detail::file_reader reader) {
     const bytes content = reader.read_rest(max_text);
     return std::string(as_text(content));
   }
@@ -178,7 +178,7 @@ class dockerfile_context {
       std::filesystem::path beside = dockerfile;
       beside += ".dockerignore";
       if (std::filesystem::is_regular_file(beside, ignored)) {
-        ignore_ = docker_ignore(text_of(file_reader::open_host(beside.string())));
+        ignore_ = docker_ignore(text_of(cofferdam::detail::file_reader::open_host(beside.string())));
         return;
       }
     } else if (is_there(name_ + ".dockerignore")) {
@@ -231,7 +231,7 @@ class dockerfile_context {
   std::optional<std::string> extra_;
   std::string rules_name_;
   docker_ignore ignore_;
-  std::optional<tree_walk> walk_;
+  std::optional<cofferdam::detail::tree_walk> walk_;
   std::vector<context_entry> entries_;
   std::uint64_t total_ = 0;
 };

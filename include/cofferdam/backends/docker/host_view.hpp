@@ -3,7 +3,7 @@
 #pragma once
 
 #include <cofferdam/core/error.hpp>
-#include <cofferdam/os/file_reader.hpp>
+#include <cofferdam/detail/os/file_reader.hpp>
 
 #include <cstddef>
 #include <filesystem>
@@ -108,7 +108,7 @@ class host_view {
 
   static std::optional<std::string> read_host_file(const std::string& path) {
     try {
-      file_reader reader = file_reader::open_host(path);
+      cofferdam::detail::file_reader reader = cofferdam::detail::file_reader::open_host(path);
       const bytes content = reader.read_rest(max_bytes);
       return std::string(as_text(content));
     } catch (const error& failure) {

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <cofferdam/core/error.hpp>
-#include <cofferdam/os/file_reader.hpp>
+#include <cofferdam/detail/os/file_reader.hpp>
 
 #include <algorithm>
 #include <array>
@@ -88,7 +88,8 @@ inline process_view look_at_process(std::int64_t pid) {
   if (pid <= 0 || pid > 0x7fffffff) return process_view::unknown();
   if (::kill(static_cast<pid_t>(pid), 0) != 0 && errno == ESRCH) return process_view::gone();
   try {
-    file_reader reader = file_reader::open_host("/proc/" + std::to_string(pid) + "/stat");
+    cofferdam::detail::file_reader reader =
+        cofferdam::detail::file_reader::open_host("/proc/" + std::to_string(pid) + "/stat");
     const bytes content = reader.read_rest(4096);
     return read_process_stat(as_text(content));
   } catch (const error&) {
@@ -146,7 +147,7 @@ class owner {
  private:
   static std::string line_of(const char* path) {
     try {
-      file_reader reader = file_reader::open_host(path);
+      cofferdam::detail::file_reader reader = cofferdam::detail::file_reader::open_host(path);
       const bytes content = reader.read_rest(256);
       const std::string_view text = as_text(content);
       return std::string(text.substr(0, text.find('\n')));

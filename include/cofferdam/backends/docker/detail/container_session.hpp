@@ -10,7 +10,7 @@
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/isolation_report.hpp>
 #include <cofferdam/core/printable_text.hpp>
-#include <cofferdam/os/command_keeper.hpp>
+#include <cofferdam/detail/os/command_keeper.hpp>
 #include <cofferdam/os/session_files.hpp>
 #include <cofferdam/warden/image.hpp>
 #include <cofferdam/warden/session.hpp>

@@ -6,8 +6,8 @@
 #include <cofferdam/backends/docker/owner.hpp>
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/error.hpp>
+#include <cofferdam/detail/os/pipe.hpp>
 #include <cofferdam/detail/os/random_text.hpp>
-#include <cofferdam/os/pipe.hpp>
 #include <cofferdam/os/unique_fd.hpp>
 
 #include <asio/any_io_executor.hpp>

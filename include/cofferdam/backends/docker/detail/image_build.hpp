@@ -14,11 +14,11 @@
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/detail/net/sha256.hpp>
+#include <cofferdam/detail/os/file_reader.hpp>
 #include <cofferdam/net/http_message.hpp>
 #include <cofferdam/net/percent_encoding.hpp>
 #include <cofferdam/net/tar_entry.hpp>
 #include <cofferdam/net/tar_writer.hpp>
-#include <cofferdam/os/file_reader.hpp>
 #include <cofferdam/os/workspace_files.hpp>
 
 #include <boost/json.hpp>
@@ -117,7 +117,7 @@ class context_archive {
   std::shared_ptr<dockerfile_context> context_;
   tar_writer writer_;
   std::size_t at_ = 0;
-  std::optional<file_reader> reader_;
+  std::optional<cofferdam::detail::file_reader> reader_;
   std::uint64_t left_ = 0;
   bool extra_sent_ = false;
   bool ended_ = false;

@@ -8,7 +8,7 @@
 #include <cofferdam/backends/docker/detail/images.hpp>
 #include <cofferdam/backends/docker/find_daemon.hpp>
 #include <cofferdam/backends/docker/image_name.hpp>
-#include <cofferdam/os/command_keeper.hpp>
+#include <cofferdam/detail/os/command_keeper.hpp>
 
 #include <chrono>
 #include <optional>

@@ -8,11 +8,11 @@
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/printable_text.hpp>
+#include <cofferdam/detail/os/pipe.hpp>
 #include <cofferdam/detail/os/reaper.hpp>
 #include <cofferdam/net/byte_stream.hpp>
 #include <cofferdam/net/transport.hpp>
 #include <cofferdam/os/command_request.hpp>
-#include <cofferdam/os/pipe.hpp>
 #include <cofferdam/os/spawn.hpp>
 #include <cofferdam/os/unique_fd.hpp>
 
@@ -119,9 +119,9 @@ class ssh_stream final : public byte_stream::implementation {
 inline byte_stream open_ssh(const asio::any_io_executor& executor, const daemon_location& where,
                             const host_view& host) {
   cofferdam::detail::reaper::instance().sweep();
-  pipe_ends in = make_pipe();
-  pipe_ends out = make_pipe();
-  pipe_ends err = make_pipe();
+  cofferdam::detail::pipe_ends in = cofferdam::detail::make_pipe();
+  cofferdam::detail::pipe_ends out = cofferdam::detail::make_pipe();
+  cofferdam::detail::pipe_ends err = cofferdam::detail::make_pipe();
   for (const unique_fd* ours : {&in.write_end, &out.read_end, &err.read_end}) cofferdam::detail::set_nonblocking(*ours);
   spawn_request request;
   request.words = ssh_words(where);

@@ -8,9 +8,9 @@
 #include <cofferdam/core/command.hpp>
 #include <cofferdam/core/command_result.hpp>
 #include <cofferdam/core/error.hpp>
+#include <cofferdam/detail/os/command_keeper.hpp>
 #include <cofferdam/detail/os/random_text.hpp>
 #include <cofferdam/detail/os/running_command.hpp>
-#include <cofferdam/os/command_keeper.hpp>
 #include <cofferdam/os/command_request.hpp>
 #include <cofferdam/os/spawn.hpp>
 

@@ -5,7 +5,7 @@
 #include <cofferdam/backends/e2b/detail/envd.hpp>
 #include <cofferdam/backends/e2b/detail/envd_keeper.hpp>
 #include <cofferdam/backends/e2b/detail/sandbox_files.hpp>
-#include <cofferdam/os/command_keeper.hpp>
+#include <cofferdam/detail/os/command_keeper.hpp>
 #include <cofferdam/os/command_session.hpp>
 
 #include <functional>

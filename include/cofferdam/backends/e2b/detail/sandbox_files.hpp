@@ -18,11 +18,11 @@
 #include <cofferdam/detail/core/ends_everything.hpp>
 #include <cofferdam/detail/core/file_transfer.hpp>
 #include <cofferdam/detail/core/with_cleanup.hpp>
+#include <cofferdam/detail/os/command_keeper.hpp>
 #include <cofferdam/detail/os/path_error.hpp>
 #include <cofferdam/detail/os/random_text.hpp>
 #include <cofferdam/net/http_client.hpp>
 #include <cofferdam/net/http_message.hpp>
-#include <cofferdam/os/command_keeper.hpp>
 #include <cofferdam/os/command_request.hpp>
 #include <cofferdam/os/spawn.hpp>
 

@@ -11,6 +11,7 @@
 #include <cofferdam/core/process.hpp>
 #include <cofferdam/detail/os/reaper.hpp>
 #include <cofferdam/detail/os/running_command.hpp>
+#include <cofferdam/os/command_settings.hpp>
 #include <cofferdam/os/spawn.hpp>
 
 #include <asio/any_io_executor.hpp>
@@ -31,22 +32,7 @@
 #include <utility>
 #include <vector>
 
-namespace cofferdam::inline COFFERDAM_ABI {
-
-/// The settings of an environment's commands.
-class command_settings {
- public:
-  /// The time limit of commands without one; `no_timeout` for none.
-  std::chrono::milliseconds default_timeout{std::chrono::minutes(5)};
-  /// The time from SIGTERM to SIGKILL.
-  std::chrono::milliseconds kill_grace{500};
-  /// The time for which remaining processes may continue after their command has ended.
-  std::chrono::milliseconds output_grace{100};
-  /// The isolation for every result; may be null.
-  std::shared_ptr<const isolation_report> isolation;
-};
-
-namespace detail {
+namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 template <class = void>
 class basic_command_keeper;
@@ -323,5 +309,4 @@ class basic_command_keeper : public std::enable_shared_from_this<command_keeper>
   bool closing_ = false;
 };
 
-}  // namespace detail
-}  // namespace cofferdam::inline COFFERDAM_ABI
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail

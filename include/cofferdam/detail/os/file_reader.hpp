@@ -20,7 +20,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-namespace cofferdam::inline COFFERDAM_ABI {
+namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 /// A regular file, read piece by piece. Made by `directory::open_file`.
 ///
@@ -150,4 +150,4 @@ class file_reader {
   unsigned mode_ = 0;
 };
 
-}  // namespace cofferdam::inline COFFERDAM_ABI
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail

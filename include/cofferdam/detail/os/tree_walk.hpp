@@ -25,9 +25,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-namespace cofferdam::inline COFFERDAM_ABI {
-
-namespace detail {
+namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 struct close_directory {
   void operator()(DIR* stream) const noexcept { ::closedir(stream); }
@@ -102,8 +100,6 @@ class directory_stack {
   };
   std::vector<level> levels_;
 };
-
-}  // namespace detail
 
 /// Lists everything beneath a directory, one entry per call: a directory comes before its contents, otherwise in no
 /// order. Symbolic links are reported and never entered. Depth costs neither stack nor descriptors.
@@ -314,4 +310,4 @@ class tree_removal {
   int rounds_ = 0;
 };
 
-}  // namespace cofferdam::inline COFFERDAM_ABI
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail

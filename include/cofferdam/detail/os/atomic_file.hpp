@@ -22,7 +22,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-namespace cofferdam::inline COFFERDAM_ABI {
+namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 /// A file that is being written and appears whole, under its name, with `commit()`, or not at all. Made by
 /// `directory::create_file`.
@@ -183,4 +183,4 @@ class atomic_file {
   bool replaces_ = false;
 };
 
-}  // namespace cofferdam::inline COFFERDAM_ABI
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail

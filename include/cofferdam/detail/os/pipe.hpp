@@ -16,7 +16,7 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-namespace cofferdam::inline COFFERDAM_ABI {
+namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 /// Both ends of a pipe, closed on exec and numbered above the standard descriptors.
 class pipe_ends {
@@ -24,8 +24,6 @@ class pipe_ends {
   unique_fd read_end;
   unique_fd write_end;
 };
-
-namespace detail {
 
 inline unique_fd usable(unique_fd fd, const char* what) {
   fd = unique_fd::above_standard(std::move(fd));
@@ -52,8 +50,6 @@ inline ssize_t write_without_sigpipe(int fd, bytes_view data) noexcept {
   return without_sigpipe([&] { return ::write(fd, data.data(), data.size()); });
 }
 
-}  // namespace detail
-
 /// Makes a pipe.
 /// \throws error{errc::io_error} if the system has no descriptor left.
 inline pipe_ends make_pipe() {
@@ -71,4 +67,4 @@ inline pipe_ends make_pipe() {
   return ends;
 }
 
-}  // namespace cofferdam::inline COFFERDAM_ABI
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail

@@ -6,7 +6,7 @@
 
 #include <string_view>
 
-namespace cofferdam::inline COFFERDAM_ABI {
+namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 /// The kind of machine that this program was compiled for, as `uname -m` calls it; empty for one that has no warden.
 constexpr std::string_view native_machine() noexcept {
@@ -19,4 +19,4 @@ constexpr std::string_view native_machine() noexcept {
 #endif
 }
 
-}  // namespace cofferdam::inline COFFERDAM_ABI
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
