@@ -187,11 +187,6 @@
 #include <cofferdam/tools/write_file.hpp>
 #include <cofferdam/version.hpp>
 #include <cofferdam/warden/image.hpp>
-#include <cofferdam/warden/image_aarch64.hpp>
-#include <cofferdam/warden/image_x86_64.hpp>
-#include <cofferdam/warden/protocol.hpp>
 #include <cofferdam/warden/session.hpp>
-#include <cofferdam/warden/start_warden.hpp>
 #include <cofferdam/warden/tracing_policy.hpp>
 #include <cofferdam/warden/warden_settings.hpp>
-#include <cofferdam/warden/wire.hpp>

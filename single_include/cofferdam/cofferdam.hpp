@@ -45241,14 +45241,14 @@ constexpr std::string_view native_machine() noexcept {
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail
 
-// ---- cofferdam/warden/image_aarch64.hpp ----
+// ---- cofferdam/warden/detail/image_aarch64.hpp ----
 
 // Written by ./dev warden from warden/program; not to be edited.
 
 #include <span>
 #include <string_view>
 
-namespace cofferdam::inline COFFERDAM_ABI::wire {
+namespace cofferdam::inline COFFERDAM_ABI::detail::wire {
 
 /// The warden for aarch64, as an ELF file and a zero: a literal, which compilers read faster than numbers.
 inline constexpr unsigned char image_aarch64_literal[] =
@@ -46171,16 +46171,16 @@ inline constexpr std::span<const unsigned char> image_aarch64(image_aarch64_lite
 inline constexpr std::string_view image_aarch64_sha256 =
     "ad7dc350d533f300a3a7faf29bc9e5127c87ef0d44dd9e1e4e5a9457a109eebd";
 
-}  // namespace cofferdam::inline COFFERDAM_ABI::wire
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail::wire
 
-// ---- cofferdam/warden/image_x86_64.hpp ----
+// ---- cofferdam/warden/detail/image_x86_64.hpp ----
 
 // Written by ./dev warden from warden/program; not to be edited.
 
 #include <span>
 #include <string_view>
 
-namespace cofferdam::inline COFFERDAM_ABI::wire {
+namespace cofferdam::inline COFFERDAM_ABI::detail::wire {
 
 /// The warden for x86_64, as an ELF file and a zero: a literal, which compilers read faster than numbers.
 inline constexpr unsigned char image_x86_64_literal[] =
@@ -46938,7 +46938,7 @@ inline constexpr std::span<const unsigned char> image_x86_64(image_x86_64_litera
 inline constexpr std::string_view image_x86_64_sha256 =
     "8e08b09379ed7fad6ca33aa93b5a4b4c93cf5f46b3ef625cf5bbffcbabf8a09e";
 
-}  // namespace cofferdam::inline COFFERDAM_ABI::wire
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail::wire
 
 // ---- cofferdam/warden/image.hpp ----
 
@@ -46966,8 +46966,9 @@ class warden_image {
 /// Returns the warden for a machine, by its name in `uname -m`, Docker or Go ("x86_64", "amd64", "aarch64", "arm64");
 /// an empty image for any other.
 constexpr warden_image warden_image_for(std::string_view machine) noexcept {
-  if (machine == "x86_64" || machine == "amd64") return {wire::image_x86_64, wire::image_x86_64_sha256};
-  if (machine == "aarch64" || machine == "arm64") return {wire::image_aarch64, wire::image_aarch64_sha256};
+  if (machine == "x86_64" || machine == "amd64") return {detail::wire::image_x86_64, detail::wire::image_x86_64_sha256};
+  if (machine == "aarch64" || machine == "arm64")
+    return {detail::wire::image_aarch64, detail::wire::image_aarch64_sha256};
   return {{}, {}};
 }
 
@@ -46980,7 +46981,7 @@ constexpr warden_image native_warden_image() noexcept {
 
 }  // namespace cofferdam::inline COFFERDAM_ABI
 
-// ---- cofferdam/warden/wire.hpp ----
+// ---- cofferdam/warden/detail/wire.hpp ----
 
 
 #include <cstddef>
@@ -46992,7 +46993,7 @@ constexpr warden_image native_warden_image() noexcept {
 /// A frame is `u32 length | u8 type | u32 job | payload`, where `length` counts the payload. A string is `u32 length`,
 /// its bytes, and a NUL that the length does not count; a list of strings is `u32 count` and the strings. Job 0 is the
 /// warden itself. The host numbers its jobs and requests as it likes, each number once at a time.
-namespace cofferdam::inline COFFERDAM_ABI::wire {
+namespace cofferdam::inline COFFERDAM_ABI::detail::wire {
 
 inline constexpr std::uint32_t magic = 0x4d444643;  // "CFDM"
 inline constexpr std::uint16_t version = 2;
@@ -47153,9 +47154,9 @@ inline constexpr std::uint64_t max_listed_bytes = 512ULL * 1024 * 1024;  ///< th
 /// `reply` to `stat` has one; `reply_data` of `list` has many, each followed by its name as a string.
 inline constexpr std::size_t entry_fixed_size = 1 + 4 + 8 + 8 + 4;
 
-}  // namespace cofferdam::inline COFFERDAM_ABI::wire
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail::wire
 
-// ---- cofferdam/warden/protocol.hpp ----
+// ---- cofferdam/warden/detail/protocol.hpp ----
 
 
 #include <algorithm>
@@ -47172,7 +47173,7 @@ inline constexpr std::size_t entry_fixed_size = 1 + 4 + 8 + 8 + 4;
 
 // Encodes and decodes the frames of wire.hpp. Sans-I/O.
 
-namespace cofferdam::inline COFFERDAM_ABI::wire {
+namespace cofferdam::inline COFFERDAM_ABI::detail::wire {
 
 /// A complete frame that has arrived.
 class frame {
@@ -47463,7 +47464,7 @@ class spawn_order {
   }
 };
 
-}  // namespace cofferdam::inline COFFERDAM_ABI::wire
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail::wire
 
 // ---- cofferdam/warden/detail/link.hpp ----
 
@@ -49014,6 +49015,12 @@ awaitable<std::unique_ptr<file_source>> basic_warden_files<Unused>::get_files(
 
 namespace cofferdam::inline COFFERDAM_ABI {
 
+/// A resource limit of each process of a command, as setrlimit(2) takes it.
+using warden_limit = detail::wire::resource_limit;
+
+/// The description that a warden gives of itself and its place.
+using warden_hello = detail::wire::hello;
+
 /// The settings that a session sends to its warden.
 class warden_settings {
  public:
@@ -49032,10 +49039,12 @@ class warden_settings {
   /// The permission to trace processes if no Landlock domain keeps a guest from tracing the warden and the host.
   tracing_policy tracing = tracing_policy::contained;
   /// The resource limits of each process of a command; at most 16. If one cannot be set, the command is not started.
-  std::vector<wire::resource_limit> limits;
-  /// The user and group of commands and file operations; `wire::keep_id`: those of the warden.
-  std::uint32_t uid = wire::keep_id;
-  std::uint32_t gid = wire::keep_id;
+  std::vector<warden_limit> limits;
+  /// The value of `uid` and `gid` that leaves the user and group of the warden.
+  static constexpr std::uint32_t no_change = detail::wire::keep_id;
+  /// The user and group of commands and file operations.
+  std::uint32_t uid = no_change;
+  std::uint32_t gid = no_change;
   /// The maximum time without a sign of life from the host, after which the warden ends everything. Zero: no maximum.
   std::chrono::milliseconds lease{0};
   /// The interval between pings of the warden while commands or requests are under way. If there is no answer by the
@@ -49536,7 +49545,7 @@ class basic_warden_session : public command_session {
   std::shared_ptr<session_files> files() const { return std::make_shared<detail::warden_session_files>(warden()); }
 
   /// Returns the warden's description of itself and its place.
-  const wire::hello& hello() const noexcept { return warden()->hello(); }
+  const warden_hello& hello() const noexcept { return warden()->hello(); }
 
  private:
   explicit basic_warden_session(std::shared_ptr<detail::warden_keeper> keeper) : command_session(std::move(keeper)) {}
@@ -49553,143 +49562,6 @@ class basic_warden_session : public command_session {
     co_return session;
   }
 };
-
-}  // namespace cofferdam::inline COFFERDAM_ABI
-
-// ---- cofferdam/warden/start_warden.hpp ----
-
-
-#include <cerrno>
-#include <cstddef>
-#include <filesystem>
-#include <span>
-#include <string>
-#include <system_error>
-#include <utility>
-
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/socket.h>
-#include <sys/types.h>
-#include <unistd.h>
-
-namespace cofferdam::inline COFFERDAM_ABI {
-
-/// A warden that is a child of this program.
-class started_warden {
- public:
-  /// Our end of its socket, non-blocking. When it is closed, the warden kills everything it has started, and exits.
-  unique_fd socket;
-  /// The process, for reaping it.
-  unique_fd pidfd;
-  /// The process number.
-  pid_t pid = 0;
-};
-
-namespace detail {
-
-inline error cannot_start(const std::string& what, int number) {
-  const std::error_code cause(number, std::system_category());
-  return error(exec_errc::provider_failed, "the warden cannot be started: " + what + ": " + cause.message(), cause);
-}
-
-inline bool write_whole(const unique_fd& fd, std::span<const unsigned char> content) noexcept {
-  while (!content.empty()) {
-    const ssize_t written = ::write(fd.get(), content.data(), content.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) return false;
-    content = content.subspan(static_cast<std::size_t>(written));
-  }
-  return true;
-}
-
-/// Moves the open file to a number that `spawn` can keep.
-inline unique_fd numbered_high(unique_fd fd) noexcept {
-  if (!fd) return fd;
-  return unique_fd(::fcntl(fd.get(), F_DUPFD_CLOEXEC, 10));
-}
-
-/// Writes the program into a sealed file in memory. Empty, with `errno` set, on failure.
-inline unique_fd program_in_memory(std::span<const unsigned char> program) noexcept {
-  constexpr unsigned executable = 0x10;  // MFD_EXEC, Linux 6.3; needed where vm.memfd_noexec is 1
-  unique_fd file(::memfd_create("cofferdam-warden", MFD_CLOEXEC | MFD_ALLOW_SEALING | executable));
-  if (!file && errno == EINVAL) file.reset(::memfd_create("cofferdam-warden", MFD_CLOEXEC | MFD_ALLOW_SEALING));
-  if (!file || !write_whole(file, program)) return {};
-  ::fcntl(file.get(), F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
-  return numbered_high(std::move(file));
-}
-
-/// Writes the program into a file without a name. Empty, with `errno` set, on failure.
-inline unique_fd program_in_file(std::span<const unsigned char> program, const std::filesystem::path& folder) noexcept {
-  const std::string path = (folder / ".cofferdam-warden").string();
-  unique_fd written(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0700));
-  if (!written) return {};
-  const bool whole = write_whole(written, program);
-  written.reset();  // a file that is open for writing cannot be executed
-  unique_fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
-  const int number = errno;
-  ::unlink(path.c_str());
-  errno = number;
-  if (!whole) errno = ENOSPC;
-  return whole ? numbered_high(std::move(file)) : unique_fd();
-}
-
-/// Executes an open program as a warden.
-inline spawned spawn_warden(const unique_fd& program, const unique_fd& socket, const unique_fd& nothing) {
-  spawn_request request;
-  request.program = program.get();
-  request.words = {"cofferdam-warden", "3"};
-  request.input = request.output = request.error = nothing.get();
-  request.control = socket.get();
-  return spawn(request);
-}
-
-}  // namespace detail
-
-/// Starts a warden as a child of this program, from memory. If files in memory may not be executed, starts it from a
-/// file in `folder`, which is removed at once.
-/// \param program  an ELF file for this machine; see `native_warden_image`.
-/// \param folder   an existing directory to which only this user can write.
-/// \throws error{errc::provider_failed} if neither may be executed, or if the system lacks a descriptor or process.
-inline started_warden start_warden(std::span<const unsigned char> program, const std::filesystem::path& folder) {
-  if (program.empty())
-    throw error(exec_errc::provider_failed, "the warden cannot be started: there is none for this kind of machine");
-  int ends[2] = {-1, -1};
-  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0) throw detail::cannot_start("socketpair", errno);
-  started_warden started;
-  started.socket.reset(ends[0]);
-  unique_fd theirs(ends[1]);
-  started.socket = detail::usable(std::move(started.socket), "socketpair");
-  theirs = detail::usable(std::move(theirs), "socketpair");
-  detail::set_nonblocking(started.socket);
-  const unique_fd nothing = detail::usable(unique_fd(::open("/dev/null", O_RDWR | O_CLOEXEC)), "/dev/null");
-
-  unique_fd file = detail::program_in_memory(program);
-  int number = errno;
-  if (file) {
-    spawned made = detail::spawn_warden(file, theirs, nothing);
-    if (made.ok()) {
-      started.pidfd = std::move(made.pidfd());
-      started.pid = made.pid();
-      return started;
-    }
-    if (made.stage() != spawn_stage::exec) throw detail::cannot_start("no process for it", made.cause().value());
-    number = made.cause().value();
-  }
-  file = detail::program_in_file(program, folder);
-  if (!file)
-    throw detail::cannot_start(
-        "neither from memory (" + std::generic_category().message(number) + ") nor from a file in " + folder.string(),
-        errno);
-  spawned made = detail::spawn_warden(file, theirs, nothing);
-  if (!made.ok())
-    throw detail::cannot_start(
-        "neither from memory (" + std::generic_category().message(number) + ") nor from a file in " + folder.string(),
-        made.cause().value());
-  started.pidfd = std::move(made.pidfd());
-  started.pid = made.pid();
-  return started;
-}
 
 }  // namespace cofferdam::inline COFFERDAM_ABI
 
@@ -61851,6 +61723,139 @@ inline std::string list_of(const std::vector<table_entry>& processes) {
   }
   if (processes.size() > most) text += " and " + std::to_string(processes.size() - most) + " more";
   return text;
+}
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
+
+// ---- cofferdam/detail/warden/start_warden.hpp ----
+
+
+#include <cerrno>
+#include <cstddef>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <system_error>
+#include <utility>
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+/// A warden that is a child of this program.
+class started_warden {
+ public:
+  /// Our end of its socket, non-blocking. When it is closed, the warden kills everything it has started, and exits.
+  unique_fd socket;
+  /// The process, for reaping it.
+  unique_fd pidfd;
+  /// The process number.
+  pid_t pid = 0;
+};
+
+inline error cannot_start(const std::string& what, int number) {
+  const std::error_code cause(number, std::system_category());
+  return error(exec_errc::provider_failed, "the warden cannot be started: " + what + ": " + cause.message(), cause);
+}
+
+inline bool write_whole(const unique_fd& fd, std::span<const unsigned char> content) noexcept {
+  while (!content.empty()) {
+    const ssize_t written = ::write(fd.get(), content.data(), content.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return false;
+    content = content.subspan(static_cast<std::size_t>(written));
+  }
+  return true;
+}
+
+/// Moves the open file to a number that `spawn` can keep.
+inline unique_fd numbered_high(unique_fd fd) noexcept {
+  if (!fd) return fd;
+  return unique_fd(::fcntl(fd.get(), F_DUPFD_CLOEXEC, 10));
+}
+
+/// Writes the program into a sealed file in memory. Empty, with `errno` set, on failure.
+inline unique_fd program_in_memory(std::span<const unsigned char> program) noexcept {
+  constexpr unsigned executable = 0x10;  // MFD_EXEC, Linux 6.3; needed where vm.memfd_noexec is 1
+  unique_fd file(::memfd_create("cofferdam-warden", MFD_CLOEXEC | MFD_ALLOW_SEALING | executable));
+  if (!file && errno == EINVAL) file.reset(::memfd_create("cofferdam-warden", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  if (!file || !write_whole(file, program)) return {};
+  ::fcntl(file.get(), F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
+  return numbered_high(std::move(file));
+}
+
+/// Writes the program into a file without a name. Empty, with `errno` set, on failure.
+inline unique_fd program_in_file(std::span<const unsigned char> program, const std::filesystem::path& folder) noexcept {
+  const std::string path = (folder / ".cofferdam-warden").string();
+  unique_fd written(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0700));
+  if (!written) return {};
+  const bool whole = write_whole(written, program);
+  written.reset();  // a file that is open for writing cannot be executed
+  unique_fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+  const int number = errno;
+  ::unlink(path.c_str());
+  errno = number;
+  if (!whole) errno = ENOSPC;
+  return whole ? numbered_high(std::move(file)) : unique_fd();
+}
+
+/// Executes an open program as a warden.
+inline spawned spawn_warden(const unique_fd& program, const unique_fd& socket, const unique_fd& nothing) {
+  spawn_request request;
+  request.program = program.get();
+  request.words = {"cofferdam-warden", "3"};
+  request.input = request.output = request.error = nothing.get();
+  request.control = socket.get();
+  return spawn(request);
+}
+
+/// Starts a warden as a child of this program, from memory. If files in memory may not be executed, starts it from a
+/// file in `folder`, which is removed at once.
+/// \param program  an ELF file for this machine; see `native_warden_image`.
+/// \param folder   an existing directory to which only this user can write.
+/// \throws error{errc::provider_failed} if neither may be executed, or if the system lacks a descriptor or process.
+inline started_warden start_warden(std::span<const unsigned char> program, const std::filesystem::path& folder) {
+  if (program.empty())
+    throw error(exec_errc::provider_failed, "the warden cannot be started: there is none for this kind of machine");
+  int ends[2] = {-1, -1};
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0) throw detail::cannot_start("socketpair", errno);
+  started_warden started;
+  started.socket.reset(ends[0]);
+  unique_fd theirs(ends[1]);
+  started.socket = detail::usable(std::move(started.socket), "socketpair");
+  theirs = detail::usable(std::move(theirs), "socketpair");
+  detail::set_nonblocking(started.socket);
+  const unique_fd nothing = detail::usable(unique_fd(::open("/dev/null", O_RDWR | O_CLOEXEC)), "/dev/null");
+
+  unique_fd file = detail::program_in_memory(program);
+  int number = errno;
+  if (file) {
+    spawned made = detail::spawn_warden(file, theirs, nothing);
+    if (made.ok()) {
+      started.pidfd = std::move(made.pidfd());
+      started.pid = made.pid();
+      return started;
+    }
+    if (made.stage() != spawn_stage::exec) throw detail::cannot_start("no process for it", made.cause().value());
+    number = made.cause().value();
+  }
+  file = detail::program_in_file(program, folder);
+  if (!file)
+    throw detail::cannot_start(
+        "neither from memory (" + std::generic_category().message(number) + ") nor from a file in " + folder.string(),
+        errno);
+  spawned made = detail::spawn_warden(file, theirs, nothing);
+  if (!made.ok())
+    throw detail::cannot_start(
+        "neither from memory (" + std::generic_category().message(number) + ") nor from a file in " + folder.string(),
+        made.cause().value());
+  started.pidfd = std::move(made.pidfd());
+  started.pid = made.pid();
+  return started;
 }
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail

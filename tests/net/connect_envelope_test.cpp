@@ -19,6 +19,7 @@
 namespace {
 
 using namespace cofferdam;
+namespace wire = cofferdam::detail::wire;
 using cofferdam_test::code_of;
 using cofferdam_test::error_of;
 

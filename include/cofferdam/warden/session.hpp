@@ -21,9 +21,9 @@
 #include <cofferdam/os/spawn.hpp>
 #include <cofferdam/os/unique_fd.hpp>
 #include <cofferdam/warden/detail/link.hpp>
+#include <cofferdam/warden/detail/protocol.hpp>
 #include <cofferdam/warden/detail/warden_command.hpp>
 #include <cofferdam/warden/detail/warden_files.hpp>
-#include <cofferdam/warden/protocol.hpp>
 #include <cofferdam/warden/warden_settings.hpp>
 
 #include <asio/any_io_executor.hpp>
@@ -498,7 +498,7 @@ class basic_warden_session : public command_session {
   std::shared_ptr<session_files> files() const { return std::make_shared<detail::warden_session_files>(warden()); }
 
   /// Returns the warden's description of itself and its place.
-  const wire::hello& hello() const noexcept { return warden()->hello(); }
+  const warden_hello& hello() const noexcept { return warden()->hello(); }
 
  private:
   explicit basic_warden_session(std::shared_ptr<detail::warden_keeper> keeper) : command_session(std::move(keeper)) {}

@@ -14,13 +14,13 @@
 #include <cofferdam/detail/os/file_reader.hpp>
 #include <cofferdam/detail/os/process_table.hpp>
 #include <cofferdam/detail/os/reaper.hpp>
+#include <cofferdam/detail/warden/start_warden.hpp>
 #include <cofferdam/os/child_processes.hpp>
 #include <cofferdam/os/command_session.hpp>
 #include <cofferdam/os/spawn.hpp>
 #include <cofferdam/os/unique_fd.hpp>
 #include <cofferdam/warden/image.hpp>
 #include <cofferdam/warden/session.hpp>
-#include <cofferdam/warden/start_warden.hpp>
 
 #include <asio/any_io_executor.hpp>
 #include <asio/error.hpp>

@@ -8,7 +8,7 @@
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/detail/os/pipe.hpp>
 #include <cofferdam/os/unique_fd.hpp>
-#include <cofferdam/warden/protocol.hpp>
+#include <cofferdam/warden/detail/protocol.hpp>
 
 #include <asio/any_io_executor.hpp>
 #include <asio/buffer.hpp>

@@ -11,7 +11,7 @@
 #include <cofferdam/detail/os/running_command.hpp>
 #include <cofferdam/os/command_request.hpp>
 #include <cofferdam/os/spawn.hpp>
-#include <cofferdam/warden/protocol.hpp>
+#include <cofferdam/warden/detail/protocol.hpp>
 
 #include <asio/any_io_executor.hpp>
 #include <asio/steady_timer.hpp>

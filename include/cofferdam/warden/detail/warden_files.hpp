@@ -15,8 +15,8 @@
 #include <cofferdam/detail/os/path_error.hpp>
 #include <cofferdam/os/directory.hpp>
 #include <cofferdam/warden/detail/file_requests.hpp>
+#include <cofferdam/warden/detail/protocol.hpp>
 #include <cofferdam/warden/detail/warden_command.hpp>
-#include <cofferdam/warden/protocol.hpp>
 
 #include <asio/any_io_executor.hpp>
 #include <asio/cancellation_state.hpp>

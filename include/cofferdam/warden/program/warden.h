@@ -5,7 +5,7 @@
 // frames.h, commands.h, keepers.h, clock.h, worker.h and warden.cpp, which are one translation unit.
 #pragma once
 
-#include <cofferdam/warden/wire.hpp>
+#include <cofferdam/warden/detail/wire.hpp>
 
 #include "files.h"
 #include "guard.h"

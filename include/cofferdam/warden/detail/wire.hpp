@@ -13,7 +13,7 @@
 /// A frame is `u32 length | u8 type | u32 job | payload`, where `length` counts the payload. A string is `u32 length`,
 /// its bytes, and a NUL that the length does not count; a list of strings is `u32 count` and the strings. Job 0 is the
 /// warden itself. The host numbers its jobs and requests as it likes, each number once at a time.
-namespace cofferdam::inline COFFERDAM_ABI::wire {
+namespace cofferdam::inline COFFERDAM_ABI::detail::wire {
 
 inline constexpr std::uint32_t magic = 0x4d444643;  // "CFDM"
 inline constexpr std::uint16_t version = 2;
@@ -174,4 +174,4 @@ inline constexpr std::uint64_t max_listed_bytes = 512ULL * 1024 * 1024;  ///< th
 /// `reply` to `stat` has one; `reply_data` of `list` has many, each followed by its name as a string.
 inline constexpr std::size_t entry_fixed_size = 1 + 4 + 8 + 8 + 4;
 
-}  // namespace cofferdam::inline COFFERDAM_ABI::wire
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail::wire

@@ -22,7 +22,7 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-namespace cofferdam::inline COFFERDAM_ABI {
+namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 /// A warden that is a child of this program.
 class started_warden {
@@ -34,8 +34,6 @@ class started_warden {
   /// The process number.
   pid_t pid = 0;
 };
-
-namespace detail {
 
 inline error cannot_start(const std::string& what, int number) {
   const std::error_code cause(number, std::system_category());
@@ -93,8 +91,6 @@ inline spawned spawn_warden(const unique_fd& program, const unique_fd& socket, c
   return spawn(request);
 }
 
-}  // namespace detail
-
 /// Starts a warden as a child of this program, from memory. If files in memory may not be executed, starts it from a
 /// file in `folder`, which is removed at once.
 /// \param program  an ELF file for this machine; see `native_warden_image`.
@@ -140,4 +136,4 @@ inline started_warden start_warden(std::span<const unsigned char> program, const
   return started;
 }
 
-}  // namespace cofferdam::inline COFFERDAM_ABI
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail

@@ -8,7 +8,7 @@
 #include <span>
 #include <string_view>
 
-namespace cofferdam::inline COFFERDAM_ABI::wire {
+namespace cofferdam::inline COFFERDAM_ABI::detail::wire {
 
 /// The warden for aarch64, as an ELF file and a zero: a literal, which compilers read faster than numbers.
 inline constexpr unsigned char image_aarch64_literal[] =
@@ -931,4 +931,4 @@ inline constexpr std::span<const unsigned char> image_aarch64(image_aarch64_lite
 inline constexpr std::string_view image_aarch64_sha256 =
     "ad7dc350d533f300a3a7faf29bc9e5127c87ef0d44dd9e1e4e5a9457a109eebd";
 
-}  // namespace cofferdam::inline COFFERDAM_ABI::wire
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail::wire

@@ -4,7 +4,7 @@
 
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/error.hpp>
-#include <cofferdam/warden/wire.hpp>
+#include <cofferdam/warden/detail/wire.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -20,7 +20,7 @@
 
 // Encodes and decodes the frames of wire.hpp. Sans-I/O.
 
-namespace cofferdam::inline COFFERDAM_ABI::wire {
+namespace cofferdam::inline COFFERDAM_ABI::detail::wire {
 
 /// A complete frame that has arrived.
 class frame {
@@ -311,4 +311,4 @@ class spawn_order {
   }
 };
 
-}  // namespace cofferdam::inline COFFERDAM_ABI::wire
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail::wire

@@ -8,7 +8,7 @@
 #include <span>
 #include <string_view>
 
-namespace cofferdam::inline COFFERDAM_ABI::wire {
+namespace cofferdam::inline COFFERDAM_ABI::detail::wire {
 
 /// The warden for x86_64, as an ELF file and a zero: a literal, which compilers read faster than numbers.
 inline constexpr unsigned char image_x86_64_literal[] =
@@ -766,4 +766,4 @@ inline constexpr std::span<const unsigned char> image_x86_64(image_x86_64_litera
 inline constexpr std::string_view image_x86_64_sha256 =
     "8e08b09379ed7fad6ca33aa93b5a4b4c93cf5f46b3ef625cf5bbffcbabf8a09e";
 
-}  // namespace cofferdam::inline COFFERDAM_ABI::wire
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail::wire
