@@ -6613,105 +6613,6 @@ inline std::optional<std::uint16_t> port_number(std::string_view text) noexcept 
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail
 
-// ---- cofferdam/net/detail/pem_source.hpp ----
-
-
-#include <string>
-#include <utility>
-
-namespace cofferdam::inline COFFERDAM_ABI::detail {
-
-/// PEM text, or a file with PEM text.
-class pem_source {
- public:
-  pem_source() = default;
-  pem_source(std::string text, bool is_path) : text_(std::move(text)), is_path_(is_path), given_(true) {}
-
-  bool given() const noexcept { return given_; }
-  /// Returns its name for error messages; never the text.
-  std::string name() const;
-  /// \param what  the purpose of the text, for the error message.
-  std::string load(const char* what) const;
-
- private:
-  std::string text_;
-  bool is_path_ = false;
-  bool given_ = false;
-};
-
-}  // namespace cofferdam::inline COFFERDAM_ABI::detail
-
-// ---- cofferdam/net/proxy.hpp ----
-
-
-#include <cstdint>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <vector>
-
-namespace cofferdam::inline COFFERDAM_ABI {
-
-/// An HTTP proxy for tunnels (`CONNECT`). The traffic is TLS, of which the proxy sees only the host's name.
-class http_proxy {
- public:
-  http_proxy() = default;
-
-  /// \param url      `http://[USER:PASSWORD@]HOST[:PORT]`, or without `http://`; user and password percent-encoded.
-  ///                 Default port: 80.
-  /// \param setting  the option or variable that it comes from, for the error message.
-  /// \throws error{errc::invalid_argument} for anything else. The sentence does not show the URL, which may contain a
-  ///     password.
-  static http_proxy parse(std::string_view url, std::string_view setting);
-
-  /// Returns a name or an address, without brackets.
-  const std::string& host() const noexcept { return host_; }
-  std::uint16_t port() const noexcept { return port_; }
-  /// Returns the value of `Proxy-Authorization`: a secret. Empty if there is no user.
-  const std::string& authorization() const noexcept { return authorization_; }
-
- private:
-  std::string host_;
-  std::string authorization_;
-  std::uint16_t port_ = 80;
-};
-
-/// The rules for the use of a proxy, from the variables HTTPS_PROXY and NO_PROXY. A value type.
-///
-/// This machine itself (`localhost`, 127.0.0.0/8, ::1) is always reached directly.
-class proxy_rules {
- public:
-  /// Reaches every host directly.
-  proxy_rules() = default;
-
-  /// \param proxy       as `http_proxy::parse` takes it; empty: none.
-  /// \param exceptions  hosts to reach directly, separated by commas or blanks: `example.com` (and names that end in
-  ///                    `.example.com`; a dot or `*.` before it changes nothing), `example.com:8443`, `10.1.2.3`,
-  ///                    `10.0.0.0/8`, `::1`, or `*` for everything. Any other entry matches no host.
-  /// \throws error{errc::invalid_argument} for an invalid proxy.
-  explicit proxy_rules(std::string_view proxy, std::string_view exceptions = {},
-                       std::string_view setting = "HTTPS_PROXY");
-
-  /// Returns the proxy for this host; no value: connect directly.
-  std::optional<http_proxy> on_the_way_to(std::string_view host, std::uint16_t port) const;
-
- private:
-  class exception {
-   public:
-    std::string name;  // in lower case
-    std::uint16_t port = 0;
-  };
-
-  static std::string plain(std::string_view host);
-  static exception exception_of(std::string_view text);
-
-  std::optional<http_proxy> proxy_;
-  std::vector<exception> exceptions_;
-};
-
-}  // namespace cofferdam::inline COFFERDAM_ABI
-
-
 // ---- cofferdam/net/byte_stream.hpp ----
 
 
@@ -6987,7 +6888,7 @@ class pair_stream final : public byte_stream::implementation {
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail
 
-// ---- cofferdam/net/transport.hpp ----
+// ---- cofferdam/detail/net/transport.hpp ----
 
 
 #include <asio/any_io_executor.hpp>
@@ -7002,11 +6903,11 @@ class pair_stream final : public byte_stream::implementation {
 #include <type_traits>
 #include <utility>
 
-namespace cofferdam::inline COFFERDAM_ABI {
+namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 /// A copyable recipe for connections to a peer. Each call makes a new stream. Holds no socket.
 ///
-/// `unix_connector`, `tcp_connector` and `tls_connector` (net/tls.hpp) make the usual connectors. A custom connector is
+/// `unix_connector`, `tcp_connector` and `tls_connector` make the usual connectors. A custom connector is
 /// a name, the peer's `Host`, and a function.
 class connector {
  public:
@@ -7075,6 +6976,105 @@ byte_stream make_byte_stream(Readable readable, Writable writable, std::string p
       std::move(readable), std::move(writable), std::move(peer), std::move(owner)));
 }
 
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
+
+
+// ---- cofferdam/net/detail/pem_source.hpp ----
+
+
+#include <string>
+#include <utility>
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+/// PEM text, or a file with PEM text.
+class pem_source {
+ public:
+  pem_source() = default;
+  pem_source(std::string text, bool is_path) : text_(std::move(text)), is_path_(is_path), given_(true) {}
+
+  bool given() const noexcept { return given_; }
+  /// Returns its name for error messages; never the text.
+  std::string name() const;
+  /// \param what  the purpose of the text, for the error message.
+  std::string load(const char* what) const;
+
+ private:
+  std::string text_;
+  bool is_path_ = false;
+  bool given_ = false;
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
+
+// ---- cofferdam/net/proxy.hpp ----
+
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cofferdam::inline COFFERDAM_ABI {
+
+/// An HTTP proxy for tunnels (`CONNECT`). The traffic is TLS, of which the proxy sees only the host's name.
+class http_proxy {
+ public:
+  http_proxy() = default;
+
+  /// \param url      `http://[USER:PASSWORD@]HOST[:PORT]`, or without `http://`; user and password percent-encoded.
+  ///                 Default port: 80.
+  /// \param setting  the option or variable that it comes from, for the error message.
+  /// \throws error{errc::invalid_argument} for anything else. The sentence does not show the URL, which may contain a
+  ///     password.
+  static http_proxy parse(std::string_view url, std::string_view setting);
+
+  /// Returns a name or an address, without brackets.
+  const std::string& host() const noexcept { return host_; }
+  std::uint16_t port() const noexcept { return port_; }
+  /// Returns the value of `Proxy-Authorization`: a secret. Empty if there is no user.
+  const std::string& authorization() const noexcept { return authorization_; }
+
+ private:
+  std::string host_;
+  std::string authorization_;
+  std::uint16_t port_ = 80;
+};
+
+/// The rules for the use of a proxy, from the variables HTTPS_PROXY and NO_PROXY. A value type.
+///
+/// This machine itself (`localhost`, 127.0.0.0/8, ::1) is always reached directly.
+class proxy_rules {
+ public:
+  /// Reaches every host directly.
+  proxy_rules() = default;
+
+  /// \param proxy       as `http_proxy::parse` takes it; empty: none.
+  /// \param exceptions  hosts to reach directly, separated by commas or blanks: `example.com` (and names that end in
+  ///                    `.example.com`; a dot or `*.` before it changes nothing), `example.com:8443`, `10.1.2.3`,
+  ///                    `10.0.0.0/8`, `::1`, or `*` for everything. Any other entry matches no host.
+  /// \throws error{errc::invalid_argument} for an invalid proxy.
+  explicit proxy_rules(std::string_view proxy, std::string_view exceptions = {},
+                       std::string_view setting = "HTTPS_PROXY");
+
+  /// Returns the proxy for this host; no value: connect directly.
+  std::optional<http_proxy> on_the_way_to(std::string_view host, std::uint16_t port) const;
+
+ private:
+  class exception {
+   public:
+    std::string name;  // in lower case
+    std::uint16_t port = 0;
+  };
+
+  static std::string plain(std::string_view host);
+  static exception exception_of(std::string_view text);
+
+  std::optional<http_proxy> proxy_;
+  std::vector<exception> exceptions_;
+};
+
 }  // namespace cofferdam::inline COFFERDAM_ABI
 
 
@@ -7086,6 +7086,13 @@ byte_stream make_byte_stream(Readable readable, Writable writable, std::string p
 #include <utility>
 
 namespace cofferdam::inline COFFERDAM_ABI {
+
+class tls_settings;
+
+namespace detail {
+class connector;
+connector tls_connector(std::string host, std::uint16_t port, const tls_settings& settings);
+}  // namespace detail
 
 /// The trusted certificates and the client certificate. Default: the system's roots, no client certificate, TLS 1.2 or
 /// newer, verification of the peer's certificate and name.
@@ -7141,7 +7148,7 @@ class tls_settings {
   }
 
  private:
-  friend connector tls_connector(std::string host, std::uint16_t port, const tls_settings& settings);
+  friend detail::connector detail::tls_connector(std::string host, std::uint16_t port, const tls_settings& settings);
 
   detail::pem_source trusted_;
   detail::pem_source chain_;
@@ -7150,6 +7157,16 @@ class tls_settings {
   proxy_rules proxies_;
   bool verify_ = true;
 };
+
+}  // namespace cofferdam::inline COFFERDAM_ABI
+
+// ---- cofferdam/detail/net/tls_connector.hpp ----
+
+
+#include <cstdint>
+#include <string>
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 /// Makes a connector to a host by TCP, as `tcp_connector` does, with TLS.
 /// \param host      as for `tcp_connector`; the certificate must be for this name or address.
@@ -7163,7 +7180,7 @@ class tls_settings {
 /// \par Source      RFC 8446, RFC 5246, RFC 6125 (names), RFC 6066 (SNI).
 connector tls_connector(std::string host, std::uint16_t port, const tls_settings& settings = tls_settings());
 
-}  // namespace cofferdam::inline COFFERDAM_ABI
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
 
 
 // ---- cofferdam/backends/e2b/endpoint.hpp ----
@@ -7243,9 +7260,9 @@ class endpoint {
 
   /// Returns a connector to the service.
   /// \param settings  not used without TLS.
-  connector reach(const tls_settings& settings) const {
-    if (tls_) return tls_connector(host_, port_, settings);
-    return tcp_connector(host_, port_);
+  cofferdam::detail::connector reach(const tls_settings& settings) const {
+    if (tls_) return cofferdam::detail::tls_connector(host_, port_, settings);
+    return cofferdam::detail::tcp_connector(host_, port_);
   }
 
  private:
@@ -7474,190 +7491,130 @@ class redactor {
 
 }  // namespace cofferdam::inline COFFERDAM_ABI
 
-// ---- cofferdam/detail/net/json_object_view.hpp ----
+// ---- cofferdam/net/http_parser_limits.hpp ----
 
 
-#include <boost/json/array.hpp>
-#include <boost/json/object.hpp>
-#include <boost/json/string.hpp>
-#include <boost/json/value.hpp>
+#include <cstddef>
 
-#include <cstdint>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <system_error>
-#include <vector>
+namespace cofferdam::inline COFFERDAM_ABI {
 
-// Reads foreign JSON by its keys. A member that is missing or has the wrong type gives no value or an empty text. The
-// same holds for every member of a missing object.
-
-namespace cofferdam::inline COFFERDAM_ABI::detail {
-
-/// Converts to the string view type of Boost.JSON.
-inline boost::json::string_view json_view(std::string_view text) noexcept { return {text.data(), text.size()}; }
-inline boost::json::string json_text(std::string_view text) { return boost::json::string(json_view(text)); }
-inline std::string_view view_of(const boost::json::string& text) noexcept { return {text.data(), text.size()}; }
-
-/// A view of a foreign object, or of none.
-class json_object_view {
+/// The limits of a head. A larger head is `error{errc::io_error}` with `net_errc::head_too_large` or `too_many_fields`.
+class http_parser_limits {
  public:
-  json_object_view(const boost::json::object& object) noexcept : object_(&object) {}
-  json_object_view(const boost::json::object* object) noexcept : object_(object) {}
+  http_parser_limits() = default;
 
-  const boost::json::value* find(std::string_view key) const noexcept {
-    return object_ == nullptr ? nullptr : object_->if_contains(json_view(key));
-  }
-
- private:
-  const boost::json::object* object_;
+  std::size_t line = 16 * 1024;  ///< bytes of one line, without its end
+  std::size_t head = 64 * 1024;  ///< bytes of all lines of a head, and of all trailers
+  std::size_t fields = 256;      ///< lines of a head, and of trailers
+  std::size_t interim = 32;      ///< interim answers (1xx) before the final one
 };
 
-/// Returns the value at a key, of any kind; null if there is none.
-inline const boost::json::value* member(json_object_view object, std::string_view key) noexcept {
-  return object.find(key);
-}
+}  // namespace cofferdam::inline COFFERDAM_ABI
 
-inline const boost::json::object* object_at(json_object_view object, std::string_view key) noexcept {
-  const boost::json::value* const found = object.find(key);
-  return found == nullptr ? nullptr : found->if_object();
-}
-
-inline const boost::json::array* array_at(json_object_view object, std::string_view key) noexcept {
-  const boost::json::value* const found = object.find(key);
-  return found == nullptr ? nullptr : found->if_array();
-}
-
-/// Returns the text of a member, as a view into the object; no value if there is none.
-inline std::optional<std::string_view> if_text_at(json_object_view object, std::string_view key) noexcept {
-  const boost::json::value* const found = object.find(key);
-  if (found == nullptr || !found->is_string()) return std::nullopt;
-  return view_of(found->get_string());
-}
-
-/// Returns the text of a member, as a view into the object; empty if there is none.
-inline std::string_view text_at(json_object_view object, std::string_view key) noexcept {
-  return if_text_at(object, key).value_or(std::string_view());
-}
-
-inline bool is_true_at(json_object_view object, std::string_view key) noexcept {
-  const boost::json::value* const found = object.find(key);
-  return found != nullptr && found->is_bool() && found->get_bool();
-}
-
-/// Returns a 64-bit integer, however it was written.
-inline std::optional<std::int64_t> number_at(json_object_view object, std::string_view key) {
-  const boost::json::value* const found = object.find(key);
-  if (found == nullptr || !found->is_number()) return std::nullopt;
-  std::error_code failure;
-  const auto number = found->to_number<std::int64_t>(failure);
-  if (failure) return std::nullopt;
-  return number;
-}
-
-/// Returns a non-negative integer, however it was written.
-inline std::optional<std::uint64_t> count_at(json_object_view object, std::string_view key) {
-  const boost::json::value* const found = object.find(key);
-  if (found == nullptr || !found->is_number()) return std::nullopt;
-  std::error_code failure;
-  const auto number = found->to_number<std::uint64_t>(failure);
-  if (failure) return std::nullopt;
-  return number;
-}
-
-/// Returns the texts of an array; other elements are left out.
-inline std::vector<std::string> texts_at(json_object_view object, std::string_view key) {
-  std::vector<std::string> texts;
-  if (const boost::json::array* const all = array_at(object, key))
-    for (const boost::json::value& each : *all)
-      if (const boost::json::string* const text = each.if_string()) texts.emplace_back(view_of(*text));
-  return texts;
-}
-
-}  // namespace cofferdam::inline COFFERDAM_ABI::detail
-
-// ---- cofferdam/detail/core/hexadecimal.hpp ----
+// ---- cofferdam/detail/net/http_limits.hpp ----
 
 
-#include <span>
-#include <string>
-
-namespace cofferdam::inline COFFERDAM_ABI::detail {
-
-/// Returns two lower-case hexadecimal digits for each byte.
-inline std::string hexadecimal(std::span<const unsigned char> content) {
-  std::string text;
-  text.reserve(2 * content.size());
-  for (const unsigned char one : content) {
-    text += "0123456789abcdef"[one >> 4U];
-    text += "0123456789abcdef"[one & 15U];
-  }
-  return text;
-}
-
-}  // namespace cofferdam::inline COFFERDAM_ABI::detail
-
-// ---- cofferdam/detail/os/random_text.hpp ----
-
-
-#include <array>
-#include <cerrno>
+#include <algorithm>
+#include <chrono>
+#include <concepts>
 #include <cstddef>
-#include <cstdint>
-#include <span>
-#include <string>
-#include <string_view>
-#include <system_error>
-
-#include <sys/random.h>
-#include <sys/types.h>
-
-// Unpredictable text: all random bits come from the kernel, getrandom(2).
+#include <optional>
+#include <utility>
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// \throws error{errc::io_error}
-inline void fill_random(std::span<unsigned char> room) {
-  while (!room.empty()) {
-    const ssize_t got = ::getrandom(room.data(), room.size(), 0);
-    if (got > 0)
-      room = room.subspan(static_cast<std::size_t>(got));
-    else if (errno != EINTR)
-      throw error(exec_errc::io_error, "the system has no random numbers",
-                  std::error_code(errno, std::system_category()));
+/// The limits of one request. An expired time limit is error{errc::io_error} with `net_errc::timed_out`, and closes the
+/// connection.
+class http_limits {
+ public:
+  http_limits() = default;
+
+  /// Sets the time limit for a usable connection: name lookup, TCP, TLS. Default 5 s; more than zero.
+  http_limits& connect(std::chrono::milliseconds limit) { return set(connect_, limit); }
+  /// Sets the time limit from the last progress of sending the request to the end of the answer's head. Default 60 s.
+  /// The time that a source needs to make a piece of the body does not count.
+  /// \param limit  more than zero; no value: no limit, for requests that are answered much later (`/wait`, `/events`).
+  http_limits& head(std::optional<std::chrono::milliseconds> limit) { return set(head_, limit); }
+  /// Sets the time limit between two pieces of the answer's body, while the caller reads. Default 60 s.
+  /// \param limit  more than zero; no value: no limit.
+  http_limits& idle(std::optional<std::chrono::milliseconds> limit) { return set(idle_, limit); }
+  /// Sets the maximum size of a body that `request` keeps whole; a longer body is error{errc::too_large}. Default 16
+  /// MiB.
+  http_limits& body(std::size_t most) {
+    body_ = most;
+    return *this;
   }
-}
-
-inline std::uint64_t random_number() {
-  std::array<unsigned char, 8> raw{};
-  fill_random(raw);
-  std::uint64_t all = 0;
-  for (const unsigned char each : raw) all = all << 8U | each;
-  return all;
-}
-
-/// Returns `count` characters of `alphabet`, which has at most 256 characters, all equally likely.
-inline std::string random_characters(std::size_t count, std::string_view alphabet) {
-  std::string text;
-  const std::size_t fair = 256 / alphabet.size() * alphabet.size();
-  while (text.size() < count) {
-    std::array<unsigned char, 64> raw{};
-    fill_random(raw);
-    for (const unsigned char one : raw)
-      if (one < fair && text.size() < count) text += alphabet[one % alphabet.size()];
+  /// Sets the limits of an answer's head and trailers.
+  http_limits& parser(const http_parser_limits& limits) {
+    parser_ = limits;
+    return *this;
   }
-  return text;
-}
 
-/// Returns `count` hexadecimal digits of four random bits each. The default of 16 is enough if a duplicate would be
-/// only a nuisance.
-inline std::string random_digits(std::size_t count = 16) { return random_characters(count, "0123456789abcdef"); }
-/// Returns `count` lower-case letters and digits, of about five random bits each.
-inline std::string random_name(std::size_t count) {
-  return random_characters(count, "abcdefghijklmnopqrstuvwxyz0123456789");
-}
-/// Returns a secret of 256 bits.
-inline std::string random_token() { return random_digits(64); }
+  std::chrono::milliseconds connect() const noexcept { return connect_; }
+  std::optional<std::chrono::milliseconds> head() const noexcept { return head_; }
+  std::optional<std::chrono::milliseconds> idle() const noexcept { return idle_; }
+  std::size_t body() const noexcept { return body_; }
+  const http_parser_limits& parser() const noexcept { return parser_; }
+
+ private:
+  template <class Limit>
+  http_limits& set(Limit& which, std::optional<std::chrono::milliseconds> limit) {
+    if (limit && *limit <= std::chrono::milliseconds::zero())
+      throw error(exec_errc::invalid_argument, "http_limits: a time limit must be longer than zero");
+    if constexpr (std::same_as<Limit, std::chrono::milliseconds>) {
+      which = *limit;
+    } else {
+      which = limit;
+    }
+    return *this;
+  }
+
+  std::chrono::milliseconds connect_{5'000};
+  std::optional<std::chrono::milliseconds> head_ = std::chrono::milliseconds(60'000);
+  std::optional<std::chrono::milliseconds> idle_ = std::chrono::milliseconds(60'000);
+  std::size_t body_ = std::size_t{16} * 1024 * 1024;
+  http_parser_limits parser_;
+};
+
+/// The settings of a client: limits and numbers of connections.
+class http_client_settings {
+ public:
+  http_client_settings() = default;
+
+  /// Sets the limits of requests without their own.
+  http_client_settings& limits(const http_limits& each) {
+    limits_ = each;
+    return *this;
+  }
+  /// Sets the maximum number of connections, including idle ones; further requests wait. Streams that `upgrade` has
+  /// returned do not count. Default 64; at least 1.
+  http_client_settings& connections(std::size_t most) {
+    if (most == 0) throw error(exec_errc::invalid_argument, "http_client: it needs at least one connection");
+    connections_ = most;
+    return *this;
+  }
+  /// Sets the maximum number of idle connections that are kept. Default 8; 0: none.
+  http_client_settings& idle_connections(std::size_t most) {
+    idle_connections_ = most;
+    return *this;
+  }
+  /// Sets the maximum idle time of a connection that is used again. Default 240 s: the Docker daemon closes at 300 s.
+  http_client_settings& idle_timeout(std::chrono::milliseconds most) {
+    idle_timeout_ = std::min<std::chrono::milliseconds>(most, std::chrono::hours(24 * 365));
+    return *this;
+  }
+
+  const http_limits& limits() const noexcept { return limits_; }
+  std::size_t connections() const noexcept { return connections_; }
+  std::size_t idle_connections() const noexcept { return idle_connections_; }
+  std::chrono::milliseconds idle_timeout() const noexcept { return idle_timeout_; }
+
+ private:
+  http_limits limits_;
+  std::size_t connections_ = 64;
+  std::size_t idle_connections_ = 8;
+  std::chrono::milliseconds idle_timeout_{240'000};
+};
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail
 
@@ -8006,6 +7963,458 @@ class http_response {
 };
 
 }  // namespace cofferdam::inline COFFERDAM_ABI
+
+// ---- cofferdam/detail/net/http_client.hpp ----
+
+
+#include <asio/any_io_executor.hpp>
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+class http_exchange_state;
+class http_pool;
+
+/// An answer whose head has arrived and whose body is read in pieces. The connection is free again once `read_some` has
+/// returned 0, or at once if there is no body. Destroying the exchange earlier closes the connection.
+/// \par Lifetime  may outlive the client, whose `close()` ends it. Moved only while nothing is under way.
+/// \par Threads   the client's executor only.
+class http_exchange {
+ public:
+  /// Holds no answer; reading throws `error{errc::invalid_argument}`.
+  http_exchange();
+  http_exchange(http_exchange&&) noexcept;
+  http_exchange& operator=(http_exchange&&) noexcept;
+  ~http_exchange();
+
+  const http_response_head& head() const noexcept { return head_; }
+  int status() const noexcept { return head_.status; }
+  /// Returns the trailers of a chunked body; complete once `read_some` has returned 0.
+  const http_fields& trailers() const;
+
+  /// Reads the next piece of the body, as it arrived; nothing is read in advance (back-pressure).
+  /// \param into  not empty; kept by the caller until the awaitable completes.
+  /// \return      the number of bytes; 0 at the end and after it.
+  /// \throws      error{errc::io_error} if the connection ended too early (net_errc::truncated), if nothing arrived
+  ///              within the idle limit (net_errc::timed_out), or if the data is not HTTP;
+  ///              error{errc::environment_closed} if the client was closed.
+  /// \par Cancellation  terminal: closes the connection; throws error{errc::cancelled}.
+  awaitable<std::size_t> read_some(std::span<std::byte> into);
+
+  /// Reads the rest of the body.
+  /// \param most  maximum size in bytes. A longer body closes the connection and throws error{errc::too_large}, before
+  ///              anything is read if its length is announced.
+  awaitable<bytes> read_all(std::size_t most);
+
+ private:
+  friend class http_client;
+  explicit http_exchange(std::unique_ptr<detail::http_exchange_state> state);
+
+  detail::http_exchange_state& get() const;
+
+  std::unique_ptr<detail::http_exchange_state> state_;
+  http_response_head head_;
+};
+
+/// The result of a request to switch to another protocol.
+class http_upgrade {
+ public:
+  http_upgrade() = default;
+  http_upgrade(http_response answer, byte_stream stream) : answer_(std::move(answer)), stream_(std::move(stream)) {}
+
+  /// Returns true if there is a stream. If not, `answer()` has the reason, including its body.
+  bool upgraded() const noexcept { return static_cast<bool>(stream_); }
+  const http_response& answer() const noexcept { return answer_; }
+  /// Returns both directions of the stream, beginning with the bytes right after the head. The client does not use it
+  /// any more.
+  byte_stream& stream() noexcept { return stream_; }
+
+ private:
+  http_response answer_;
+  byte_stream stream_;
+};
+
+/// An HTTP/1.1 client for one peer. It opens as many connections as it needs, and keeps some for later.
+///
+/// If a request fails on a kept connection before the first byte of the answer, it is sent once more on a new
+/// connection, provided that this cannot execute it twice: its method is idempotent, or the request is marked as
+/// idempotent, or none of its body was sent. Nothing else is repeated, redirects are not followed, cookies are not
+/// kept. Content codings are not decoded: an answer that has one is an error with net_errc::unsupported_coding, unless
+/// the request has `Accept-Encoding`. A server may answer while the body is still being sent: a status of 300 or more
+/// stops the sending at once; with a lower status the rest of the body is sent first (the Docker daemon reports
+/// progress while it reads), and then the body of the answer is read.
+/// \par Errors    `error{errc::io_error}` with the name of the peer, and with the system's code or a `net_errc` as its
+///                `cause()`; error{errc::invalid_argument}, error{errc::too_large}, error{errc::cancelled}. A status is
+///                not an error.
+/// \par Cancellation  terminal, everywhere: closes that connection and leaves the client usable.
+/// \par Lifetime  the destructor closes idle connections; requests under way continue. Not copied. Neither the client
+///                nor its answers may outlive the executor's context.
+/// \par Threads   one executor (a strand on pools), which is also that of the coroutines that use it; many requests at
+///                a time.
+/// \par Cost      an idle connection holds a socket and no timer.
+/// \par Source    RFC 9110, RFC 9112; docker.md, section 2.
+class http_client {
+ public:
+  http_client(asio::any_io_executor executor, connector peer,
+              const http_client_settings& settings = http_client_settings());
+  http_client(http_client&&) = default;
+  http_client& operator=(http_client&& other) noexcept;
+  ~http_client();
+
+  /// Returns the limits of requests without their own; also a start for such limits:
+  /// `client.limits().head(std::nullopt)`.
+  http_limits limits() const;
+  /// Returns the number of idle connections.
+  std::size_t idle_connections() const noexcept;
+
+  /// Sends a request and returns the whole answer, of at most `limits.body()` bytes.
+  awaitable<http_response> request(http_request what) { return request(std::move(what), limits()); }
+  awaitable<http_response> request(http_request what, http_limits limits);
+
+  /// Sends a request and returns the answer as soon as its head has arrived.
+  awaitable<http_exchange> send(http_request what) { return send(std::move(what), limits()); }
+  awaitable<http_exchange> send(http_request what, http_limits limits);
+
+  /// Sends a request for a raw stream, always on a new connection, which leaves the pool. The answer is accepted if it
+  /// is 101, or a 200 whose body has neither a length nor chunks, which the Docker daemon sends to old clients. Adds
+  /// `Connection: Upgrade` and `Upgrade: tcp` if the request has none. The limits do not apply to the stream.
+  awaitable<http_upgrade> upgrade(http_request what) { return upgrade(std::move(what), limits()); }
+  awaitable<http_upgrade> upgrade(http_request what, http_limits limits);
+
+  /// Closes all connections, idle or not. Requests under way and later requests fail with
+  /// error{errc::environment_closed}. Streams of `upgrade` stay open. Does nothing the second time.
+  awaitable<void> close();
+
+ private:
+  using state = detail::http_exchange_state;
+
+  const std::shared_ptr<detail::http_pool>& pool() const;
+  static awaitable<std::unique_ptr<state>> transact(std::shared_ptr<detail::http_pool> pool, http_request what,
+                                                    http_limits limits, bool upgrade);
+  static awaitable<http_exchange> open(std::shared_ptr<detail::http_pool> pool, http_request what, http_limits limits);
+  static awaitable<http_response> whole(std::shared_ptr<detail::http_pool> pool, http_request what, http_limits limits);
+  static awaitable<http_upgrade> hijack(std::shared_ptr<detail::http_pool> pool, http_request what, http_limits limits);
+  static awaitable<void> end(std::shared_ptr<detail::http_pool> pool);
+
+  std::shared_ptr<detail::http_pool> pool_;
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
+
+
+// ---- cofferdam/detail/net/json_object_view.hpp ----
+
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <boost/json/string.hpp>
+#include <boost/json/value.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <vector>
+
+// Reads foreign JSON by its keys. A member that is missing or has the wrong type gives no value or an empty text. The
+// same holds for every member of a missing object.
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+/// Converts to the string view type of Boost.JSON.
+inline boost::json::string_view json_view(std::string_view text) noexcept { return {text.data(), text.size()}; }
+inline boost::json::string json_text(std::string_view text) { return boost::json::string(json_view(text)); }
+inline std::string_view view_of(const boost::json::string& text) noexcept { return {text.data(), text.size()}; }
+
+/// A view of a foreign object, or of none.
+class json_object_view {
+ public:
+  json_object_view(const boost::json::object& object) noexcept : object_(&object) {}
+  json_object_view(const boost::json::object* object) noexcept : object_(object) {}
+
+  const boost::json::value* find(std::string_view key) const noexcept {
+    return object_ == nullptr ? nullptr : object_->if_contains(json_view(key));
+  }
+
+ private:
+  const boost::json::object* object_;
+};
+
+/// Returns the value at a key, of any kind; null if there is none.
+inline const boost::json::value* member(json_object_view object, std::string_view key) noexcept {
+  return object.find(key);
+}
+
+inline const boost::json::object* object_at(json_object_view object, std::string_view key) noexcept {
+  const boost::json::value* const found = object.find(key);
+  return found == nullptr ? nullptr : found->if_object();
+}
+
+inline const boost::json::array* array_at(json_object_view object, std::string_view key) noexcept {
+  const boost::json::value* const found = object.find(key);
+  return found == nullptr ? nullptr : found->if_array();
+}
+
+/// Returns the text of a member, as a view into the object; no value if there is none.
+inline std::optional<std::string_view> if_text_at(json_object_view object, std::string_view key) noexcept {
+  const boost::json::value* const found = object.find(key);
+  if (found == nullptr || !found->is_string()) return std::nullopt;
+  return view_of(found->get_string());
+}
+
+/// Returns the text of a member, as a view into the object; empty if there is none.
+inline std::string_view text_at(json_object_view object, std::string_view key) noexcept {
+  return if_text_at(object, key).value_or(std::string_view());
+}
+
+inline bool is_true_at(json_object_view object, std::string_view key) noexcept {
+  const boost::json::value* const found = object.find(key);
+  return found != nullptr && found->is_bool() && found->get_bool();
+}
+
+/// Returns a 64-bit integer, however it was written.
+inline std::optional<std::int64_t> number_at(json_object_view object, std::string_view key) {
+  const boost::json::value* const found = object.find(key);
+  if (found == nullptr || !found->is_number()) return std::nullopt;
+  std::error_code failure;
+  const auto number = found->to_number<std::int64_t>(failure);
+  if (failure) return std::nullopt;
+  return number;
+}
+
+/// Returns a non-negative integer, however it was written.
+inline std::optional<std::uint64_t> count_at(json_object_view object, std::string_view key) {
+  const boost::json::value* const found = object.find(key);
+  if (found == nullptr || !found->is_number()) return std::nullopt;
+  std::error_code failure;
+  const auto number = found->to_number<std::uint64_t>(failure);
+  if (failure) return std::nullopt;
+  return number;
+}
+
+/// Returns the texts of an array; other elements are left out.
+inline std::vector<std::string> texts_at(json_object_view object, std::string_view key) {
+  std::vector<std::string> texts;
+  if (const boost::json::array* const all = array_at(object, key))
+    for (const boost::json::value& each : *all)
+      if (const boost::json::string* const text = each.if_string()) texts.emplace_back(view_of(*text));
+  return texts;
+}
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
+
+// ---- cofferdam/detail/net/sse_reader.hpp ----
+
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+/// One event of a stream of server-sent events.
+class sse_event {
+ public:
+  sse_event() = default;
+  sse_event(std::string type, std::string data, std::string id)
+      : type_(std::move(type)), data_(std::move(data)), id_(std::move(id)) {}
+
+  /// Returns the type; "message" if the stream has none.
+  const std::string& type() const noexcept { return type_; }
+  /// Returns the `data` lines, joined by `\n`.
+  const std::string& data() const noexcept { return data_; }
+  /// Returns the last `id` so far; empty if there was none.
+  const std::string& id() const noexcept { return id_; }
+
+ private:
+  std::string type_ = "message";
+  std::string data_;
+  std::string id_;
+};
+
+/// A parser of server-sent events. The pieces may be cut anywhere. Sans-I/O.
+///
+/// Lines end in `\n`, `\r\n` or `\r`. Comments, `retry`, unknown fields and events without data are ignored. `finish`
+/// also returns an event at the end of the stream without an empty line after it, because real servers leave that line
+/// out; the standard would drop the event.
+/// \par Source  WHATWG HTML, 9.2.6 "Interpreting an event stream".
+class sse_reader {
+ public:
+  /// \param most  maximum size of one event in bytes.
+  explicit sse_reader(std::size_t most = std::size_t{16} * 1024 * 1024) : most_(most) {}
+
+  /// Takes a piece and calls `each(sse_event)` for every event that it completes.
+  /// \throws error{errc::too_large} for an event that is longer than the limit. The reader is unusable after that.
+  template <class Each>
+  void feed(std::string_view piece, Each&& each) {
+    while (!piece.empty()) {
+      if (after_return_ && piece.front() == '\n') piece.remove_prefix(1);
+      after_return_ = false;
+      const std::size_t end = piece.find_first_of("\r\n");
+      keep(piece.substr(0, end));
+      if (end == std::string_view::npos) return;
+      after_return_ = piece[end] == '\r';
+      piece.remove_prefix(end + 1);
+      take_line(each);
+    }
+  }
+
+  /// Handles the end of the stream. Calls `each` for an event without an end.
+  template <class Each>
+  void finish(Each&& each) {
+    if (!line_.empty()) take_line(each);
+    dispatch(each);
+  }
+
+ private:
+  void keep(std::string_view part) {
+    if (part.size() > most_ - line_.size() || line_.size() + part.size() > most_ - data_.size())
+      throw error(exec_errc::too_large,
+                  "an event of the stream is longer than the limit of " + std::to_string(most_) + " bytes");
+    line_ += part;
+  }
+
+  template <class Each>
+  void take_line(Each& each) {
+    std::string_view line = line_;
+    if (first_) {
+      first_ = false;
+      if (line.starts_with("\xEF\xBB\xBF")) line.remove_prefix(3);
+    }
+    if (line.empty()) {
+      dispatch(each);
+    } else {
+      const std::size_t colon = line.find(':');
+      const std::string_view name = line.substr(0, colon);
+      std::string_view value = colon == std::string_view::npos ? std::string_view() : line.substr(colon + 1);
+      if (value.starts_with(' ')) value.remove_prefix(1);
+      if (name == "data") {
+        if (has_data_) data_ += '\n';
+        data_ += value;
+        has_data_ = true;
+      } else if (name == "event") {
+        type_ = value;
+      } else if (name == "id" && value.find('\0') == std::string_view::npos) {
+        id_ = value;
+      }
+    }
+    line_.clear();
+  }
+
+  template <class Each>
+  void dispatch(Each& each) {
+    if (has_data_) {
+      sse_event made(type_.empty() ? std::string("message") : std::move(type_), std::move(data_), id_);
+      each(std::move(made));
+    }
+    type_.clear();
+    data_.clear();
+    has_data_ = false;
+  }
+
+  std::size_t most_;
+  std::string line_;
+  std::string type_;
+  std::string data_;
+  std::string id_;
+  bool has_data_ = false;
+  bool after_return_ = false;
+  bool first_ = true;
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
+
+// ---- cofferdam/detail/core/hexadecimal.hpp ----
+
+
+#include <span>
+#include <string>
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+/// Returns two lower-case hexadecimal digits for each byte.
+inline std::string hexadecimal(std::span<const unsigned char> content) {
+  std::string text;
+  text.reserve(2 * content.size());
+  for (const unsigned char one : content) {
+    text += "0123456789abcdef"[one >> 4U];
+    text += "0123456789abcdef"[one & 15U];
+  }
+  return text;
+}
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
+
+// ---- cofferdam/detail/os/random_text.hpp ----
+
+
+#include <array>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <system_error>
+
+#include <sys/random.h>
+#include <sys/types.h>
+
+// Unpredictable text: all random bits come from the kernel, getrandom(2).
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+/// \throws error{errc::io_error}
+inline void fill_random(std::span<unsigned char> room) {
+  while (!room.empty()) {
+    const ssize_t got = ::getrandom(room.data(), room.size(), 0);
+    if (got > 0)
+      room = room.subspan(static_cast<std::size_t>(got));
+    else if (errno != EINTR)
+      throw error(exec_errc::io_error, "the system has no random numbers",
+                  std::error_code(errno, std::system_category()));
+  }
+}
+
+inline std::uint64_t random_number() {
+  std::array<unsigned char, 8> raw{};
+  fill_random(raw);
+  std::uint64_t all = 0;
+  for (const unsigned char each : raw) all = all << 8U | each;
+  return all;
+}
+
+/// Returns `count` characters of `alphabet`, which has at most 256 characters, all equally likely.
+inline std::string random_characters(std::size_t count, std::string_view alphabet) {
+  std::string text;
+  const std::size_t fair = 256 / alphabet.size() * alphabet.size();
+  while (text.size() < count) {
+    std::array<unsigned char, 64> raw{};
+    fill_random(raw);
+    for (const unsigned char one : raw)
+      if (one < fair && text.size() < count) text += alphabet[one % alphabet.size()];
+  }
+  return text;
+}
+
+/// Returns `count` hexadecimal digits of four random bits each. The default of 16 is enough if a duplicate would be
+/// only a nuisance.
+inline std::string random_digits(std::size_t count = 16) { return random_characters(count, "0123456789abcdef"); }
+/// Returns `count` lower-case letters and digits, of about five random bits each.
+inline std::string random_name(std::size_t count) {
+  return random_characters(count, "abcdefghijklmnopqrstuvwxyz0123456789");
+}
+/// Returns a secret of 256 bits.
+inline std::string random_token() { return random_digits(64); }
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
 
 // ---- cofferdam/llm/chat_completions_options.hpp ----
 
@@ -9060,925 +9469,6 @@ inline std::error_code make_error_code(net_errc value) noexcept {
 
 template <>
 struct std::is_error_code_enum<cofferdam::net_errc> : std::true_type {};
-
-// ---- cofferdam/net/detail/http_parser_core.hpp ----
-
-
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <limits>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <utility>
-
-// The common part of requests and responses. Strict where two readers could disagree (RFC 9112, 2.2, 5.1, 6.3, 11.2):
-// lines end in CR LF, no folded lines, no blank before the colon, exactly one length.
-
-namespace cofferdam::inline COFFERDAM_ABI::detail {
-
-inline error http_violation(net_errc cause, const std::string& what) {
-  return error(exec_errc::io_error, "the peer's HTTP cannot be taken: " + what, cause);
-}
-inline std::string in_quotes(std::string_view text) { return "\"" + one_line(text, 60) + "\""; }
-
-/// Joins lines that were cut anywhere, up to a total limit.
-class http_lines {
- public:
-  http_lines() = default;
-  http_lines(std::size_t longest, std::size_t sum) : longest_(longest), left_(sum) {}
-
-  /// Takes bytes up to the end of the line.
-  /// \return their number.
-  std::size_t take(std::string_view input) {
-    if (whole_) {
-      line_.clear();
-      whole_ = false;
-    }
-    const auto feed = input.find('\n');
-    const std::size_t count = feed == std::string_view::npos ? input.size() : feed + 1;
-    if (count > left_) throw http_violation(net_errc::head_too_large, "its head is longer than the limit");
-    if (line_.size() + count > longest_ + 2)
-      throw http_violation(net_errc::head_too_large,
-                           "a line is longer than the limit of " + std::to_string(longest_) + " bytes");
-    left_ -= count;
-    line_.append(input.substr(0, count));
-    if (feed == std::string_view::npos) return count;
-    if (line_.size() < 2 || line_[line_.size() - 2] != '\r')
-      throw http_violation(net_errc::malformed, "a line ends in a bare line feed");
-    line_.resize(line_.size() - 2);
-    if (!is_field_text(line_))
-      throw http_violation(net_errc::malformed, "a line has a control character: " + in_quotes(line_));
-    whole_ = true;
-    return count;
-  }
-  bool whole() const noexcept { return whole_; }
-  bool begun() const noexcept { return whole_ || !line_.empty(); }
-  const std::string& line() const noexcept { return line_; }
-
- private:
-  std::string line_;
-  std::size_t longest_ = 0;
-  std::size_t left_ = 0;
-  bool whole_ = false;
-};
-
-inline http_field parse_field(const std::string& line) {
-  if (line.front() == ' ' || line.front() == '\t')
-    throw http_violation(net_errc::malformed, "a field goes on in a second line");
-  const auto colon = line.find(':');
-  if (colon == std::string::npos || !is_token(std::string_view(line).substr(0, colon)))
-    throw http_violation(net_errc::malformed,
-                         "a line is no field: " + in_quotes(std::string_view(line).substr(0, colon)));
-  return http_field(line.substr(0, colon), line.substr(colon + 1));
-}
-
-inline void add_field(http_fields& fields, const std::string& line, std::size_t most) {
-  if (fields.size() == most)
-    throw http_violation(net_errc::too_many_fields, "it has more than " + std::to_string(most) + " fields");
-  fields.append(parse_field(line));
-}
-
-/// Returns the value of `Content-Length`; no value if there is none. More than one is refused, even if they are equal.
-inline std::optional<std::uint64_t> content_length(const http_fields& fields) {
-  const std::size_t count = fields.count("Content-Length");
-  if (count == 0) return std::nullopt;
-  if (count > 1) throw http_violation(net_errc::ambiguous_length, "it has more than one Content-Length");
-  const std::string_view text = *fields.find("Content-Length");
-  if (text.empty() || text.size() > 18 ||
-      !std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; }))
-    throw http_violation(net_errc::ambiguous_length, "its Content-Length is " + in_quotes(text));
-  std::uint64_t value = 0;
-  for (const char c : text) value = value * 10 + static_cast<std::uint64_t>(c - '0');
-  return value;
-}
-
-/// Returns true if the body is chunked.
-/// \throws for every other coding, and for a coding together with a length.
-inline bool is_chunked(const http_fields& fields, int minor_version) {
-  const std::size_t count = fields.count("Transfer-Encoding");
-  if (count == 0) return false;
-  if (fields.count("Content-Length") != 0)
-    throw http_violation(net_errc::ambiguous_length, "it has both Content-Length and Transfer-Encoding");
-  const std::string_view coding = *fields.find("Transfer-Encoding");
-  if (minor_version == 0 || count > 1)
-    throw http_violation(net_errc::ambiguous_length, "its Transfer-Encoding is not to be trusted");
-  if (!same_ignoring_case(coding, "chunked"))
-    throw http_violation(net_errc::unsupported_coding, "its transfer coding is " + in_quotes(coding) + ", not chunked");
-  return true;
-}
-
-enum class body_kind { none, length, chunked, until_close };
-
-/// The result of one call.
-struct body_step {
-  bool end = false;
-  std::size_t consumed = 0;
-  std::string_view data;
-};
-
-/// A parser of the body of a message.
-class http_body_reader {
- public:
-  http_body_reader() = default;
-  http_body_reader(body_kind kind, std::uint64_t length, http_lines trailer_lines, std::size_t max_fields)
-      : kind_(kind), left_(length), lines_(std::move(trailer_lines)), max_fields_(max_fields) {}
-
-  body_kind kind() const noexcept { return kind_; }
-  const http_fields& trailers() const noexcept { return trailers_; }
-  /// Returns the number of next bytes that are certain to be data.
-  std::uint64_t certain_data() const noexcept {
-    const bool inside = kind_ == body_kind::length || (kind_ == body_kind::chunked && part_ == part::data);
-    return inside ? left_ : 0;
-  }
-
-  /// Returns the next data or the end. If it returns neither, all of `input` is consumed.
-  body_step next(std::string_view input) {
-    switch (kind_) {
-      case body_kind::none: return {true, 0, {}};
-      case body_kind::length:
-        if (left_ == 0) return {true, 0, {}};
-        return data(input);
-      case body_kind::until_close: return {false, input.size(), input};
-      case body_kind::chunked: break;
-    }
-    std::size_t used = 0;
-    while (part_ != part::end) {
-      const std::string_view rest = input.substr(used);
-      if (rest.empty()) return {false, used, {}};
-      if (part_ == part::data) {
-        body_step step = data(rest);
-        if (left_ == 0) part_ = part::carriage_return;
-        step.consumed += used;
-        return step;
-      }
-      used += take(rest);
-    }
-    return {true, used, {}};
-  }
-
- private:
-  enum class part { size, data, carriage_return, line_feed, trailers, end };
-  static constexpr std::size_t max_size_line = 1024;
-
-  body_step data(std::string_view input) {
-    const std::size_t count = static_cast<std::size_t>(std::min<std::uint64_t>(left_, input.size()));
-    left_ -= count;
-    return {false, count, input.substr(0, count)};
-  }
-
-  std::size_t take(std::string_view input) {
-    switch (part_) {
-      case part::size: {
-        const std::size_t count = size_line_.take(input);
-        if (!size_line_.whole()) return count;
-        left_ = chunk_size(size_line_.line());
-        size_line_ = fresh_size_line();
-        part_ = left_ == 0 ? part::trailers : part::data;
-        return count;
-      }
-      case part::carriage_return:
-      case part::line_feed:
-        if (input.front() != (part_ == part::carriage_return ? '\r' : '\n'))
-          throw http_violation(net_errc::malformed, "a chunk is longer than it says");
-        part_ = part_ == part::carriage_return ? part::line_feed : part::size;
-        return 1;
-      case part::trailers: {
-        const std::size_t count = lines_.take(input);
-        if (!lines_.whole()) return count;
-        if (lines_.line().empty()) {
-          part_ = part::end;
-        } else {
-          add_field(trailers_, lines_.line(), max_fields_);
-        }
-        return count;
-      }
-      case part::data:
-      case part::end: break;
-    }
-    return 0;
-  }
-
-  static http_lines fresh_size_line() { return {max_size_line, max_size_line + 2}; }
-
-  static std::uint64_t chunk_size(std::string_view line) {
-    std::uint64_t value = 0;
-    std::size_t digits = 0;
-    for (; digits < line.size(); ++digits) {
-      const char c = lowered(line[digits]);
-      const int digit = c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-      if (digit < 0) break;
-      if (digits == 16 || value > (std::numeric_limits<std::uint64_t>::max() >> 5))
-        throw http_violation(net_errc::ambiguous_length, "a chunk's size is " + in_quotes(line));
-      value = value * 16 + static_cast<std::uint64_t>(digit);
-    }
-    std::string_view extension = line.substr(digits);
-    if (digits == 0 ||
-        (!extension.empty() && (without_blanks(extension).empty() || without_blanks(extension)[0] != ';')))
-      throw http_violation(net_errc::ambiguous_length, "a chunk's size is " + in_quotes(line));
-    return value;
-  }
-
-  body_kind kind_ = body_kind::none;
-  part part_ = part::size;
-  std::uint64_t left_ = 0;
-  http_lines size_line_ = fresh_size_line();
-  http_lines lines_;
-  std::size_t max_fields_ = 0;
-  http_fields trailers_;
-};
-
-}  // namespace cofferdam::inline COFFERDAM_ABI::detail
-
-// ---- cofferdam/net/http_parser.hpp ----
-
-
-#include <cstddef>
-#include <cstdint>
-#include <string>
-#include <string_view>
-#include <utility>
-
-namespace cofferdam::inline COFFERDAM_ABI {
-
-/// The limits of a head. A larger head is `error{errc::io_error}` with `net_errc::head_too_large` or `too_many_fields`.
-class http_parser_limits {
- public:
-  http_parser_limits() = default;
-
-  std::size_t line = 16 * 1024;  ///< bytes of one line, without its end
-  std::size_t head = 64 * 1024;  ///< bytes of all lines of a head, and of all trailers
-  std::size_t fields = 256;      ///< lines of a head, and of trailers
-  std::size_t interim = 32;      ///< interim answers (1xx) before the final one
-};
-
-/// The event that a parser found.
-enum class http_event {
-  need_more,  ///< no event: all of the input was consumed
-  interim,    ///< an interim response: 100, 103, ...; `head()` has it until the next call
-  head,       ///< the head is complete
-  data,       ///< bytes of the body
-  end,        ///< the message is over; the following bytes belong to another message
-  upgrade,    ///< the message is over; the following bytes are not HTTP
-};
-
-/// The result of one call of a parser.
-class http_step {
- public:
-  http_event event = http_event::need_more;
-  /// The number of consumed bytes. The caller passes the rest again in the next call.
-  std::size_t consumed = 0;
-  /// For `data`: a view into the input.
-  bytes_view data;
-};
-
-namespace detail {
-
-/// The common part of the parsers of requests and responses.
-class http_message_parser {
- public:
-  explicit http_message_parser(const http_parser_limits& limits) : limits_(limits), lines_(limits.line, limits.head) {}
-
-  enum class state { start, fields, body, end, upgraded };
-
-  http_step body_step(std::string_view input, std::size_t consumed) {
-    const detail::body_step found = body_.next(input);
-    consumed += found.consumed;
-    if (found.end) {
-      state_ = state::end;
-      return {http_event::end, consumed, {}};
-    }
-    if (!found.data.empty()) return {http_event::data, consumed, as_bytes(found.data)};
-    return {http_event::need_more, consumed, {}};
-  }
-  void begin_body(body_kind kind, std::uint64_t length) {
-    body_ = http_body_reader(kind, length, http_lines(limits_.line, limits_.head), limits_.fields);
-    state_ = state::body;
-  }
-  bool is_close(const http_fields& fields, int minor_version) const noexcept {
-    return fields.lists("Connection", "close") || (minor_version == 0 && !fields.lists("Connection", "keep-alive"));
-  }
-  /// Returns the minor version of `HTTP/1.x`.
-  static int minor_version(std::string_view text) {
-    if (text == "HTTP/1.1") return 1;
-    if (text == "HTTP/1.0") return 0;
-    throw http_violation(net_errc::malformed, "it does not begin as HTTP/1.1 does: " + in_quotes(text));
-  }
-
-  http_parser_limits limits_;
-  http_lines lines_;
-  http_body_reader body_;
-  state state_ = state::start;
-  bool began_ = false;
-};
-
-}  // namespace detail
-
-/// A parser of one response. The stream may be cut anywhere. Sans-I/O.
-///
-/// Returns `interim`s, then `head`, then `data` any number of times, then `end`; or, for 101, `head` and `upgrade`. The
-/// same bytes give the same events and the same data, however they are cut. One parser for one response.
-/// \par Errors  `error{errc::io_error}` whose `cause()` is a `net_errc`; parser and stream are unusable after that.
-/// \par Source  RFC 9112, strictly: no bare line feeds, folded fields, blanks before colons, second lengths.
-class http_response_parser {
- public:
-  /// \param method  the method of the request: a response to HEAD has no body.
-  explicit http_response_parser(std::string_view method = "GET",
-                                const http_parser_limits& limits = http_parser_limits())
-      : core_(limits), is_head_(method == "HEAD"), is_connect_(method == "CONNECT") {}
-
-  /// \param input  received bytes that were not consumed yet. May be empty, to find an end that needs no more bytes.
-  http_step parse(bytes_view input) {
-    const std::string_view text = as_text(input);
-    std::size_t used = 0;
-    using state = detail::http_message_parser::state;
-    if (after_interim_) {
-      after_interim_ = false;
-      head_ = http_response_head();
-    }
-    while (core_.state_ == state::start || core_.state_ == state::fields) {
-      if (used == text.size()) return {http_event::need_more, used, {}};
-      core_.began_ = true;
-      used += core_.lines_.take(text.substr(used));
-      if (!core_.lines_.whole()) return {http_event::need_more, used, {}};
-      if (core_.state_ == state::start) {
-        status_line(core_.lines_.line());
-        core_.state_ = state::fields;
-      } else if (!core_.lines_.line().empty()) {
-        detail::add_field(head_.fields, core_.lines_.line(), core_.limits_.fields);
-      } else {
-        return {finish_head(), used, {}};
-      }
-    }
-    if (core_.state_ == state::upgraded) return {http_event::upgrade, used, {}};
-    if (core_.state_ == state::end) return {http_event::end, used, {}};
-    return core_.body_step(text.substr(used), used);
-  }
-
-  /// Handles the end of the stream.
-  /// \return `end`, if the end of the stream ends the body.
-  /// \throws error with net_errc::connection_lost before the first byte, net_errc::truncated inside the message.
-  http_event end_of_stream() {
-    using state = detail::http_message_parser::state;
-    if (core_.state_ == state::end) return http_event::end;
-    if (core_.state_ == state::upgraded) return http_event::upgrade;
-    if (core_.state_ == state::body) {
-      const detail::body_kind kind = core_.body_.kind();
-      if (kind == detail::body_kind::until_close || kind == detail::body_kind::none || core_.body_.next({}).end) {
-        core_.state_ = state::end;
-        return http_event::end;
-      }
-    }
-    if (!core_.began_)
-      throw error(exec_errc::io_error, "the peer closed the connection without an answer", net_errc::connection_lost);
-    throw error(exec_errc::io_error, "the peer closed the connection inside its answer", net_errc::truncated);
-  }
-
-  /// Returns the response's head; complete from `head` on.
-  const http_response_head& head() const noexcept { return head_; }
-  http_response_head& head() noexcept { return head_; }
-  /// Returns the trailers of a chunked body; complete at `end`.
-  const http_fields& trailers() const noexcept { return core_.body_.trailers(); }
-  /// Returns true if a byte of the response has arrived.
-  bool began() const noexcept { return core_.began_; }
-  /// Returns true if only the end of the stream ends the body.
-  bool until_close() const noexcept {
-    return core_.state_ != detail::http_message_parser::state::start &&
-           core_.body_.kind() == detail::body_kind::until_close;
-  }
-  /// Returns the number of next bytes that are certain to be data. These may be read directly to their destination, and
-  /// passed to `parse` there.
-  std::uint64_t certain_data() const noexcept {
-    return core_.state_ == detail::http_message_parser::state::body ? core_.body_.certain_data() : 0;
-  }
-  /// Returns true if another response may follow on the same stream; known from `head` on.
-  bool keeps_alive() const noexcept {
-    return core_.state_ != detail::http_message_parser::state::upgraded && !until_close() &&
-           !core_.is_close(head_.fields, head_.minor_version);
-  }
-
- private:
-  void status_line(std::string_view line) {
-    head_.minor_version = detail::http_message_parser::minor_version(line.substr(0, 8));
-    const std::string_view rest = line.substr(8);
-    const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
-    if (rest.size() < 4 || rest[0] != ' ' || !is_digit(rest[1]) || !is_digit(rest[2]) || !is_digit(rest[3]) ||
-        (rest.size() > 4 && rest[4] != ' '))
-      throw detail::http_violation(net_errc::malformed, "its status line is " + detail::in_quotes(line));
-    head_.status = (rest[1] - '0') * 100 + (rest[2] - '0') * 10 + (rest[3] - '0');
-    if (head_.status < 100 || head_.status > 599)
-      throw detail::http_violation(net_errc::malformed, "its status is " + std::to_string(head_.status));
-    if (rest.size() > 5) head_.reason = rest.substr(5);
-  }
-
-  http_event finish_head() {
-    using state = detail::http_message_parser::state;
-    const int status = head_.status;
-    if (status == 101 || (is_connect_ && head_.ok())) {
-      core_.state_ = state::upgraded;
-      return http_event::head;
-    }
-    if (status < 200) {
-      if (++interims_ > core_.limits_.interim)
-        throw detail::http_violation(net_errc::malformed, "it sends interim answers without end");
-      core_.state_ = state::start;
-      core_.lines_ = detail::http_lines(core_.limits_.line, core_.limits_.head);
-      after_interim_ = true;
-      return http_event::interim;
-    }
-    const bool chunked = detail::is_chunked(head_.fields, head_.minor_version);
-    const std::optional<std::uint64_t> length = detail::content_length(head_.fields);
-    if (is_head_ || status == 204 || status == 304) {
-      core_.begin_body(detail::body_kind::none, 0);
-    } else if (chunked) {
-      core_.begin_body(detail::body_kind::chunked, 0);
-    } else if (length) {
-      core_.begin_body(detail::body_kind::length, *length);
-    } else {
-      core_.begin_body(detail::body_kind::until_close, 0);
-    }
-    return http_event::head;
-  }
-
-  detail::http_message_parser core_;
-  http_response_head head_;
-  std::size_t interims_ = 0;
-  bool is_head_;
-  bool is_connect_;
-  bool after_interim_ = false;
-};
-
-/// A parser of one request, the counterpart of `http_response_parser`. The stream may be cut anywhere.
-///
-/// Returns `head`, then `data` any number of times, then `end`. One empty line before the request is ignored. HTTP/1.1
-/// needs exactly one `Host`. A request without a length has no body.
-/// \par Errors  as `http_response_parser`; a server answers them with 400, or 431 for the two limits.
-class http_request_parser {
- public:
-  explicit http_request_parser(const http_parser_limits& limits = http_parser_limits()) : core_(limits) {}
-
-  /// \param input  received bytes that were not consumed yet; may be empty.
-  http_step parse(bytes_view input) {
-    const std::string_view text = as_text(input);
-    std::size_t used = 0;
-    using state = detail::http_message_parser::state;
-    while (core_.state_ == state::start || core_.state_ == state::fields) {
-      if (used == text.size()) return {http_event::need_more, used, {}};
-      used += core_.lines_.take(text.substr(used));
-      core_.began_ = core_.began_ || core_.lines_.line() != std::string_view("\r");
-      if (!core_.lines_.whole()) return {http_event::need_more, used, {}};
-      const std::string& line = core_.lines_.line();
-      if (core_.state_ == state::start) {
-        if (line.empty() && !std::exchange(skipped_, true)) {
-          core_.began_ = false;
-          continue;
-        }
-        request_line(line);
-        core_.state_ = state::fields;
-      } else if (!line.empty()) {
-        detail::add_field(head_.fields, line, core_.limits_.fields);
-      } else {
-        finish_head();
-        return {http_event::head, used, {}};
-      }
-    }
-    if (core_.state_ == state::end) return {http_event::end, used, {}};
-    return core_.body_step(text.substr(used), used);
-  }
-
-  /// Handles the end of the stream.
-  /// \return `end`, if the request is complete.
-  /// \throws as `http_response_parser::end_of_stream`; net_errc::connection_lost if no request was begun.
-  http_event end_of_stream() {
-    using state = detail::http_message_parser::state;
-    if (core_.state_ == state::end || (core_.state_ == state::body && core_.body_.next({}).end)) {
-      core_.state_ = state::end;
-      return http_event::end;
-    }
-    if (!core_.began_) throw error(exec_errc::io_error, "the peer has no more requests", net_errc::connection_lost);
-    throw error(exec_errc::io_error, "the peer closed the connection inside its request", net_errc::truncated);
-  }
-
-  const http_request_head& head() const noexcept { return head_; }
-  http_request_head& head() noexcept { return head_; }
-  const http_fields& trailers() const noexcept { return core_.body_.trailers(); }
-  bool began() const noexcept { return core_.began_; }
-  /// Returns true if the request line was accepted. If not, after an error, the line was the reason.
-  bool has_request_line() const noexcept { return core_.state_ != detail::http_message_parser::state::start; }
-  /// Returns true if the client waits for "100 Continue" before it sends the body.
-  bool expects_continue() const noexcept {
-    return head_.minor_version == 1 && head_.fields.lists("Expect", "100-continue");
-  }
-  /// Returns true if the client may send another request on the same stream; known from `head` on.
-  bool keeps_alive() const noexcept { return !core_.is_close(head_.fields, head_.minor_version); }
-
- private:
-  void request_line(std::string_view line) {
-    const auto first = line.find(' ');
-    const auto last = line.rfind(' ');
-    if (first == std::string_view::npos || first == last)
-      throw detail::http_violation(net_errc::malformed, "its request line is " + detail::in_quotes(line));
-    head_.method = line.substr(0, first);
-    head_.target = line.substr(first + 1, last - first - 1);
-    head_.minor_version = detail::http_message_parser::minor_version(line.substr(last + 1));
-    if (!detail::is_token(head_.method) || !detail::is_target(head_.target))
-      throw detail::http_violation(net_errc::malformed, "its request line is " + detail::in_quotes(line));
-  }
-
-  void finish_head() {
-    const std::size_t hosts = head_.fields.count("Host");
-    if (hosts > 1 || (hosts == 0 && head_.minor_version == 1))
-      throw detail::http_violation(net_errc::malformed, "it needs one Host and has " + std::to_string(hosts));
-    const bool chunked = detail::is_chunked(head_.fields, head_.minor_version);
-    const std::optional<std::uint64_t> length = detail::content_length(head_.fields);
-    if (chunked) {
-      core_.begin_body(detail::body_kind::chunked, 0);
-    } else {
-      core_.begin_body(detail::body_kind::length, length.value_or(0));
-    }
-  }
-
-  detail::http_message_parser core_;
-  http_request_head head_;
-  bool skipped_ = false;
-};
-
-}  // namespace cofferdam::inline COFFERDAM_ABI
-
-// ---- cofferdam/net/http_limits.hpp ----
-
-
-#include <algorithm>
-#include <chrono>
-#include <concepts>
-#include <cstddef>
-#include <optional>
-#include <utility>
-
-namespace cofferdam::inline COFFERDAM_ABI {
-
-/// The limits of one request. An expired time limit is error{errc::io_error} with `net_errc::timed_out`, and closes the
-/// connection.
-class http_limits {
- public:
-  http_limits() = default;
-
-  /// Sets the time limit for a usable connection: name lookup, TCP, TLS. Default 5 s; more than zero.
-  http_limits& connect(std::chrono::milliseconds limit) { return set(connect_, limit); }
-  /// Sets the time limit from the last progress of sending the request to the end of the answer's head. Default 60 s.
-  /// The time that a source needs to make a piece of the body does not count.
-  /// \param limit  more than zero; no value: no limit, for requests that are answered much later (`/wait`, `/events`).
-  http_limits& head(std::optional<std::chrono::milliseconds> limit) { return set(head_, limit); }
-  /// Sets the time limit between two pieces of the answer's body, while the caller reads. Default 60 s.
-  /// \param limit  more than zero; no value: no limit.
-  http_limits& idle(std::optional<std::chrono::milliseconds> limit) { return set(idle_, limit); }
-  /// Sets the maximum size of a body that `request` keeps whole; a longer body is error{errc::too_large}. Default 16
-  /// MiB.
-  http_limits& body(std::size_t most) {
-    body_ = most;
-    return *this;
-  }
-  /// Sets the limits of an answer's head and trailers.
-  http_limits& parser(const http_parser_limits& limits) {
-    parser_ = limits;
-    return *this;
-  }
-
-  std::chrono::milliseconds connect() const noexcept { return connect_; }
-  std::optional<std::chrono::milliseconds> head() const noexcept { return head_; }
-  std::optional<std::chrono::milliseconds> idle() const noexcept { return idle_; }
-  std::size_t body() const noexcept { return body_; }
-  const http_parser_limits& parser() const noexcept { return parser_; }
-
- private:
-  template <class Limit>
-  http_limits& set(Limit& which, std::optional<std::chrono::milliseconds> limit) {
-    if (limit && *limit <= std::chrono::milliseconds::zero())
-      throw error(exec_errc::invalid_argument, "http_limits: a time limit must be longer than zero");
-    if constexpr (std::same_as<Limit, std::chrono::milliseconds>) {
-      which = *limit;
-    } else {
-      which = limit;
-    }
-    return *this;
-  }
-
-  std::chrono::milliseconds connect_{5'000};
-  std::optional<std::chrono::milliseconds> head_ = std::chrono::milliseconds(60'000);
-  std::optional<std::chrono::milliseconds> idle_ = std::chrono::milliseconds(60'000);
-  std::size_t body_ = std::size_t{16} * 1024 * 1024;
-  http_parser_limits parser_;
-};
-
-/// The settings of a client: limits and numbers of connections.
-class http_client_settings {
- public:
-  http_client_settings() = default;
-
-  /// Sets the limits of requests without their own.
-  http_client_settings& limits(const http_limits& each) {
-    limits_ = each;
-    return *this;
-  }
-  /// Sets the maximum number of connections, including idle ones; further requests wait. Streams that `upgrade` has
-  /// returned do not count. Default 64; at least 1.
-  http_client_settings& connections(std::size_t most) {
-    if (most == 0) throw error(exec_errc::invalid_argument, "http_client: it needs at least one connection");
-    connections_ = most;
-    return *this;
-  }
-  /// Sets the maximum number of idle connections that are kept. Default 8; 0: none.
-  http_client_settings& idle_connections(std::size_t most) {
-    idle_connections_ = most;
-    return *this;
-  }
-  /// Sets the maximum idle time of a connection that is used again. Default 240 s: the Docker daemon closes at 300 s.
-  http_client_settings& idle_timeout(std::chrono::milliseconds most) {
-    idle_timeout_ = std::min<std::chrono::milliseconds>(most, std::chrono::hours(24 * 365));
-    return *this;
-  }
-
-  const http_limits& limits() const noexcept { return limits_; }
-  std::size_t connections() const noexcept { return connections_; }
-  std::size_t idle_connections() const noexcept { return idle_connections_; }
-  std::chrono::milliseconds idle_timeout() const noexcept { return idle_timeout_; }
-
- private:
-  http_limits limits_;
-  std::size_t connections_ = 64;
-  std::size_t idle_connections_ = 8;
-  std::chrono::milliseconds idle_timeout_{240'000};
-};
-
-}  // namespace cofferdam::inline COFFERDAM_ABI
-
-// ---- cofferdam/net/http_client.hpp ----
-
-
-#include <asio/any_io_executor.hpp>
-
-#include <cstddef>
-#include <memory>
-#include <span>
-#include <string>
-#include <utility>
-
-namespace cofferdam::inline COFFERDAM_ABI {
-
-namespace detail {
-class http_exchange_state;
-class http_pool;
-}  // namespace detail
-
-/// An answer whose head has arrived and whose body is read in pieces. The connection is free again once `read_some` has
-/// returned 0, or at once if there is no body. Destroying the exchange earlier closes the connection.
-/// \par Lifetime  may outlive the client, whose `close()` ends it. Moved only while nothing is under way.
-/// \par Threads   the client's executor only.
-class http_exchange {
- public:
-  /// Holds no answer; reading throws `error{errc::invalid_argument}`.
-  http_exchange();
-  http_exchange(http_exchange&&) noexcept;
-  http_exchange& operator=(http_exchange&&) noexcept;
-  ~http_exchange();
-
-  const http_response_head& head() const noexcept { return head_; }
-  int status() const noexcept { return head_.status; }
-  /// Returns the trailers of a chunked body; complete once `read_some` has returned 0.
-  const http_fields& trailers() const;
-
-  /// Reads the next piece of the body, as it arrived; nothing is read in advance (back-pressure).
-  /// \param into  not empty; kept by the caller until the awaitable completes.
-  /// \return      the number of bytes; 0 at the end and after it.
-  /// \throws      error{errc::io_error} if the connection ended too early (net_errc::truncated), if nothing arrived
-  ///              within the idle limit (net_errc::timed_out), or if the data is not HTTP;
-  ///              error{errc::environment_closed} if the client was closed.
-  /// \par Cancellation  terminal: closes the connection; throws error{errc::cancelled}.
-  awaitable<std::size_t> read_some(std::span<std::byte> into);
-
-  /// Reads the rest of the body.
-  /// \param most  maximum size in bytes. A longer body closes the connection and throws error{errc::too_large}, before
-  ///              anything is read if its length is announced.
-  awaitable<bytes> read_all(std::size_t most);
-
- private:
-  friend class http_client;
-  explicit http_exchange(std::unique_ptr<detail::http_exchange_state> state);
-
-  detail::http_exchange_state& get() const;
-
-  std::unique_ptr<detail::http_exchange_state> state_;
-  http_response_head head_;
-};
-
-/// The result of a request to switch to another protocol.
-class http_upgrade {
- public:
-  http_upgrade() = default;
-  http_upgrade(http_response answer, byte_stream stream) : answer_(std::move(answer)), stream_(std::move(stream)) {}
-
-  /// Returns true if there is a stream. If not, `answer()` has the reason, including its body.
-  bool upgraded() const noexcept { return static_cast<bool>(stream_); }
-  const http_response& answer() const noexcept { return answer_; }
-  /// Returns both directions of the stream, beginning with the bytes right after the head. The client does not use it
-  /// any more.
-  byte_stream& stream() noexcept { return stream_; }
-
- private:
-  http_response answer_;
-  byte_stream stream_;
-};
-
-/// An HTTP/1.1 client for one peer. It opens as many connections as it needs, and keeps some for later.
-///
-/// If a request fails on a kept connection before the first byte of the answer, it is sent once more on a new
-/// connection, provided that this cannot execute it twice: its method is idempotent, or the request is marked as
-/// idempotent, or none of its body was sent. Nothing else is repeated, redirects are not followed, cookies are not
-/// kept. Content codings are not decoded: an answer that has one is an error with net_errc::unsupported_coding, unless
-/// the request has `Accept-Encoding`. A server may answer while the body is still being sent: a status of 300 or more
-/// stops the sending at once; with a lower status the rest of the body is sent first (the Docker daemon reports
-/// progress while it reads), and then the body of the answer is read.
-/// \par Errors    `error{errc::io_error}` with the name of the peer, and with the system's code or a `net_errc` as its
-///                `cause()`; error{errc::invalid_argument}, error{errc::too_large}, error{errc::cancelled}. A status is
-///                not an error.
-/// \par Cancellation  terminal, everywhere: closes that connection and leaves the client usable.
-/// \par Lifetime  the destructor closes idle connections; requests under way continue. Not copied. Neither the client
-///                nor its answers may outlive the executor's context.
-/// \par Threads   one executor (a strand on pools), which is also that of the coroutines that use it; many requests at
-///                a time.
-/// \par Cost      an idle connection holds a socket and no timer.
-/// \par Source    RFC 9110, RFC 9112; docker.md, section 2.
-class http_client {
- public:
-  http_client(asio::any_io_executor executor, connector peer,
-              const http_client_settings& settings = http_client_settings());
-  http_client(http_client&&) = default;
-  http_client& operator=(http_client&& other) noexcept;
-  ~http_client();
-
-  /// Returns the limits of requests without their own; also a start for such limits:
-  /// `client.limits().head(std::nullopt)`.
-  http_limits limits() const;
-  /// Returns the number of idle connections.
-  std::size_t idle_connections() const noexcept;
-
-  /// Sends a request and returns the whole answer, of at most `limits.body()` bytes.
-  awaitable<http_response> request(http_request what) { return request(std::move(what), limits()); }
-  awaitable<http_response> request(http_request what, http_limits limits);
-
-  /// Sends a request and returns the answer as soon as its head has arrived.
-  awaitable<http_exchange> send(http_request what) { return send(std::move(what), limits()); }
-  awaitable<http_exchange> send(http_request what, http_limits limits);
-
-  /// Sends a request for a raw stream, always on a new connection, which leaves the pool. The answer is accepted if it
-  /// is 101, or a 200 whose body has neither a length nor chunks, which the Docker daemon sends to old clients. Adds
-  /// `Connection: Upgrade` and `Upgrade: tcp` if the request has none. The limits do not apply to the stream.
-  awaitable<http_upgrade> upgrade(http_request what) { return upgrade(std::move(what), limits()); }
-  awaitable<http_upgrade> upgrade(http_request what, http_limits limits);
-
-  /// Closes all connections, idle or not. Requests under way and later requests fail with
-  /// error{errc::environment_closed}. Streams of `upgrade` stay open. Does nothing the second time.
-  awaitable<void> close();
-
- private:
-  using state = detail::http_exchange_state;
-
-  const std::shared_ptr<detail::http_pool>& pool() const;
-  static awaitable<std::unique_ptr<state>> transact(std::shared_ptr<detail::http_pool> pool, http_request what,
-                                                    http_limits limits, bool upgrade);
-  static awaitable<http_exchange> open(std::shared_ptr<detail::http_pool> pool, http_request what, http_limits limits);
-  static awaitable<http_response> whole(std::shared_ptr<detail::http_pool> pool, http_request what, http_limits limits);
-  static awaitable<http_upgrade> hijack(std::shared_ptr<detail::http_pool> pool, http_request what, http_limits limits);
-  static awaitable<void> end(std::shared_ptr<detail::http_pool> pool);
-
-  std::shared_ptr<detail::http_pool> pool_;
-};
-
-}  // namespace cofferdam::inline COFFERDAM_ABI
-
-
-// ---- cofferdam/net/sse_reader.hpp ----
-
-
-#include <cstddef>
-#include <string>
-#include <string_view>
-#include <utility>
-
-namespace cofferdam::inline COFFERDAM_ABI {
-
-/// One event of a stream of server-sent events.
-class sse_event {
- public:
-  sse_event() = default;
-  sse_event(std::string type, std::string data, std::string id)
-      : type_(std::move(type)), data_(std::move(data)), id_(std::move(id)) {}
-
-  /// Returns the type; "message" if the stream has none.
-  const std::string& type() const noexcept { return type_; }
-  /// Returns the `data` lines, joined by `\n`.
-  const std::string& data() const noexcept { return data_; }
-  /// Returns the last `id` so far; empty if there was none.
-  const std::string& id() const noexcept { return id_; }
-
- private:
-  std::string type_ = "message";
-  std::string data_;
-  std::string id_;
-};
-
-/// A parser of server-sent events. The pieces may be cut anywhere. Sans-I/O.
-///
-/// Lines end in `\n`, `\r\n` or `\r`. Comments, `retry`, unknown fields and events without data are ignored. `finish`
-/// also returns an event at the end of the stream without an empty line after it, because real servers leave that line
-/// out; the standard would drop the event.
-/// \par Source  WHATWG HTML, 9.2.6 "Interpreting an event stream".
-class sse_reader {
- public:
-  /// \param most  maximum size of one event in bytes.
-  explicit sse_reader(std::size_t most = std::size_t{16} * 1024 * 1024) : most_(most) {}
-
-  /// Takes a piece and calls `each(sse_event)` for every event that it completes.
-  /// \throws error{errc::too_large} for an event that is longer than the limit. The reader is unusable after that.
-  template <class Each>
-  void feed(std::string_view piece, Each&& each) {
-    while (!piece.empty()) {
-      if (after_return_ && piece.front() == '\n') piece.remove_prefix(1);
-      after_return_ = false;
-      const std::size_t end = piece.find_first_of("\r\n");
-      keep(piece.substr(0, end));
-      if (end == std::string_view::npos) return;
-      after_return_ = piece[end] == '\r';
-      piece.remove_prefix(end + 1);
-      take_line(each);
-    }
-  }
-
-  /// Handles the end of the stream. Calls `each` for an event without an end.
-  template <class Each>
-  void finish(Each&& each) {
-    if (!line_.empty()) take_line(each);
-    dispatch(each);
-  }
-
- private:
-  void keep(std::string_view part) {
-    if (part.size() > most_ - line_.size() || line_.size() + part.size() > most_ - data_.size())
-      throw error(exec_errc::too_large,
-                  "an event of the stream is longer than the limit of " + std::to_string(most_) + " bytes");
-    line_ += part;
-  }
-
-  template <class Each>
-  void take_line(Each& each) {
-    std::string_view line = line_;
-    if (first_) {
-      first_ = false;
-      if (line.starts_with("\xEF\xBB\xBF")) line.remove_prefix(3);
-    }
-    if (line.empty()) {
-      dispatch(each);
-    } else {
-      const std::size_t colon = line.find(':');
-      const std::string_view name = line.substr(0, colon);
-      std::string_view value = colon == std::string_view::npos ? std::string_view() : line.substr(colon + 1);
-      if (value.starts_with(' ')) value.remove_prefix(1);
-      if (name == "data") {
-        if (has_data_) data_ += '\n';
-        data_ += value;
-        has_data_ = true;
-      } else if (name == "event") {
-        type_ = value;
-      } else if (name == "id" && value.find('\0') == std::string_view::npos) {
-        id_ = value;
-      }
-    }
-    line_.clear();
-  }
-
-  template <class Each>
-  void dispatch(Each& each) {
-    if (has_data_) {
-      sse_event made(type_.empty() ? std::string("message") : std::move(type_), std::move(data_), id_);
-      each(std::move(made));
-    }
-    type_.clear();
-    data_.clear();
-    has_data_ = false;
-  }
-
-  std::size_t most_;
-  std::string line_;
-  std::string type_;
-  std::string data_;
-  std::string id_;
-  bool has_data_ = false;
-  bool after_return_ = false;
-  bool first_ = true;
-};
-
-}  // namespace cofferdam::inline COFFERDAM_ABI
 
 // ---- cofferdam/llm/chat_completions_client.hpp ----
 
@@ -21541,7 +21031,7 @@ class create_options {
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::e2b
 
-// ---- cofferdam/net/connect_envelope.hpp ----
+// ---- cofferdam/detail/net/connect_envelope.hpp ----
 
 
 #include <algorithm>
@@ -21556,7 +21046,7 @@ class create_options {
 #include <string_view>
 #include <utility>
 
-namespace cofferdam::inline COFFERDAM_ABI {
+namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 /// One message of a Connect stream. Refers to the input of `connect_envelope_reader::next`, or to the reader.
 class connect_envelope {
@@ -21738,9 +21228,9 @@ inline std::string connect_end(std::string_view payload = "{}") {
   return text;
 }
 
-}  // namespace cofferdam::inline COFFERDAM_ABI
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
 
-// ---- cofferdam/net/connect_error.hpp ----
+// ---- cofferdam/detail/net/connect_error.hpp ----
 
 
 #include <boost/json/object.hpp>
@@ -21757,7 +21247,7 @@ inline std::string connect_end(std::string_view payload = "{}") {
 #include <system_error>
 #include <utility>
 
-namespace cofferdam::inline COFFERDAM_ABI {
+namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 /// The reason of a failed Connect call. The names on the wire are those of the enumerators.
 /// \par Source  Connect protocol, "Error Codes".
@@ -21779,8 +21269,6 @@ enum class connect_code {
   data_loss,
   unauthenticated,
 };
-
-namespace detail {
 
 struct connect_code_row {
   connect_code code;
@@ -21806,8 +21294,6 @@ inline constexpr std::array<connect_code_row, 16> connect_codes{{
     {connect_code::data_loss, "data_loss", 500},
     {connect_code::unauthenticated, "unauthenticated", 401},
 }};
-
-}  // namespace detail
 
 /// Returns the code's name on the wire.
 constexpr std::string_view to_string(connect_code code) noexcept {
@@ -21903,8 +21389,6 @@ inline std::optional<connect_failure> read_connect_end(std::string_view payload)
   return connect_failure(code, std::string(detail::text_at(*said, "message")));
 }
 
-namespace detail {
-
 inline boost::json::object connect_failure_object(const connect_failure& failure) {
   boost::json::object object;
   object["code"] = boost::json::string(json_view(to_string(failure.code())));
@@ -21913,8 +21397,6 @@ inline boost::json::object connect_failure_object(const connect_failure& failure
   object["message"] = boost::json::string(json_view(message));
   return object;
 }
-
-}  // namespace detail
 
 /// Returns the body of a failed unary answer, whose status is `connect_status(failure.code())`.
 /// \param failure  invalid UTF-8 in its message is replaced by U+FFFD.
@@ -21929,9 +21411,9 @@ inline std::string connect_end_text(const connect_failure& failure) {
   return boost::json::serialize(object);
 }
 
-}  // namespace cofferdam::inline COFFERDAM_ABI
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
 
-// ---- cofferdam/net/connect_client.hpp ----
+// ---- cofferdam/detail/net/connect_client.hpp ----
 
 
 #include <algorithm>
@@ -21944,7 +21426,7 @@ inline std::string connect_end_text(const connect_failure& failure) {
 #include <string_view>
 #include <utility>
 
-namespace cofferdam::inline COFFERDAM_ABI {
+namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 /// The result of a unary call: a message, or the failure that the peer reports.
 class connect_answer {
@@ -22019,11 +21501,7 @@ class connect_opening {
   connect_answer refusal_;
 };
 
-namespace detail {
-
 bool has_media_type(const http_response_head& head, std::string_view wanted);
-
-}  // namespace detail
 
 /// Makes a unary call with the JSON codec.
 /// \param client   kept by the caller until the awaitable completes.
@@ -22046,7 +21524,7 @@ awaitable<connect_answer> connect_unary(http_client& client, http_request what, 
 awaitable<connect_opening> connect_server_stream(http_client& client, http_request what, std::string message,
                                                  std::size_t most, http_limits limits);
 
-}  // namespace cofferdam::inline COFFERDAM_ABI
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
 
 
 // ---- cofferdam/backends/e2b/detail/folder_watch.hpp ----
@@ -22090,7 +21568,7 @@ class folder_event {
 class folder_watch {
  public:
   folder_watch() = default;
-  folder_watch(std::shared_ptr<detail::envd> place, connect_stream stream);
+  folder_watch(std::shared_ptr<detail::envd> place, cofferdam::detail::connect_stream stream);
 
   /// Waits for the next change.
   /// \return no value at the end of the watch.
@@ -22104,10 +21582,10 @@ class folder_watch {
 
  private:
   static awaitable<std::optional<folder_event>> next_of(std::shared_ptr<detail::envd> place,
-                                                        std::shared_ptr<connect_stream> stream);
+                                                        std::shared_ptr<cofferdam::detail::connect_stream> stream);
 
   std::shared_ptr<detail::envd> place_;
-  std::shared_ptr<connect_stream> stream_;  // used and ended on the environment's strand
+  std::shared_ptr<cofferdam::detail::connect_stream> stream_;  // used and ended on the environment's strand
 };
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::e2b
@@ -22307,7 +21785,7 @@ class envd;
 class process_follower {
  public:
   process_follower() = default;
-  process_follower(std::shared_ptr<detail::envd> place, connect_stream stream);
+  process_follower(std::shared_ptr<detail::envd> place, cofferdam::detail::connect_stream stream);
 
   /// Returns the next piece of its output, or its end; no value after that.
   /// \throws error{errc::not_found} if there is no such process; error{errc::provider_lost} if the sandbox or the
@@ -22317,10 +21795,10 @@ class process_follower {
 
  private:
   static awaitable<std::optional<process_event>> next_of(std::shared_ptr<detail::envd> place,
-                                                         std::shared_ptr<connect_stream> stream);
+                                                         std::shared_ptr<cofferdam::detail::connect_stream> stream);
 
   std::shared_ptr<detail::envd> place_;
-  std::shared_ptr<connect_stream> stream_;  // used and ended on the environment's strand
+  std::shared_ptr<cofferdam::detail::connect_stream> stream_;  // used and ended on the environment's strand
 };
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::e2b
@@ -22555,7 +22033,7 @@ class running_process {
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::e2b
 
-// ---- cofferdam/net/percent_encoding.hpp ----
+// ---- cofferdam/detail/net/percent_encoding.hpp ----
 
 
 #include <boost/url/encode.hpp>
@@ -22567,7 +22045,7 @@ class running_process {
 #include <string>
 #include <string_view>
 
-namespace cofferdam::inline COFFERDAM_ABI {
+namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 /// Percent-encodes a text as one part of a URL: all bytes except the unreserved characters of RFC 3986, 2.3.
 inline std::string percent_encoded(std::string_view text) {
@@ -22585,7 +22063,7 @@ inline std::optional<std::string> percent_decoded(std::string_view text) {
   return checked->decode();
 }
 
-}  // namespace cofferdam::inline COFFERDAM_ABI
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
 
 // ---- cofferdam/backends/e2b/signed_url.hpp ----
 
@@ -22629,10 +22107,10 @@ inline std::string file_signature(std::string_view path, file_access access, std
 inline std::string file_url(const endpoint& base, std::string_view path, file_access access, std::string_view user,
                             const secret_string& token, std::optional<std::int64_t> expiration) {
   std::string url = base.text() + "/files?";
-  if (!user.empty()) url += "username=" + percent_encoded(user) + "&";
-  url += "path=" + percent_encoded(path);
+  if (!user.empty()) url += "username=" + cofferdam::detail::percent_encoded(user) + "&";
+  url += "path=" + cofferdam::detail::percent_encoded(path);
   if (token.empty()) return url;
-  url += "&signature=" + percent_encoded(file_signature(path, access, user, token, expiration));
+  url += "&signature=" + cofferdam::detail::percent_encoded(file_signature(path, access, user, token, expiration));
   if (expiration) url += "&signature_expiration=" + std::to_string(*expiration);
   return url;
 }
@@ -23030,24 +22508,25 @@ inline error refused_error(std::string_view doing, int status, std::string_view 
 /// Makes the error for a call that the sandbox's daemon refused.
 /// \param doing   `start a command`.
 /// \param said    as for `refused_error`.
-inline error failed_call_error(std::string_view doing, connect_code which, std::string_view said) {
+inline error failed_call_error(std::string_view doing, cofferdam::detail::connect_code which, std::string_view said) {
   exec_errc code = exec_errc::io_error;
   switch (which) {
-    case connect_code::invalid_argument:
-    case connect_code::out_of_range: code = exec_errc::invalid_argument; break;
-    case connect_code::not_found: code = exec_errc::not_found; break;
-    case connect_code::already_exists: code = exec_errc::already_exists; break;
-    case connect_code::permission_denied:
-    case connect_code::unauthenticated: code = exec_errc::permission_denied; break;
-    case connect_code::unimplemented: code = exec_errc::unsupported; break;
-    case connect_code::resource_exhausted: code = exec_errc::provider_failed; break;
-    case connect_code::unavailable: code = exec_errc::unavailable; break;
+    case cofferdam::detail::connect_code::invalid_argument:
+    case cofferdam::detail::connect_code::out_of_range: code = exec_errc::invalid_argument; break;
+    case cofferdam::detail::connect_code::not_found: code = exec_errc::not_found; break;
+    case cofferdam::detail::connect_code::already_exists: code = exec_errc::already_exists; break;
+    case cofferdam::detail::connect_code::permission_denied:
+    case cofferdam::detail::connect_code::unauthenticated: code = exec_errc::permission_denied; break;
+    case cofferdam::detail::connect_code::unimplemented: code = exec_errc::unsupported; break;
+    case cofferdam::detail::connect_code::resource_exhausted: code = exec_errc::provider_failed; break;
+    case cofferdam::detail::connect_code::unavailable: code = exec_errc::unavailable; break;
     default: break;
   }
   std::string text = "e2b: cannot " + std::string(doing) + ": the sandbox answers " + std::string(to_string(which));
   if (!said.empty()) text += ", \"" + one_line(said, 400) + "\"";
   if (code == exec_errc::unavailable) text += "; the sandbox is still there: try again";
-  return error(code, text, std::error_code(static_cast<int>(connect_status(which)), status_category()));
+  return error(code, text,
+               std::error_code(static_cast<int>(cofferdam::detail::connect_status(which)), status_category()));
 }
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::e2b
@@ -23483,7 +22962,7 @@ class code_interpreter {
 
  private:
   using shared = std::shared_ptr<detail::sandbox>;
-  using client = std::shared_ptr<http_client>;
+  using client = std::shared_ptr<cofferdam::detail::http_client>;
   static constexpr std::size_t max_answer = std::size_t{1024} * 1024;
   static constexpr std::chrono::seconds silence{30};  // the service sends a keep-alive every 5 s
   static constexpr std::chrono::milliseconds longest = std::chrono::hours(24 * 365);
@@ -23491,10 +22970,10 @@ class code_interpreter {
   http_request request(std::string method, std::string_view path) const;
 
   /// Sends a request, and throws unless the status is 200.
-  static awaitable<http_exchange> ask(shared inside, client by, redactor redact, http_request what, const char* doing,
-                                      http_limits limits);
+  static awaitable<cofferdam::detail::http_exchange> ask(shared inside, client by, redactor redact, http_request what,
+                                                         const char* doing, cofferdam::detail::http_limits limits);
 
-  static http_limits usual(const shared& inside);
+  static cofferdam::detail::http_limits usual(const shared& inside);
 
   /// A run that is under way. The awaiting coroutine may be destroyed first.
   class timed_run {
@@ -33337,7 +32816,7 @@ listener unix_listener(const asio::any_io_executor& executor, const std::string&
 }  // namespace cofferdam::inline COFFERDAM_ABI
 
 
-// ---- cofferdam/net/http_server.hpp ----
+// ---- cofferdam/detail/net/http_server.hpp ----
 
 
 #include <asio/any_io_executor.hpp>
@@ -33347,11 +32826,9 @@ listener unix_listener(const asio::any_io_executor& executor, const std::string&
 #include <memory>
 #include <utility>
 
-namespace cofferdam::inline COFFERDAM_ABI {
+namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-namespace detail {
 class http_server_core;
-}
 
 /// An HTTP/1.1 and 1.0 server for one or more listeners. It runs one handler coroutine for each request.
 ///
@@ -33410,7 +32887,7 @@ class http_server {
   std::shared_ptr<detail::http_server_core> core_;
 };
 
-}  // namespace cofferdam::inline COFFERDAM_ABI
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
 
 
 // ---- cofferdam/detail/core/async_semaphore.hpp ----
@@ -33784,12 +33261,12 @@ class http_refusal : public std::exception {
 /// Ends the handling of a Connect call: thrown there, and converted to a reply at the top.
 class rpc_failure : public std::exception {
  public:
-  rpc_failure(connect_code code, std::string message) : failure_(code, std::move(message)) {}
+  rpc_failure(cofferdam::detail::connect_code code, std::string message) : failure_(code, std::move(message)) {}
   const char* what() const noexcept override { return failure_.message().c_str(); }
-  const connect_failure& failure() const noexcept { return failure_; }
+  const cofferdam::detail::connect_failure& failure() const noexcept { return failure_; }
 
  private:
-  connect_failure failure_;
+  cofferdam::detail::connect_failure failure_;
 };
 
 inline http_reply json_reply(int status, const boost::json::value& value) {
@@ -33806,28 +33283,28 @@ inline http_reply text_reply(int status, std::string_view text) {
 }
 
 /// Returns the code for one of our errors.
-inline connect_code connect_code_of(const error& failure) noexcept {
+inline cofferdam::detail::connect_code connect_code_of(const error& failure) noexcept {
   switch (static_cast<exec_errc>(failure.code().value())) {
-    case exec_errc::not_found: return connect_code::not_found;
+    case exec_errc::not_found: return cofferdam::detail::connect_code::not_found;
     case exec_errc::already_exists:
-    case exec_errc::collision: return connect_code::already_exists;
+    case exec_errc::collision: return cofferdam::detail::connect_code::already_exists;
     case exec_errc::outside_workspace:
-    case exec_errc::permission_denied: return connect_code::permission_denied;
+    case exec_errc::permission_denied: return cofferdam::detail::connect_code::permission_denied;
     case exec_errc::invalid_argument:
     case exec_errc::not_a_file:
-    case exec_errc::not_a_directory: return connect_code::invalid_argument;
-    case exec_errc::not_empty: return connect_code::failed_precondition;
-    case exec_errc::too_large: return connect_code::resource_exhausted;
-    case exec_errc::unsupported: return connect_code::unimplemented;
+    case exec_errc::not_a_directory: return cofferdam::detail::connect_code::invalid_argument;
+    case exec_errc::not_empty: return cofferdam::detail::connect_code::failed_precondition;
+    case exec_errc::too_large: return cofferdam::detail::connect_code::resource_exhausted;
+    case exec_errc::unsupported: return cofferdam::detail::connect_code::unimplemented;
     case exec_errc::environment_closed:
     case exec_errc::provider_lost:
     case exec_errc::unavailable:
-    case exec_errc::provider_failed: return connect_code::unavailable;
-    case exec_errc::cancelled: return connect_code::canceled;
+    case exec_errc::provider_failed: return cofferdam::detail::connect_code::unavailable;
+    case exec_errc::cancelled: return cofferdam::detail::connect_code::canceled;
     case exec_errc::deadlock:
     case exec_errc::io_error: break;
   }
-  return connect_code::internal;
+  return cofferdam::detail::connect_code::internal;
 }
 
 /// Returns true if a failure is that of the client's connection, which the server answers itself.
@@ -33836,7 +33313,7 @@ inline bool is_connection_failure(const error& failure) noexcept {
          (failure.code() == exec_errc::io_error && failure.cause().category() == net_error_category());
 }
 
-inline connect_failure as_connect_failure(const error& failure) {
+inline cofferdam::detail::connect_failure as_connect_failure(const error& failure) {
   std::string message;
   append_repaired_utf8(message, failure.what());
   return {connect_code_of(failure), std::move(message)};
@@ -34523,7 +34000,7 @@ class served_process : public std::enable_shared_from_this<served_process> {
     event[cofferdam::detail::json_view(kind)] = std::move(value);
     boost::json::object message;
     message["event"] = std::move(event);
-    return connect_message(boost::json::serialize(message));
+    return cofferdam::detail::connect_message(boost::json::serialize(message));
   }
 
   /// Delivers the output to the listeners until the process has ended. Throws only for a cancellation.
@@ -34616,7 +34093,7 @@ class served_process : public std::enable_shared_from_this<served_process> {
     payload += R"(":")";
     payload += base64_encode(piece.data());
     payload += R"("}}})";
-    const auto message = std::make_shared<const std::string>(connect_message(payload));
+    const auto message = std::make_shared<const std::string>(cofferdam::detail::connect_message(payload));
     for (listener* const one : listeners_) one->give(message);
   }
   bool is_full() const noexcept {
@@ -36189,7 +35666,7 @@ exec cat >&3)sh";
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail
 
-// ---- cofferdam/net/gzip_decoder.hpp ----
+// ---- cofferdam/detail/net/gzip_decoder.hpp ----
 
 
 #include <algorithm>
@@ -36200,9 +35677,7 @@ exec cat >&3)sh";
 #include <string>
 #include <vector>
 
-namespace cofferdam::inline COFFERDAM_ABI {
-
-namespace detail {
+namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 constexpr std::array<std::uint32_t, 256> make_crc32_table() {
   std::array<std::uint32_t, 256> all{};
@@ -36312,8 +35787,6 @@ class huffman_code {
   std::array<std::uint16_t, 288> symbols_{};
   std::array<directory_entry, table_size> table_{};
 };
-
-}  // namespace detail
 
 /// Decodes gzip, sans-I/O: the input is pieces of the stream, cut anywhere; the output is pieces of the content.
 ///
@@ -36712,7 +36185,7 @@ class gzip_decoder {
   bool has_check_ = false;
 };
 
-}  // namespace cofferdam::inline COFFERDAM_ABI
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
 
 // ---- cofferdam/serve/e2b_gateway/detail/multipart_reader.hpp ----
 
@@ -36958,7 +36431,7 @@ class upload_source : public file_source {
  private:
   bytes_view decoded() {
     try {
-      if (gzip_->next() == gzip_decoder::event::output) return gzip_->output();
+      if (gzip_->next() == cofferdam::detail::gzip_decoder::event::output) return gzip_->output();
     } catch (const error& wrong) {
       if (wrong.code() != exec_errc::too_large) refuse_gzip(wrong.what());
       failure_ = std::make_exception_ptr(http_refusal(413, wrong.what()));
@@ -36972,7 +36445,7 @@ class upload_source : public file_source {
   }
 
   http_call& call_;
-  std::optional<gzip_decoder> gzip_;
+  std::optional<cofferdam::detail::gzip_decoder> gzip_;
   std::array<std::byte, std::size_t{64} * 1024> room_;
   std::exception_ptr failure_;
 };
@@ -37409,7 +36882,8 @@ class message_fields {
 
  private:
   static rpc_failure wrong(std::string_view name) {
-    return {connect_code::invalid_argument, "unmarshal message: invalid value for the field " + std::string(name)};
+    return {cofferdam::detail::connect_code::invalid_argument,
+            "unmarshal message: invalid value for the field " + std::string(name)};
   }
   const boost::json::object& object_;
 };
@@ -37441,20 +36915,23 @@ class rpc_call {
   void check_fields() {
     const std::string_view version = call_.field("Connect-Protocol-Version").value_or("1");
     if (version != "1")
-      throw rpc_failure(connect_code::invalid_argument,
+      throw rpc_failure(cofferdam::detail::connect_code::invalid_argument,
                         "connect-protocol-version must be \"1\": got \"" + one_line(version) + "\"");
     for (const char* const name : {"Content-Encoding", "Connect-Content-Encoding"}) {
       const std::string_view coding = call_.field(name).value_or("identity");
       if (coding != "identity" && !coding.empty())
-        throw rpc_failure(connect_code::unimplemented,
+        throw rpc_failure(cofferdam::detail::connect_code::unimplemented,
                           "unknown compression \"" + one_line(coding) + "\": supported encodings are identity");
     }
     if (const auto limit = call_.field("Connect-Timeout-Ms")) {
       const bool is_number = !limit->empty() && limit->size() <= 10 &&
                              std::all_of(limit->begin(), limit->end(), [](char c) { return c >= '0' && c <= '9'; });
-      if (!is_number) throw rpc_failure(connect_code::invalid_argument, "parse timeout: \"" + one_line(*limit) + "\"");
+      if (!is_number)
+        throw rpc_failure(cofferdam::detail::connect_code::invalid_argument,
+                          "parse timeout: \"" + one_line(*limit) + "\"");
       due_ = began_ + std::chrono::milliseconds(number_from<std::int64_t>(*limit).value_or(0));
-      if (*due_ <= began_) throw rpc_failure(connect_code::deadline_exceeded, "context deadline exceeded");
+      if (*due_ <= began_)
+        throw rpc_failure(cofferdam::detail::connect_code::deadline_exceeded, "context deadline exceeded");
     }
     if (const auto ping = call_.field("Keepalive-Ping-Interval")) {
       const auto seconds = number_from<std::int64_t>(*ping);
@@ -37476,31 +36953,36 @@ class rpc_call {
   /// Reads the one message of a call whose reply is a stream.
   awaitable<void> read_only_envelope() {
     co_await read_body();
-    connect_envelope_reader reader(core_->options().message());
+    cofferdam::detail::connect_envelope_reader reader(core_->options().message());
     std::string_view rest = body_.text();
-    const std::optional<connect_envelope> first = next_of(reader, rest);
+    const std::optional<cofferdam::detail::connect_envelope> first = next_of(reader, rest);
     if (!first || first->is_end())
-      throw rpc_failure(connect_code::invalid_argument, "protocol error: incomplete envelope");
+      throw rpc_failure(cofferdam::detail::connect_code::invalid_argument, "protocol error: incomplete envelope");
     parse(first->payload());
-    if (!rest.empty()) throw rpc_failure(connect_code::unimplemented, "unary request has more than one message");
+    if (!rest.empty())
+      throw rpc_failure(cofferdam::detail::connect_code::unimplemented, "unary request has more than one message");
   }
 
-  static std::optional<connect_envelope> next_of(connect_envelope_reader& reader, std::string_view& rest) {
+  static std::optional<cofferdam::detail::connect_envelope> next_of(cofferdam::detail::connect_envelope_reader& reader,
+                                                                    std::string_view& rest) {
     try {
       return reader.next(rest);
     } catch (const error& broken) {
-      if (broken.code() == exec_errc::too_large) throw rpc_failure(connect_code::resource_exhausted, broken.what());
-      throw rpc_failure(connect_code::invalid_argument, std::string("protocol error: ") + broken.what());
+      if (broken.code() == exec_errc::too_large)
+        throw rpc_failure(cofferdam::detail::connect_code::resource_exhausted, broken.what());
+      throw rpc_failure(cofferdam::detail::connect_code::invalid_argument,
+                        std::string("protocol error: ") + broken.what());
     }
   }
 
   void parse(std::string_view text) {
     if (text.empty())
-      throw rpc_failure(connect_code::invalid_argument, "zero-length payload is not a valid JSON object");
+      throw rpc_failure(cofferdam::detail::connect_code::invalid_argument,
+                        "zero-length payload is not a valid JSON object");
     std::error_code broken;
     boost::json::value value = cofferdam::detail::parse_untrusted_json(text, broken);
     if (broken || !value.is_object())
-      throw rpc_failure(connect_code::invalid_argument,
+      throw rpc_failure(cofferdam::detail::connect_code::invalid_argument,
                         "unmarshal message: " + (broken ? broken.message() : std::string("it is no object")));
     message_ = std::move(value.get_object());
   }
@@ -37525,12 +37007,13 @@ class rpc_call {
     co_await call_.begin(std::move(head));
   }
   awaitable<void> end_stream() {
-    const std::string text = connect_end();
+    const std::string text = cofferdam::detail::connect_end();
     co_await call_.write(text);
     co_await call_.end();
   }
-  awaitable<void> end_stream(connect_code code, std::string message) {
-    const std::string text = connect_end(connect_end_text(connect_failure(code, std::move(message))));
+  awaitable<void> end_stream(cofferdam::detail::connect_code code, std::string message) {
+    const std::string text = cofferdam::detail::connect_end(
+        cofferdam::detail::connect_end_text(cofferdam::detail::connect_failure(code, std::move(message))));
     co_await call_.write(text);
     co_await call_.end();
   }
@@ -37542,7 +37025,7 @@ class rpc_call {
       body_ = co_await sandbox_registry::read_body(core_, call_, sandbox_->settings().owner);
     } catch (const http_refusal& refusal) {
       if (refusal.status() != 503) throw;
-      throw rpc_failure(connect_code::unavailable, refusal.what());
+      throw rpc_failure(cofferdam::detail::connect_code::unavailable, refusal.what());
     }
   }
   /// Throws if the user name is invalid. Any valid name means the environment's user.
@@ -37558,7 +37041,8 @@ class rpc_call {
  public:
   static void check_user(std::string_view name) {
     if (!name.empty() && name != "user" && name != "root")
-      throw rpc_failure(connect_code::unauthenticated, "invalid username: '" + one_line(name.substr(0, 64)) + "'");
+      throw rpc_failure(cofferdam::detail::connect_code::unauthenticated,
+                        "invalid username: '" + one_line(name.substr(0, 64)) + "'");
   }
 
  private:
@@ -37665,8 +37149,9 @@ class filesystem_service {
     const std::optional<directory_entry> found = co_await look(path);
     if (!found) sandbox_.metadata().removed(path);
     if (!found)
-      throw rpc_failure(connect_code::not_found, "file not found: lstat " + shown(sandbox_.paths().outside(path)) +
-                                                     ": no such file or directory");
+      throw rpc_failure(
+          cofferdam::detail::connect_code::not_found,
+          "file not found: lstat " + shown(sandbox_.paths().outside(path)) + ": no such file or directory");
     co_return entry_answer(*found, path);
   }
 
@@ -37692,10 +37177,10 @@ class filesystem_service {
     const std::string path = inside(text_of("path"));
     std::optional<directory_entry> found = co_await look(path);
     if (found && found->is_directory())
-      throw rpc_failure(connect_code::already_exists,
+      throw rpc_failure(cofferdam::detail::connect_code::already_exists,
                         "directory already exists: " + shown(sandbox_.paths().outside(path)));
     if (found)
-      throw rpc_failure(connect_code::invalid_argument,
+      throw rpc_failure(cofferdam::detail::connect_code::invalid_argument,
                         "path already exists but it is not a directory: " + shown(sandbox_.paths().outside(path)));
     co_await files().make_directory(path);
     found = co_await look(path);
@@ -37707,10 +37192,11 @@ class filesystem_service {
     const std::string from = inside(text_of("source"));
     const std::string to = inside(text_of("destination"));
     if (from == "." || to == ".")
-      throw rpc_failure(connect_code::invalid_argument, "the home itself cannot be moved, or be replaced");
+      throw rpc_failure(cofferdam::detail::connect_code::invalid_argument,
+                        "the home itself cannot be moved, or be replaced");
     std::optional<directory_entry> found = co_await look(from);
     if (!found)
-      throw rpc_failure(connect_code::not_found,
+      throw rpc_failure(cofferdam::detail::connect_code::not_found,
                         "source file not found: rename " + shown(sandbox_.paths().outside(from)) + " " +
                             shown(sandbox_.paths().outside(to)) + ": no such file or directory");
     const std::size_t slash = to.rfind('/');
@@ -37724,7 +37210,8 @@ class filesystem_service {
 
   awaitable<void> remove() {
     const std::string path = inside(text_of("path"));
-    if (path == ".") throw rpc_failure(connect_code::invalid_argument, "the home itself cannot be removed");
+    if (path == ".")
+      throw rpc_failure(cofferdam::detail::connect_code::invalid_argument, "the home itself cannot be removed");
     try {
       co_await files().remove(path);
     } catch (const error& failure) {
@@ -37738,7 +37225,8 @@ class filesystem_service {
    public:
     watching(served_sandbox& sandbox, std::size_t most) : sandbox_(sandbox) {
       if (sandbox.watching + sandbox.watchers().size() >= most)
-        throw rpc_failure(connect_code::resource_exhausted, "the sandbox has as many watchers as this gateway allows");
+        throw rpc_failure(cofferdam::detail::connect_code::resource_exhausted,
+                          "the sandbox has as many watchers as this gateway allows");
       ++sandbox_.watching;
     }
     watching(const watching&) = delete;
@@ -37784,7 +37272,7 @@ class filesystem_service {
       if (failure.code() != exec_errc::too_large) throw;
       is_too_much = true;
     }
-    if (is_too_much) throw rpc_failure(connect_code::resource_exhausted, sentence);
+    if (is_too_much) throw rpc_failure(cofferdam::detail::connect_code::resource_exhausted, sentence);
     co_return all;
   }
 
@@ -37815,9 +37303,9 @@ class filesystem_service {
     const std::shared_ptr<directory_watch> watch = co_await begin_watch();
     http_call& call = rpc_.call();
     co_await rpc_.begin_stream();
-    const std::string begun = connect_message(R"({"start":{}})");
+    const std::string begun = cofferdam::detail::connect_message(R"({"start":{}})");
     co_await call.write(begun);
-    const std::string alive = connect_message(R"({"keepalive":{}})");
+    const std::string alive = cofferdam::detail::connect_message(R"({"keepalive":{}})");
     asio::steady_timer timer(sandbox_.executor());
     steady_clock::time_point ping = steady_clock::now() + rpc_.keepalive();
     for (;;) {
@@ -37827,14 +37315,14 @@ class filesystem_service {
       if (sandbox_.now() == served_sandbox::state::ended)
         throw error(exec_errc::environment_closed, "the sandbox has ended");
       if (rpc_.due() && steady_clock::now() >= *rpc_.due()) {
-        co_await rpc_.end_stream(connect_code::deadline_exceeded, "context deadline exceeded");
+        co_await rpc_.end_stream(cofferdam::detail::connect_code::deadline_exceeded, "context deadline exceeded");
         co_return;
       }
       const std::vector<file_event> events = co_await changes(watch);
       for (const file_event& event : events) {
         boost::json::object object;
         object["filesystem"] = event_object(*watch, event);
-        const std::string text = connect_message(boost::json::serialize(object));
+        const std::string text = cofferdam::detail::connect_message(boost::json::serialize(object));
         co_await call.write(text);
         ping = steady_clock::now() + rpc_.keepalive();
       }
@@ -37873,7 +37361,7 @@ class filesystem_service {
     return fields().text("watcherId").value_or(fields().text("watcher_id").value_or(std::string()));
   }
   static rpc_failure no_watcher(std::string_view id) {
-    return {connect_code::not_found, "watcher with id " + one_line(id.substr(0, 64)) + " not found"};
+    return {cofferdam::detail::connect_code::not_found, "watcher with id " + one_line(id.substr(0, 64)) + " not found"};
   }
   static std::string shown(std::string_view path) {
     std::string text;
@@ -37884,9 +37372,10 @@ class filesystem_service {
                        std::string_view no_directory) const {
     const std::string name = shown(sandbox_.paths().outside(path));
     if (!found)
-      throw rpc_failure(connect_code::not_found,
+      throw rpc_failure(cofferdam::detail::connect_code::not_found,
                         std::string(missing) + name + " not found: lstat " + name + ": no such file or directory");
-    if (!found->is_directory()) throw rpc_failure(connect_code::invalid_argument, std::string(no_directory) + name);
+    if (!found->is_directory())
+      throw rpc_failure(cofferdam::detail::connect_code::invalid_argument, std::string(no_directory) + name);
   }
 
   rpc_call& rpc_;
@@ -37945,12 +37434,14 @@ class process_service {
     } else if (method == "Update") {
       if (const boost::json::object* const terminal = fields.object("pty")) {
         if (!one->has_terminal())
-          throw rpc_failure(connect_code::internal, "error resizing tty: tty not assigned to process");
+          throw rpc_failure(cofferdam::detail::connect_code::internal,
+                            "error resizing tty: tty not assigned to process");
         const terminal_size size = size_of(*terminal);
         co_await served_process::resize(one, size.rows(), size.columns());
       }
     } else {
-      if (one->has_terminal()) throw rpc_failure(connect_code::unknown, "cannot close stdin for a tty process");
+      if (one->has_terminal())
+        throw rpc_failure(cofferdam::detail::connect_code::unknown, "cannot close stdin for a tty process");
       if (one->over()) throw not_found(one->pid());
       co_await served_process::close_input(one);
     }
@@ -37975,7 +37466,7 @@ class process_service {
   static constexpr std::size_t max_tag = 1024;
 
   static rpc_failure not_found(std::uint32_t pid) {
-    return {connect_code::not_found, "process with pid " + std::to_string(pid) + " not found"};
+    return {cofferdam::detail::connect_code::not_found, "process with pid " + std::to_string(pid) + " not found"};
   }
 
   std::shared_ptr<served_process> find(const boost::json::object* selector) {
@@ -37989,12 +37480,12 @@ class process_service {
       if (const auto tag = fields.text("tag")) {
         std::shared_ptr<served_process> found = sandbox_.find_process(*tag);
         if (!found)
-          throw rpc_failure(connect_code::not_found,
+          throw rpc_failure(cofferdam::detail::connect_code::not_found,
                             "process with tag " + one_line(tag->substr(0, max_tag)) + " not found");
         return found;
       }
     }
-    throw rpc_failure(connect_code::unimplemented, "invalid process selector");
+    throw rpc_failure(cofferdam::detail::connect_code::unimplemented, "invalid process selector");
   }
 
   boost::json::object list() const {
@@ -38020,7 +37511,7 @@ class process_service {
       if (given->get_int64() == SIGKILL) return SIGKILL;
       if (given->get_int64() == SIGTERM) return SIGTERM;
     }
-    throw rpc_failure(connect_code::unimplemented, "invalid signal: SIGNAL_UNSPECIFIED");
+    throw rpc_failure(cofferdam::detail::connect_code::unimplemented, "invalid signal: SIGNAL_UNSPECIFIED");
   }
 
   static terminal_size size_of(const boost::json::object& terminal) {
@@ -38034,7 +37525,8 @@ class process_service {
     }
     constexpr std::uint32_t most = std::numeric_limits<std::uint16_t>::max();
     if (rows == 0 || columns == 0 || rows > most || columns > most)
-      throw rpc_failure(connect_code::invalid_argument, "a terminal has 1 to 65535 rows and columns");
+      throw rpc_failure(cofferdam::detail::connect_code::invalid_argument,
+                        "a terminal has 1 to 65535 rows and columns");
     return {static_cast<std::uint16_t>(rows), static_cast<std::uint16_t>(columns)};
   }
 
@@ -38046,19 +37538,20 @@ class process_service {
       data = fields.data("stdin");
       typed = fields.data("pty");
     }
-    if (!typed && !data) throw rpc_failure(connect_code::unimplemented, "invalid input type <nil>");
+    if (!typed && !data) throw rpc_failure(cofferdam::detail::connect_code::unimplemented, "invalid input type <nil>");
     if (data && one->has_terminal())
-      throw rpc_failure(connect_code::internal,
+      throw rpc_failure(cofferdam::detail::connect_code::internal,
                         "error writing to stdin: tty assigned to process — input should be written to the "
                         "pty, not the stdin");
     if (typed && !one->has_terminal())
-      throw rpc_failure(connect_code::internal, "error writing to tty: tty not assigned to process");
+      throw rpc_failure(cofferdam::detail::connect_code::internal, "error writing to tty: tty not assigned to process");
     if (!one->has_input() || one->over())
-      throw rpc_failure(connect_code::internal, "error writing to stdin: stdin not enabled or closed");
+      throw rpc_failure(cofferdam::detail::connect_code::internal,
+                        "error writing to stdin: stdin not enabled or closed");
     if (typed) data = std::move(typed);
     // Input for a process that does not read counts for the sandbox, and no longer for a request.
     if (sandbox_.waiting_input + data->size() > 2 * rpc_.core()->options().message())
-      throw rpc_failure(connect_code::resource_exhausted,
+      throw rpc_failure(cofferdam::detail::connect_code::resource_exhausted,
                         "processes of the sandbox have not yet read the input they were given");
     const waiting mine(sandbox_, data->size());
     rpc_.forget();
@@ -38069,7 +37562,7 @@ class process_service {
       if (failure.code() != exec_errc::io_error && failure.code() != exec_errc::unsupported) throw;
       failed = failure.what();
     }
-    if (failed) throw rpc_failure(connect_code::internal, "error writing to stdin: " + *failed);
+    if (failed) throw rpc_failure(cofferdam::detail::connect_code::internal, "error writing to stdin: " + *failed);
   }
 
   class waiting {
@@ -38092,12 +37585,15 @@ class process_service {
   command make_command(const message_fields& fields, const message_fields& config) const {
     std::vector<std::string> words;
     words.push_back(config.text("cmd").value_or(std::string()));
-    if (words.front().empty()) throw rpc_failure(connect_code::invalid_argument, "process.cmd is empty");
+    if (words.front().empty())
+      throw rpc_failure(cofferdam::detail::connect_code::invalid_argument, "process.cmd is empty");
     if (const boost::json::value* const args = config.find("args")) {
-      if (!args->is_array()) throw rpc_failure(connect_code::invalid_argument, "unmarshal message: args is no list");
+      if (!args->is_array())
+        throw rpc_failure(cofferdam::detail::connect_code::invalid_argument, "unmarshal message: args is no list");
       for (const boost::json::value& one : args->get_array()) {
         if (!one.is_string())
-          throw rpc_failure(connect_code::invalid_argument, "unmarshal message: an argument is no string");
+          throw rpc_failure(cofferdam::detail::connect_code::invalid_argument,
+                            "unmarshal message: an argument is no string");
         words.emplace_back(one.get_string().data(), one.get_string().size());
       }
     }
@@ -38109,7 +37605,8 @@ class process_service {
     if (const boost::json::object* const variables = config.object("envs")) {
       for (const auto& [name, value] : *variables) {
         if (!value.is_string())
-          throw rpc_failure(connect_code::invalid_argument, "unmarshal message: a variable is no string");
+          throw rpc_failure(cofferdam::detail::connect_code::invalid_argument,
+                            "unmarshal message: a variable is no string");
         made.variable(std::string(name.data(), name.size()),
                       std::string(value.get_string().data(), value.get_string().size()));
       }
@@ -38133,7 +37630,8 @@ class process_service {
       if (failure.code() != exec_errc::not_found && failure.code() != exec_errc::not_a_directory) throw;
     }
     if (!is_directory)
-      throw rpc_failure(connect_code::invalid_argument, "cwd '" + one_line(given) + "' does not exist");
+      throw rpc_failure(cofferdam::detail::connect_code::invalid_argument,
+                        "cwd '" + one_line(given) + "' does not exist");
   }
 
   /// A slot among the sandbox's processes while a process is being started.
@@ -38168,18 +37666,19 @@ class process_service {
   awaitable<void> start() {
     const message_fields fields(rpc_.message());
     const boost::json::object* const config = fields.object("process");
-    if (config == nullptr) throw rpc_failure(connect_code::invalid_argument, "process is missing");
+    if (config == nullptr) throw rpc_failure(cofferdam::detail::connect_code::invalid_argument, "process is missing");
     const message_fields config_fields(*config);
     if (!sandbox_.environment().can_start())
-      throw rpc_failure(connect_code::unimplemented,
+      throw rpc_failure(cofferdam::detail::connect_code::unimplemented,
                         "what is behind this gateway cannot start processes that are watched while they run");
     if (sandbox_.processes().size() + sandbox_.starting >= rpc_.core()->options().processes())
-      throw rpc_failure(connect_code::resource_exhausted, "the sandbox has " +
-                                                              std::to_string(sandbox_.processes().size()) +
-                                                              " processes, as many as this gateway allows");
+      throw rpc_failure(cofferdam::detail::connect_code::resource_exhausted,
+                        "the sandbox has " + std::to_string(sandbox_.processes().size()) +
+                            " processes, as many as this gateway allows");
     std::string tag = fields.text("tag").value_or(std::string());
     if (tag.size() > max_tag)
-      throw rpc_failure(connect_code::invalid_argument, "the tag is longer than " + std::to_string(max_tag) + " bytes");
+      throw rpc_failure(cofferdam::detail::connect_code::invalid_argument,
+                        "the tag is longer than " + std::to_string(max_tag) + " bytes");
     const starting place(sandbox_);
     command made = make_command(fields, config_fields);
     const std::string directory = config_fields.text("cwd").value_or(std::string());
@@ -38227,7 +37726,7 @@ class process_service {
     if (!one) one = find(selector);
     rpc_.forget();
     if (one->listeners() >= rpc_.core()->options().subscribers())
-      throw rpc_failure(connect_code::resource_exhausted,
+      throw rpc_failure(cofferdam::detail::connect_code::resource_exhausted,
                         "as many streams listen to the process as this gateway allows");
     served_process::listener mine(one, sandbox_.executor());
     co_await send(*one, mine);
@@ -38249,7 +37748,7 @@ class process_service {
       } else if (one.over()) {
         break;
       } else if (steady_clock::now() >= due) {
-        co_await rpc_.end_stream(connect_code::deadline_exceeded, "context deadline exceeded");
+        co_await rpc_.end_stream(cofferdam::detail::connect_code::deadline_exceeded, "context deadline exceeded");
         co_return;
       } else if (steady_clock::now() >= ping) {
         const std::string alive = served_process::event_message("keepalive", boost::json::object());
@@ -38259,7 +37758,7 @@ class process_service {
     }
     if (!one.end()) throw error(exec_errc::environment_closed, "the sandbox has ended");
     if (one.timed_out() && steady_clock::now() >= due) {
-      co_await rpc_.end_stream(connect_code::deadline_exceeded, "context deadline exceeded");
+      co_await rpc_.end_stream(cofferdam::detail::connect_code::deadline_exceeded, "context deadline exceeded");
     } else {
       co_await call.write(*one.end());
       co_await rpc_.end_stream();
@@ -38270,7 +37769,7 @@ class process_service {
   awaitable<void> take_input() {
     // A stream may last long: it holds little, and does not use the memory that all requests share.
     constexpr std::size_t most = std::size_t{1024} * 1024;
-    connect_envelope_reader reader(std::min(most, rpc_.core()->options().message()));
+    cofferdam::detail::connect_envelope_reader reader(std::min(most, rpc_.core()->options().message()));
     rpc_.call().body_limit(std::nullopt);
     std::array<std::byte, 16 * 1024> piece;
     std::shared_ptr<served_process> one;
@@ -38279,21 +37778,23 @@ class process_service {
       if (count == 0) break;
       std::string_view rest = as_text(bytes_view(piece).first(count));
       for (;;) {
-        const std::optional<connect_envelope> envelope = rpc_call::next_of(reader, rest);
+        const std::optional<cofferdam::detail::connect_envelope> envelope = rpc_call::next_of(reader, rest);
         if (!envelope) break;
         rpc_.parse(envelope->payload());
         const message_fields fields(rpc_.message());
         if (const boost::json::object* const begun = fields.object("start")) {
           one = find(message_fields(*begun).object("process"));
         } else if (const boost::json::object* const given = fields.object("data")) {
-          if (!one) throw rpc_failure(connect_code::invalid_argument, "the first message must be start");
+          if (!one)
+            throw rpc_failure(cofferdam::detail::connect_code::invalid_argument, "the first message must be start");
           co_await give_input(one, message_fields(*given).object("input"));
         }
       }
     }
-    if (!reader.may_end()) throw rpc_failure(connect_code::invalid_argument, "protocol error: incomplete envelope");
+    if (!reader.may_end())
+      throw rpc_failure(cofferdam::detail::connect_code::invalid_argument, "protocol error: incomplete envelope");
     co_await rpc_.begin_stream();
-    const std::string answer = connect_message("{}");
+    const std::string answer = cofferdam::detail::connect_message("{}");
     co_await rpc_.call().write(answer);
     co_await rpc_.end_stream();
   }
@@ -38564,14 +38065,14 @@ class dispatcher {
   }
 
   /// Converts one of our errors, unless it is a failure of the connection.
-  static connect_failure told(const error& failure) {
+  static cofferdam::detail::connect_failure told(const error& failure) {
     if (is_connection_failure(failure)) throw failure;
     return as_connect_failure(failure);
   }
 
   template <class Service>
   static awaitable<void> serve_unary(rpc_call& rpc, Service& service, std::string method) {
-    std::optional<connect_failure> failed;
+    std::optional<cofferdam::detail::connect_failure> failed;
     boost::json::object answer;
     try {
       rpc.check_fields();
@@ -38586,8 +38087,8 @@ class dispatcher {
     int status = 200;
     std::string text;
     if (failed) {
-      status = static_cast<int>(connect_status(failed->code()));
-      text = connect_failure_text(*failed);
+      status = static_cast<int>(cofferdam::detail::connect_status(failed->code()));
+      text = cofferdam::detail::connect_failure_text(*failed);
     } else {
       text = boost::json::serialize(answer);
     }
@@ -38598,7 +38099,7 @@ class dispatcher {
 
   template <class Service>
   static awaitable<void> serve_stream(rpc_call& rpc, Service& service, std::string method) {
-    std::optional<connect_failure> failed;
+    std::optional<cofferdam::detail::connect_failure> failed;
     try {
       rpc.check_fields();
       co_await service.stream(std::move(method));
@@ -38613,7 +38114,10 @@ class dispatcher {
     if (!failed) co_return;
     rpc.forget();
     http_reply reply(200);
-    reply.content("application/connect+json", connect_end(connect_end_text(*failed))).field("Vary", "Origin");
+    reply
+        .content("application/connect+json",
+                 cofferdam::detail::connect_end(cofferdam::detail::connect_end_text(*failed)))
+        .field("Vary", "Origin");
     co_await rpc.call().reply(std::move(reply));
   }
 };
@@ -38691,7 +38195,7 @@ class server {
     if (server_) throw error(exec_errc::invalid_argument, "e2b_gateway: it serves already, or has served");
     http_server_settings settings = core_->options().server();
     settings.allowed_hosts({"*"});  // the router checks host names
-    server_ = std::make_shared<http_server>(
+    server_ = std::make_shared<cofferdam::detail::http_server>(
         executor_, [core = core_](http_call& call) { return detail::dispatcher::handle(core, call); },
         std::move(settings));
     server_->listen(std::move(where));
@@ -38709,7 +38213,8 @@ class server {
   std::size_t sandboxes() const noexcept { return core_->sandboxes().size(); }
 
  private:
-  static awaitable<void> serve_on(std::shared_ptr<http_server> server, std::shared_ptr<detail::sandbox_registry> core) {
+  static awaitable<void> serve_on(std::shared_ptr<cofferdam::detail::http_server> server,
+                                  std::shared_ptr<detail::sandbox_registry> core) {
     const auto runs = [&server] { return server->run(); };
     const auto closes = [&core] { return detail::sandbox_registry::close_all(core); };
     co_await cofferdam::detail::with_cleanup(runs, closes, cofferdam::detail::failure_to_report);
@@ -38717,7 +38222,7 @@ class server {
 
   asio::any_io_executor executor_;
   std::shared_ptr<detail::sandbox_registry> core_;
-  std::shared_ptr<http_server> server_;
+  std::shared_ptr<cofferdam::detail::http_server> server_;
 };
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway
@@ -41325,7 +40830,7 @@ class server {
 
   std::shared_ptr<detail::server_core> core_;
   std::shared_ptr<detail::http_endpoint> endpoint_;
-  std::shared_ptr<http_server> http_;
+  std::shared_ptr<cofferdam::detail::http_server> http_;
 };
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::mcp
@@ -41336,1177 +40841,6 @@ class server {
 
 // The headers of programs that need an MCP server.
 
-
-// ---- cofferdam/net/http_serializer.hpp ----
-
-
-#include <array>
-#include <charconv>
-#include <cstdint>
-#include <string>
-#include <string_view>
-
-namespace cofferdam::inline COFFERDAM_ABI {
-
-namespace detail {
-
-inline void append_fields(std::string& text, const http_fields& fields) {
-  for (const http_field& one : fields) {
-    text += one.name();
-    text += ": ";
-    text += one.value();
-    text += "\r\n";
-  }
-  text += "\r\n";
-}
-
-}  // namespace detail
-
-/// Returns the head of a request as sent, including the empty line after it.
-/// \throws error{errc::invalid_argument} if the method or the target could add lines.
-/// \par Source  RFC 9112, 3.
-inline std::string http_head_text(const http_request_head& head) {
-  if (!detail::is_token(head.method) || !detail::is_target(head.target))
-    throw error(exec_errc::invalid_argument,
-                "an HTTP request needs a method that is a token and a target of visible ASCII");
-  std::string text = head.method + " " + head.target + " HTTP/1." + (head.minor_version == 0 ? "0" : "1") + "\r\n";
-  detail::append_fields(text, head.fields);
-  return text;
-}
-
-/// Returns the head of a response as sent, including the empty line after it.
-/// \throws error{errc::invalid_argument} if the status is not 100 to 599, or if the reason could add lines.
-/// \par Source  RFC 9112, 4.
-inline std::string http_head_text(const http_response_head& head) {
-  if (head.status < 100 || head.status > 599 || !detail::is_field_text(head.reason))
-    throw error(exec_errc::invalid_argument,
-                "an HTTP response needs a status from 100 to 599 and a reason without controls");
-  std::string text = "HTTP/1." + std::string(head.minor_version == 0 ? "0 " : "1 ");
-  text += std::to_string(head.status) + " " + head.reason + "\r\n";
-  detail::append_fields(text, head.fields);
-  return text;
-}
-
-/// Returns the text before a chunk's bytes; `http_chunk_end` is the text after them.
-/// \param size  more than 0: an empty chunk would end the body.
-/// \par Source  RFC 9112, 7.1.
-inline std::string http_chunk_head(std::uint64_t size) {
-  if (size == 0) throw error(exec_errc::invalid_argument, "an empty chunk would end the body");
-  std::array<char, 16> digits{};
-  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), size, 16).ptr;
-  std::string text(digits.data(), end);
-  text += "\r\n";
-  return text;
-}
-inline constexpr std::string_view http_chunk_end = "\r\n";
-/// The end of a chunked body without trailers.
-inline constexpr std::string_view http_last_chunk = "0\r\n\r\n";
-
-}  // namespace cofferdam::inline COFFERDAM_ABI
-
-// ---- cofferdam/net/tar_entry.hpp ----
-
-
-#include <cstdint>
-#include <string>
-#include <utility>
-
-namespace cofferdam::inline COFFERDAM_ABI {
-
-/// The type of an entry in a tar archive.
-enum class tar_type {
-  regular,
-  directory,
-  symlink,
-  hard_link,  ///< another name of an earlier file in the archive
-  character_device,
-  block_device,
-  fifo,
-  unknown,  ///< a type that POSIX leaves to other standards; it may have data
-};
-
-/// One entry of a tar archive, without its data: as read, or to be written.
-///
-/// An entry that was read is untrusted: its name may be absolute, contain `..`, or occur twice. `tar_names` decides
-/// which entries may be used.
-/// \par Source  POSIX pax(1), "ustar Interchange Format".
-class tar_entry {
- public:
-  tar_entry() = default;
-  /// \param name  any bytes but NUL, not empty; `/`-separated. Without the `/` at the end that archives give
-  ///              directories.
-  tar_entry(std::string name, tar_type type) : name_(std::move(name)), type_(type) {}
-
-  const std::string& name() const noexcept { return name_; }
-  tar_type type() const noexcept { return type_; }
-
-  /// \param target  the target of a symbolic link, relative to its own folder, or of a hard link, relative to the root
-  ///                of the archive. Any bytes but NUL.
-  tar_entry& link(std::string target) {
-    link_ = std::move(target);
-    return *this;
-  }
-  /// Returns the target; empty for everything but links.
-  const std::string& link() const noexcept { return link_; }
-
-  /// \param count  bytes of data; only a regular file (or an unknown type) has any.
-  tar_entry& size(std::uint64_t count) {
-    size_ = count;
-    return *this;
-  }
-  std::uint64_t size() const noexcept { return size_; }
-
-  /// \param bits  0 to 07777: permissions, and set-user-id, set-group-id, sticky. Default 0644.
-  tar_entry& mode(unsigned bits) {
-    mode_ = bits & 07777U;
-    return *this;
-  }
-  unsigned mode() const noexcept { return mode_; }
-
-  /// \param uid  numeric; names of users and groups are neither read nor written. Default 0 and 0.
-  tar_entry& owner(std::uint64_t uid, std::uint64_t gid) {
-    uid_ = uid;
-    gid_ = gid;
-    return *this;
-  }
-  std::uint64_t uid() const noexcept { return uid_; }
-  std::uint64_t gid() const noexcept { return gid_; }
-
-  /// \param seconds  since 1970-01-01 UTC, whole ones. Default 0.
-  tar_entry& modified(std::int64_t seconds) {
-    modified_ = seconds;
-    return *this;
-  }
-  std::int64_t modified() const noexcept { return modified_; }
-
-  bool operator==(const tar_entry&) const = default;
-
- private:
-  std::string name_;
-  std::string link_;
-  tar_type type_ = tar_type::unknown;
-  unsigned mode_ = 0644;
-  std::uint64_t size_ = 0;
-  std::uint64_t uid_ = 0;
-  std::uint64_t gid_ = 0;
-  std::int64_t modified_ = 0;
-};
-
-}  // namespace cofferdam::inline COFFERDAM_ABI
-
-// ---- cofferdam/net/tar_names.hpp ----
-
-
-#include <cstddef>
-#include <cstdint>
-#include <map>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
-
-namespace cofferdam::inline COFFERDAM_ABI {
-
-/// Decides which entries of one archive may be unpacked, by their names alone, in the order of the archive.
-///
-/// If exactly the entries that `admit` accepts are made in an empty directory, then every entry is inside it, none is
-/// written through a link, none replaces another, and no link leads out, not even through another link. This class
-/// reads no file. If the directory is not empty, or a guest can change it, use `directory`, which also refuses paths
-/// that lead out.
-///
-/// A refusal concerns one entry: the next one may be checked. A refused name stays reserved.
-/// \par Cost     time in proportion to the names' lengths, for any names; memory for each name's last part and each
-///               folder, up to a limit.
-/// \par Threads  one at a time.
-class tar_names {
- public:
-  /// \param max_memory  maximum memory for all names, in bytes. Default 256 MiB.
-  explicit tar_names(std::size_t max_memory = std::size_t{256} * 1024 * 1024) : left_(max_memory) {}
-
-  /// Returns the entry's name, normalized as by `workspace_path_or_root`.
-  /// \throws error{errc::outside_workspace}: an absolute name, a `..`, a name beneath a link; a symbolic link that is
-  ///     absolute, or climbs further than its own folder's depth, or climbs again after it has gone down (`a/../b`: `a`
-  ///     may be a link itself). error{errc::collision}: a name that occurred before; only directories may occur twice.
-  ///     error{errc::not_a_directory}: a name beneath a file. error{errc::not_found}: a hard link to a name that is not
-  ///     an earlier file. error{errc::not_a_file}: devices, FIFOs, unknown types. error{errc::too_large}: more names
-  ///     than the limit allows. error{errc::invalid_argument}: any other invalid name.
-  std::string admit(const tar_entry& entry) {
-    std::string clean = workspace_path_or_root(entry.name());
-    const std::vector<std::string_view> parts = detail::path_components(clean);
-    if (parts.empty()) {
-      if (entry.type() == tar_type::directory) return clean;
-      throw error(exec_errc::collision, "the archive names its own root as something else than a directory");
-    }
-    const kind wanted = kind_of(entry.type());
-    // Not a file until its target is known to be one.
-    const bool is_hard_link = entry.type() == tar_type::hard_link;
-    node& own = take_name(entry.name(), parts, is_hard_link ? kind::refused : wanted);
-    if (wanted == kind::refused)
-      throw error(exec_errc::not_a_file, shown(entry) + " is a device, a FIFO or of an unknown type");
-    if (wanted == kind::link) check_symlink(entry, parts.size() - 1);
-    if (is_hard_link) {
-      check_hard_link(entry);
-      own.what = kind::file;
-    }
-    return clean;
-  }
-
- private:
-  enum class kind : std::uint8_t { directory, file, link, refused };
-
-  /// A name in a folder. Sorted and not hashed, so that a hostile archive cannot choose names that make it slow.
-  struct place {
-    std::uint64_t folder;
-    std::string name;
-  };
-  struct place_view {
-    std::uint64_t folder;
-    std::string_view name;
-  };
-  struct order {
-    using is_transparent = void;
-    template <class A, class B>
-    bool operator()(const A& a, const B& b) const noexcept {
-      return a.folder != b.folder ? a.folder < b.folder : std::string_view(a.name) < std::string_view(b.name);
-    }
-  };
-  struct node {
-    kind what;
-    std::uint64_t number;  // number of the folder
-  };
-  using nodes = std::map<place, node, order>;
-
-  static kind kind_of(tar_type type) noexcept {
-    switch (type) {
-      case tar_type::regular:
-      case tar_type::hard_link: return kind::file;
-      case tar_type::directory: return kind::directory;
-      case tar_type::symlink: return kind::link;
-      default: return kind::refused;
-    }
-  }
-
-  static std::string shown(const tar_entry& entry) { return "the archive's entry " + detail::shown_path(entry.name()); }
-
-  node& take_name(const std::string& name, const std::vector<std::string_view>& parts, kind wanted) {
-    node* at = nullptr;
-    for (std::size_t i = 0; i < parts.size(); ++i) {
-      const bool is_last = i + 1 == parts.size();
-      const std::uint64_t folder = at == nullptr ? 0 : at->number;
-      const auto found = nodes_.find(place_view{folder, parts[i]});
-      if (found == nodes_.end()) {
-        at = &add(folder, parts[i], is_last ? wanted : kind::directory);
-        continue;
-      }
-      at = &found->second;
-      if (is_last) {
-        if (at->what != kind::directory || wanted != kind::directory)
-          throw error(exec_errc::collision, "the archive names " + detail::shown_path(name) + " twice");
-      } else if (at->what == kind::link) {
-        throw error(exec_errc::outside_workspace,
-                    "the archive's entry " + detail::shown_path(name) + " lies beneath a link");
-      } else if (at->what != kind::directory) {
-        throw error(exec_errc::not_a_directory,
-                    "the archive's entry " + detail::shown_path(name) + " lies beneath what is no directory");
-      }
-    }
-    return *at;
-  }
-
-  node& add(std::uint64_t folder, std::string_view name, kind what) {
-    // The approximate memory of a map node besides its name.
-    constexpr std::size_t overhead = 128;
-    if (left_ < overhead + name.size())
-      throw error(exec_errc::too_large, "the archive has more names than may be kept: raise the limit of tar_names");
-    left_ -= overhead + name.size();
-    return nodes_.emplace(place{folder, std::string(name)}, node{what, ++last_}).first->second;
-  }
-
-  /// \param depth  of the folder of the link. `take_name` has made sure that all names above the link are folders.
-  static bool leads_out(std::string_view target, std::size_t depth) {
-    if (target.starts_with('/')) return true;
-    std::size_t climbed = 0;
-    bool went_down = false;
-    for (const std::string_view part : detail::path_components(target)) {
-      if (part != "..") {
-        went_down = true;
-      } else if (went_down || ++climbed > depth) {
-        return true;
-      }
-    }
-    return false;
-  }
-
-  static void check_symlink(const tar_entry& entry, std::size_t depth) {
-    const std::string& target = entry.link();
-    if (target.empty() || target.find('\0') != std::string::npos)
-      throw error(exec_errc::invalid_argument, shown(entry) + " is a link to a name that none can have");
-    if (leads_out(target, depth))
-      throw error(exec_errc::outside_workspace,
-                  shown(entry) + " is a symbolic link that may lead out: to " + detail::shown_path(target));
-  }
-
-  void check_hard_link(const tar_entry& entry) const {
-    const std::string target = workspace_path(entry.link());
-    std::uint64_t folder = 0;
-    kind what = kind::directory;
-    for (const std::string_view part : detail::path_components(target)) {
-      const auto found = nodes_.find(place_view{folder, part});
-      what = found == nodes_.end() ? kind::refused : found->second.what;
-      // Only directories have entries beneath them.
-      folder = what == kind::directory ? found->second.number : no_folder;
-    }
-    if (what != kind::file)
-      throw error(exec_errc::not_found, shown(entry) + " is a hard link to " + detail::shown_path(entry.link()) +
-                                            ", which is no file that came before it");
-  }
-
-  static constexpr std::uint64_t no_folder = ~std::uint64_t{0};
-
-  nodes nodes_;
-  std::uint64_t last_ = 0;
-  std::size_t left_;
-};
-
-}  // namespace cofferdam::inline COFFERDAM_ABI
-
-// ---- cofferdam/net/detail/tar_format.hpp ----
-
-
-#include <algorithm>
-#include <array>
-#include <charconv>
-#include <cstddef>
-#include <cstdint>
-#include <limits>
-#include <optional>
-#include <string_view>
-#include <system_error>
-
-// The layout of a block in a tar archive: POSIX pax(1), and GNU tar's manual for base-256 numbers.
-
-namespace cofferdam::inline COFFERDAM_ABI::detail {
-
-inline constexpr std::size_t tar_block = 512;
-
-/// The position of a value in a header.
-struct tar_field {
-  std::size_t at;
-  std::size_t size;
-};
-inline constexpr tar_field tar_name{0, 100};
-inline constexpr tar_field tar_mode{100, 8};
-inline constexpr tar_field tar_uid{108, 8};
-inline constexpr tar_field tar_gid{116, 8};
-inline constexpr tar_field tar_size{124, 12};
-inline constexpr tar_field tar_modified{136, 12};
-inline constexpr tar_field tar_checksum{148, 8};
-inline constexpr tar_field tar_flag{156, 1};
-inline constexpr tar_field tar_link{157, 100};
-inline constexpr tar_field tar_magic{257, 8};
-inline constexpr tar_field tar_prefix{345, 155};
-
-inline constexpr std::string_view tar_posix_magic{"ustar\0", 6};
-
-/// Returns the number of zero bytes after `size` bytes of data.
-inline constexpr std::size_t tar_padding(std::uint64_t size) noexcept {
-  return (tar_block - size % tar_block) % tar_block;
-}
-
-/// Returns the text before the first NUL.
-inline std::string_view until_nul(std::string_view field) noexcept { return field.substr(0, field.find('\0')); }
-
-/// Parses a number in GNU tar's form for numbers that octal digits cannot hold: big-endian two's complement, with the
-/// top bit set.
-inline std::optional<std::int64_t> tar_base_256(std::string_view field) noexcept {
-  const auto first = static_cast<unsigned char>(field.front());
-  const bool negative = (first & 0x40U) != 0;
-  const std::uint64_t fill = negative ? 0xff : 0;
-  std::uint64_t value = negative ? ~std::uint64_t{0} : 0;
-  // The bits that are shifted out at the top must all be sign bits.
-  for (std::size_t i = 0; i < field.size(); ++i) {
-    const std::uint64_t digit =
-        i == 0 ? ((first & 0x7fU) | (negative ? 0x80U : 0U)) : static_cast<unsigned char>(field[i]);
-    if (value >> 56U != fill) return std::nullopt;
-    value = value << 8U | digit;
-  }
-  if ((value >> 63U != 0) != negative) return std::nullopt;
-  return static_cast<std::int64_t>(value);
-}
-
-/// Parses the number in a field of a header; no value if it is not valid. A field of only blanks or NULs is 0.
-inline std::optional<std::int64_t> tar_number(std::string_view field) noexcept {
-  if ((static_cast<unsigned char>(field.front()) & 0x80U) != 0) return tar_base_256(field);
-  const std::size_t begin = std::min(field.find_first_not_of(' '), field.size());
-  const std::size_t end = std::min(field.find_first_not_of("01234567", begin), field.size());
-  if (field.find_first_not_of(std::string_view("\0 ", 2), end) != std::string_view::npos) return std::nullopt;
-  std::int64_t value = 0;  // at most twelve digits
-  for (const char digit : field.substr(begin, end - begin)) value = value * 8 + (digit - '0');
-  return value;
-}
-
-/// The checksums of a header: the sum of its bytes, with the checksum field as blanks; also with signed characters, as
-/// early writers computed it.
-struct tar_sums {
-  std::int64_t of_unsigned = 0;
-  std::int64_t of_signed = 0;
-};
-inline tar_sums tar_sums_of(std::string_view block) noexcept {
-  tar_sums sums;
-  for (std::size_t i = 0; i < block.size(); ++i) {
-    const bool own = i >= tar_checksum.at && i < tar_checksum.at + tar_checksum.size;
-    const auto byte = own ? static_cast<unsigned char>(' ') : static_cast<unsigned char>(block[i]);
-    sums.of_unsigned += byte;
-    sums.of_signed += static_cast<signed char>(byte);
-  }
-  return sums;
-}
-
-/// Parses a whole decimal number; no value for anything else.
-template <class T>
-std::optional<T> decimal(std::string_view text) noexcept {
-  T value{};
-  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (failure != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
-
-/// One record of a pax header: "LENGTH KEY=VALUE\n".
-struct pax_record {
-  std::string_view key;
-  std::string_view value;
-};
-
-/// Takes the first record from `rest`; no value if it is not valid.
-inline std::optional<pax_record> take_pax_record(std::string_view& rest) noexcept {
-  const std::size_t blank = rest.substr(0, 12).find(' ');
-  if (blank == std::string_view::npos) return std::nullopt;
-  const std::optional<std::uint64_t> size = decimal<std::uint64_t>(rest.substr(0, blank));
-  if (!size || *size < blank + 4 || *size > rest.size()) return std::nullopt;
-  const std::string_view record = rest.substr(blank + 1, static_cast<std::size_t>(*size) - blank - 1);
-  const std::size_t equals = record.find('=');
-  if (record.back() != '\n' || equals == std::string_view::npos || equals == 0) return std::nullopt;
-  rest.remove_prefix(static_cast<std::size_t>(*size));
-  return pax_record{record.substr(0, equals), record.substr(equals + 1, record.size() - equals - 2)};
-}
-
-}  // namespace cofferdam::inline COFFERDAM_ABI::detail
-
-// ---- cofferdam/net/tar_reader.hpp ----
-
-
-#include <algorithm>
-#include <array>
-#include <cstddef>
-#include <cstdint>
-#include <cstring>
-#include <limits>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <utility>
-
-namespace cofferdam::inline COFFERDAM_ABI {
-
-/// The limits of a `tar_reader`.
-class tar_limits {
- public:
-  tar_limits() = default;
-  /// \param bytes  maximum size of a name, and of a link's target. Default 4095.
-  tar_limits& name(std::size_t bytes) {
-    name_ = bytes;
-    return *this;
-  }
-  /// \param bytes  maximum size of a pax header, which is held in memory. Default 1 MiB.
-  tar_limits& pax_header(std::size_t bytes) {
-    pax_header_ = bytes;
-    return *this;
-  }
-  /// \param count  maximum number of entries, and of global headers. Default 200,000.
-  tar_limits& entries(std::size_t count) {
-    entries_ = count;
-    return *this;
-  }
-  /// \param count  maximum size of the data of all entries together (and of pax headers), as headers announce it, in
-  ///               bytes. Default 8 GiB.
-  tar_limits& bytes(std::uint64_t count) {
-    bytes_ = count;
-    return *this;
-  }
-
-  std::size_t name() const noexcept { return name_; }
-  std::size_t pax_header() const noexcept { return pax_header_; }
-  std::size_t entries() const noexcept { return entries_; }
-  std::uint64_t bytes() const noexcept { return bytes_; }
-
- private:
-  std::size_t name_ = max_path;
-  std::size_t pax_header_ = std::size_t{1024} * 1024;
-  std::size_t entries_ = 200'000;
-  std::uint64_t bytes_ = std::uint64_t{8} * 1024 * 1024 * 1024;
-};
-
-/// The next event of a `tar_reader`.
-enum class tar_event {
-  more,            ///< all input has been read
-  head,            ///< an entry begins: `directory_entry()`
-  data,            ///< a piece of its data: `data()`
-  end_of_entry,    ///< its data is complete; also for an entry without data
-  end_of_archive,  ///< the archive is complete; nothing but zeros may follow
-};
-
-/// A parser of tar archives. The input may be cut anywhere. Sans-I/O.
-///
-///     tar_reader reader;
-///     for (bytes piece = receive(); !piece.empty(); piece = receive()) {
-///       reader.feed(piece);
-///       for (tar_event event = reader.next(); event != tar_event::more; event = reader.next()) ...
-///     }
-///     reader.finish();
-///
-/// Reads v7, ustar, pax (headers of one file and global ones) and GNU tar's long names and base-256 numbers. An
-/// ambiguous archive, which two readers could understand differently, is refused: a pax header for one entry that
-/// occurs twice or sets a key twice, a global header that sets names or sizes, a directory, link or device with data,
-/// sparse files, parts of other volumes, a single block of zeros. Up to 1 MiB of zeros may follow the archive, but no
-/// other byte. Names are bytes, and are *not* checked: see `tar_names`.
-///
-/// Holds at most one block, the names of one entry and one pax header, for any announced sizes; data is not copied.
-/// \throws       error{errc::io_error} for a damaged or incomplete archive, error{errc::too_large} beyond the limits,
-///               error{errc::unsupported} for sparse files and the like; from `next()` and `finish()`, and from then on
-///               each time.
-/// \par Threads  one at a time.
-/// \par Source   POSIX pax(1); GNU tar's manual, "Basic Tar Format" and "Extensions".
-class tar_reader {
- public:
-  explicit tar_reader(tar_limits limits = tar_limits()) : limits_(limits) {}
-
-  /// \param piece   the next bytes; the caller keeps them until `next()` returns `more`.
-  /// \throws        error{errc::invalid_argument} if `next()` has not returned `more` since the last piece.
-  void feed(bytes_view piece) {
-    if (!input_.empty())
-      throw error(exec_errc::invalid_argument, "tar_reader: call next() until it says 'more', then feed() again");
-    input_ = as_text(piece);
-  }
-
-  /// Continues reading.
-  tar_event next() {
-    try {
-      return read();
-    } catch (...) {
-      state_ = state::failed;
-      input_ = {};
-      throw;
-    }
-  }
-
-  /// Handles the end of the stream.
-  /// \throws error{errc::io_error} if the archive is not complete.
-  void finish() {
-    if (state_ == state::failed) throw failure();
-    if (state_ == state::ended) return;
-    state_ = state::failed;
-    throw error(exec_errc::io_error,
-                "the tar archive was cut off after " + std::to_string(position_) + " bytes: its end is missing");
-  }
-
-  /// Returns the entry of the last head. Valid until the next head.
-  const tar_entry& entry() const noexcept { return entry_; }
-  /// Returns the piece of a `tar_event::data`: a part of the input, valid until the next call.
-  bytes_view data() const noexcept { return as_bytes(data_); }
-
- private:
-  enum class state { head, extension, data, padding, last_block, ended, failed };
-
-  /// Values of pax headers, which override those of the header.
-  struct overrides {
-    std::optional<std::string> name;
-    std::optional<std::string> link;
-    std::optional<std::int64_t> size;
-    std::optional<std::int64_t> uid;
-    std::optional<std::int64_t> gid;
-    std::optional<std::int64_t> modified;
-  };
-
-  tar_event read() {
-    data_ = {};
-    for (;;) {
-      switch (state_) {
-        case state::head:
-          if (!take_block()) return tar_event::more;
-          if (is_zero(block())) {
-            if (has_extension()) throw damaged("a header for the next entry, and no entry");
-            state_ = state::last_block;
-          } else if (read_head()) {
-            return tar_event::head;
-          }
-          break;
-        case state::extension: {
-          const std::string_view piece = take(left_);
-          extension_ += piece;
-          left_ -= piece.size();
-          if (left_ != 0) return tar_event::more;
-          read_extension();
-          pad();
-          break;
-        }
-        case state::data:
-          if (left_ == 0) {
-            pad();
-            return tar_event::end_of_entry;
-          }
-          data_ = take(left_);
-          if (data_.empty()) return tar_event::more;
-          left_ -= data_.size();
-          return tar_event::data;
-        case state::padding:
-          left_ -= take(left_).size();
-          if (left_ != 0) return tar_event::more;
-          state_ = state::head;
-          break;
-        case state::last_block:
-          if (!take_block()) return tar_event::more;
-          if (!is_zero(block())) throw damaged("a single block of zeros, which is no end");
-          state_ = state::ended;
-          return tar_event::end_of_archive;
-        case state::ended: {
-          const std::string_view rest = take(input_.size());
-          if (!is_zero(rest)) throw damaged("something after its end");
-          if (rest.size() > max_trailing - trailing_) throw damaged("zeros without end after its end");
-          trailing_ += rest.size();
-          return tar_event::more;
-        }
-        case state::failed: throw failure();
-      }
-    }
-  }
-
-  // ---- bytes -------------------------------------------------------------------------------------------------------
-
-  std::string_view take(std::uint64_t most) noexcept {
-    const std::string_view piece =
-        input_.substr(0, static_cast<std::size_t>(std::min<std::uint64_t>(most, input_.size())));
-    input_.remove_prefix(piece.size());
-    position_ += piece.size();
-    return piece;
-  }
-
-  /// Returns true if there is a whole block.
-  bool take_block() noexcept {
-    const std::string_view piece = take(block_.size() - filled_);
-    std::copy(piece.begin(), piece.end(), block_.begin() + static_cast<std::ptrdiff_t>(filled_));
-    filled_ += piece.size();
-    if (filled_ != block_.size()) return false;
-    filled_ = 0;
-    return true;
-  }
-
-  std::string_view block() const noexcept { return {block_.data(), block_.size()}; }
-  std::string_view field(detail::tar_field where) const noexcept { return block().substr(where.at, where.size); }
-  static bool is_zero(std::string_view text) noexcept { return text.find_first_not_of('\0') == std::string_view::npos; }
-
-  void pad() noexcept {
-    left_ = padding_;
-    state_ = state::padding;
-  }
-
-  // ---- headers -----------------------------------------------------------------------------------------------------
-
-  std::int64_t number(detail::tar_field where, const char* what) const {
-    const std::optional<std::int64_t> value = detail::tar_number(field(where));
-    if (!value) throw damaged(std::string("a header whose ") + what + " is no number");
-    return *value;
-  }
-
-  static std::uint64_t not_negative(std::int64_t value, const char* what, const tar_reader& reader) {
-    if (value < 0) throw reader.damaged(std::string("a header whose ") + what + " is negative");
-    return static_cast<std::uint64_t>(value);
-  }
-
-  /// Reads a header. Returns true if an entry begins.
-  bool read_head() {
-    const std::optional<std::int64_t> sum = detail::tar_number(field(detail::tar_checksum));
-    const detail::tar_sums sums = detail::tar_sums_of(block());
-    if (!sum || (*sum != sums.of_unsigned && *sum != sums.of_signed)) throw damaged("a header whose checksum is wrong");
-    const char flag = block_[detail::tar_flag.at];
-    switch (flag) {
-      case 'x':
-      case 'g':
-      case 'L':
-      case 'K': begin_extension(flag); return false;
-      case 'S': throw unsupported("a sparse file");
-      case 'M': throw unsupported("the rest of a file that began in another volume");
-      case 'X': throw unsupported("a header as only Solaris writes it");
-      default: begin_entry(flag); return true;
-    }
-  }
-
-  void begin_extension(char flag) {
-    const std::uint64_t size = not_negative(number(detail::tar_size, "size"), "size", *this);
-    const bool again = flag == 'x'   ? has_pax_
-                       : flag == 'L' ? long_name_.has_value()
-                                     : flag == 'K' && long_link_.has_value();
-    if (again) throw damaged("two headers of one kind for one entry");
-    if (flag == 'g') {
-      if (has_extension()) throw damaged("a global header between an entry and what belongs to it");
-      count_entry();
-    }
-    const bool is_pax = flag == 'x' || flag == 'g';
-    // A long name has a NUL at its end.
-    const std::uint64_t most = is_pax ? limits_.pax_header() : std::uint64_t{limits_.name()} + 1;
-    if (size > most)
-      throw too_large((is_pax ? "a pax header of " : "a name of ") + std::to_string(size) + " bytes, more than " +
-                      std::to_string(most));
-    announce(size);
-    extension_flag_ = flag;
-    extension_.clear();
-    left_ = size;
-    padding_ = detail::tar_padding(size);
-    state_ = state::extension;
-  }
-
-  void read_extension() {
-    switch (extension_flag_) {
-      case 'L': long_name_ = long_text(); break;
-      case 'K': long_link_ = long_text(); break;
-      case 'g': {
-        overrides said = read_pax();
-        if (said.name || said.link || said.size) throw damaged("a global header that names a file or its size");
-        if (said.uid) global_.uid = said.uid;
-        if (said.gid) global_.gid = said.gid;
-        if (said.modified) global_.modified = said.modified;
-        break;
-      }
-      default:
-        local_ = read_pax();
-        has_pax_ = true;
-        break;
-    }
-    extension_.clear();
-    if (extension_.capacity() > kept_capacity) extension_.shrink_to_fit();
-  }
-
-  std::string long_text() const {
-    const std::string_view text = detail::until_nul(extension_);
-    if (text.empty() || !is_zero(std::string_view(extension_).substr(text.size())))
-      throw damaged("a long name that is empty or holds a NUL");
-    return std::string(text);
-  }
-
-  overrides read_pax() const {
-    overrides said;
-    std::string_view rest = extension_;
-    while (!rest.empty()) {
-      const std::optional<detail::pax_record> record = detail::take_pax_record(rest);
-      if (!record) throw damaged("a pax header that cannot be read");
-      const std::string_view key = record->key;
-      if (key == "path") {
-        set_text(said.name, *record);
-      } else if (key == "linkpath") {
-        set_text(said.link, *record);
-      } else if (key == "size") {
-        set_number(said.size, *record, false);
-      } else if (key == "uid") {
-        set_number(said.uid, *record, false);
-      } else if (key == "gid") {
-        set_number(said.gid, *record, false);
-      } else if (key == "mtime") {
-        set_number(said.modified, *record, true);
-      } else if (key.starts_with("GNU.sparse.") || key.starts_with("SCHILY.realsize")) {
-        throw unsupported("a sparse file");
-      }
-    }
-    return said;
-  }
-
-  void set_text(std::optional<std::string>& to, const detail::pax_record& record) const {
-    if (to) throw damaged("a pax header that says one thing twice");
-    if (record.value.empty() || record.value.find('\0') != std::string_view::npos)
-      throw damaged("a pax header with a name that is empty or holds a NUL");
-    if (record.value.size() > limits_.name()) throw long_name(record.value);
-    to.emplace(record.value);
-  }
-
-  /// \param is_time  may be negative, and have a fraction, which is rounded down.
-  void set_number(std::optional<std::int64_t>& to, const detail::pax_record& record, bool is_time) const {
-    if (to) throw damaged("a pax header that says one thing twice");
-    std::string_view whole = record.value;
-    bool rounds_down = false;
-    if (const std::size_t point = whole.find('.'); is_time && point != std::string_view::npos) {
-      const std::string_view fraction = whole.substr(point + 1);
-      if (fraction.find_first_not_of("0123456789") != std::string_view::npos)
-        throw damaged("a pax header with a number that is none");
-      whole = whole.substr(0, point);
-      rounds_down = whole.starts_with('-') && fraction.find_first_not_of('0') != std::string_view::npos;
-    }
-    std::optional<std::int64_t> value = detail::decimal<std::int64_t>(whole);
-    if (!value || (*value < 0 && !is_time) || (rounds_down && *value == std::numeric_limits<std::int64_t>::min()))
-      throw damaged("a pax header with a number that is none");
-    to = rounds_down ? *value - 1 : *value;
-  }
-
-  // ---- entries -----------------------------------------------------------------------------------------------------
-
-  bool has_extension() const noexcept { return has_pax_ || long_name_ || long_link_; }
-
-  void begin_entry(char flag) {
-    count_entry();
-    std::string name = entry_name();
-    tar_type type = type_of(flag);
-    std::int64_t announced = number(detail::tar_size, "size");
-    if (local_.size) announced = *local_.size;
-    const std::uint64_t size = not_negative(announced, "size", *this);
-    // Before tar had a type for directories, their names ended in a slash.
-    if (type == tar_type::regular && name.ends_with('/')) type = tar_type::directory;
-    if (type == tar_type::directory) {
-      while (name.size() > 1 && name.ends_with('/')) name.pop_back();
-    }
-    if (size != 0 && type != tar_type::regular && type != tar_type::unknown)
-      throw damaged("data in an entry of a type that has none, " + detail::shown_path(name));
-    announce(size);
-    entry_ = tar_entry(std::move(name), type);
-    if (type == tar_type::symlink || type == tar_type::hard_link) entry_.link(entry_link());
-    entry_.size(size).mode(static_cast<unsigned>(number(detail::tar_mode, "mode") & 07777));
-    entry_.owner(not_negative(chosen(&overrides::uid, detail::tar_uid, "owner"), "owner", *this),
-                 not_negative(chosen(&overrides::gid, detail::tar_gid, "group"), "group", *this));
-    entry_.modified(chosen(&overrides::modified, detail::tar_modified, "time"));
-    local_ = overrides();
-    has_pax_ = false;
-    long_name_.reset();
-    long_link_.reset();
-    left_ = size;
-    padding_ = detail::tar_padding(size);
-    state_ = state::data;
-  }
-
-  static tar_type type_of(char flag) noexcept {
-    switch (flag) {
-      case '0':
-      case '\0':
-      case '7': return tar_type::regular;  // 7: a file that is contiguous on its disk
-      case '1': return tar_type::hard_link;
-      case '2': return tar_type::symlink;
-      case '3': return tar_type::character_device;
-      case '4': return tar_type::block_device;
-      case '5': return tar_type::directory;
-      case '6': return tar_type::fifo;
-      default: return tar_type::unknown;
-    }
-  }
-
-  std::string entry_name() {
-    if (local_.name && long_name_) throw damaged("an entry with two long names");
-    if (local_.name) return std::move(*local_.name);
-    if (long_name_) return std::move(*long_name_);
-    std::string name;
-    // GNU tar stores other values in the place of the prefix, and has another magic.
-    if (field(detail::tar_magic).starts_with(detail::tar_posix_magic))
-      name = detail::until_nul(field(detail::tar_prefix));
-    if (!name.empty()) name += '/';
-    name += detail::until_nul(field(detail::tar_name));
-    return checked(std::move(name), "name");
-  }
-
-  std::string entry_link() {
-    if (local_.link && long_link_) throw damaged("a link with two long targets");
-    if (local_.link) return std::move(*local_.link);
-    if (long_link_) return std::move(*long_link_);
-    return checked(std::string(detail::until_nul(field(detail::tar_link))), "target");
-  }
-
-  std::string checked(std::string text, const char* what) const {
-    if (text.empty()) throw damaged(std::string("an entry without a ") + what);
-    if (text.size() > limits_.name()) throw long_name(text);
-    return text;
-  }
-
-  /// Returns the value of this entry's pax header, else of a global one, else of the header.
-  std::int64_t chosen(std::optional<std::int64_t> overrides::*which, detail::tar_field where, const char* what) const {
-    if (local_.*which) return *(local_.*which);
-    if (global_.*which) return *(global_.*which);
-    return number(where, what);
-  }
-
-  // ---- limits and errors -------------------------------------------------------------------------------------------
-
-  void count_entry() {
-    if (seen_ == limits_.entries()) throw too_large("more than " + std::to_string(limits_.entries()) + " entries");
-    ++seen_;
-  }
-
-  void announce(std::uint64_t size) {
-    if (size > limits_.bytes() - announced_)
-      throw too_large("more than " + std::to_string(limits_.bytes()) + " bytes of data");
-    announced_ += size;
-  }
-
-  std::string place() const { return "the tar archive has, before byte " + std::to_string(position_) + ", "; }
-  error damaged(const std::string& what) const {
-    return error(exec_errc::io_error, place() + what + ": it is damaged");
-  }
-  error unsupported(const std::string& what) const { return error(exec_errc::unsupported, place() + what); }
-  error too_large(const std::string& what) const {
-    return error(exec_errc::too_large, place() + what + ": raise the limit");
-  }
-  error long_name(std::string_view name) const {
-    return too_large("the name " + detail::shown_path(name) + ", longer than " + std::to_string(limits_.name()) +
-                     " bytes");
-  }
-  static error failure() {
-    return error(exec_errc::io_error, "the tar archive has been refused: nothing more is read of it");
-  }
-
-  static constexpr std::size_t kept_capacity = std::size_t{16} * 1024;
-  static constexpr std::size_t max_trailing = std::size_t{1024} * 1024;  // writers fill up records, usually of 10 KiB
-
-  tar_limits limits_;
-  state state_ = state::head;
-  std::string_view input_;
-  std::string_view data_;
-  std::array<char, detail::tar_block> block_{};
-  std::size_t filled_ = 0;
-  std::uint64_t left_ = 0;
-  std::size_t padding_ = 0;
-  std::uint64_t position_ = 0;
-  std::uint64_t announced_ = 0;
-  std::size_t seen_ = 0;
-  std::size_t trailing_ = 0;
-  char extension_flag_ = 'x';
-  std::string extension_;
-  overrides global_;
-  overrides local_;
-  bool has_pax_ = false;
-  std::optional<std::string> long_name_;
-  std::optional<std::string> long_link_;
-  tar_entry entry_;
-};
-
-}  // namespace cofferdam::inline COFFERDAM_ABI
-
-// ---- cofferdam/net/tar_writer.hpp ----
-
-
-#include <algorithm>
-#include <array>
-#include <cstddef>
-#include <cstdint>
-#include <cstdio>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <utility>
-
-namespace cofferdam::inline COFFERDAM_ABI {
-
-/// A writer of tar archives. Sans-I/O; the data of entries does not pass through it.
-///
-///     tar_writer writer;
-///     send(writer.head(tar_entry("a/b", tar_type::regular).size(data.size())));
-///     send(data), writer.data(data.size());  // in pieces of any size
-///     send(writer.padding());
-///     send(writer.end());
-///
-/// The format is ustar, which every reader supports, if the entry fits; else pax: a name or a link that is too long or
-/// not ASCII, 8 GiB and more, an owner above 2,097,151, a time before 1970 or after 2242. A name that is not UTF-8 is
-/// marked as binary. The same entries give the same bytes.
-///
-/// Names are written unchanged. The caller must make sure that they are relative and lead nowhere else
-/// (`workspace_path`), and so must the program that unpacks the archive.
-/// \par Threads  one at a time.
-/// \par Source   POSIX pax(1), "ustar Interchange Format" and "pax Extended Header".
-class tar_writer {
- public:
-  /// Returns the header blocks of an entry: a multiple of 512 bytes. `entry.size()` bytes of data and `padding()`
-  /// follow.
-  /// \throws error{errc::invalid_argument}: no name or (for a link) no target, a NUL in one, a file's name with a slash
-  ///     at its end, data for a type that has none; the previous entry is not complete, or the archive has ended.
-  ///     error{errc::unsupported}: devices, FIFOs, unknown types. The state is unchanged after an exception.
-  bytes head(const tar_entry& entry) {
-    if (ended_ || unfinished_) throw misuse("the entry before is not complete, or the archive has ended");
-    check(entry);
-    std::string name = entry.name();
-    if (entry.type() == tar_type::directory && !name.ends_with('/')) name += '/';
-
-    std::string records;
-    const std::optional<split_name> split = split_to_fit(name);
-    if (!split) add_record(records, "path", name);
-    const bool link_fits = entry.link().size() <= detail::tar_link.size && is_ascii(entry.link());
-    if (!link_fits) add_record(records, "linkpath", entry.link());
-    if (entry.size() > octal_most(detail::tar_size)) add_record(records, "size", std::to_string(entry.size()));
-    if (entry.uid() > octal_most(detail::tar_uid)) add_record(records, "uid", std::to_string(entry.uid()));
-    if (entry.gid() > octal_most(detail::tar_gid)) add_record(records, "gid", std::to_string(entry.gid()));
-    if (!time_fits(entry.modified())) add_record(records, "mtime", std::to_string(entry.modified()));
-    if (!is_valid_utf8(name) || !is_valid_utf8(entry.link())) {
-      std::string mark;
-      add_record(mark, "hdrcharset", "BINARY");
-      records.insert(0, mark);
-    }
-
-    std::string blocks;
-    if (!records.empty()) {
-      block pax;
-      pax.text(detail::tar_name, stand_in);
-      pax.common(0644, 0, 0, records.size(), 0, 'x');
-      blocks += pax.finished();
-      blocks += records;
-      blocks.append(detail::tar_padding(records.size()), '\0');
-    }
-    block own;
-    own.text(detail::tar_name, split ? split->name : stand_in);
-    if (split) own.text(detail::tar_prefix, split->prefix);
-    own.text(detail::tar_link, link_fits ? std::string_view(entry.link()) : stand_in);
-    own.common(entry.mode(), fitting(entry.uid(), detail::tar_uid), fitting(entry.gid(), detail::tar_gid),
-               fitting(entry.size(), detail::tar_size),
-               time_fits(entry.modified()) ? static_cast<std::uint64_t>(entry.modified()) : 0, flag_of(entry.type()));
-    blocks += own.finished();
-
-    unfinished_ = true;
-    remaining_ = entry.size();
-    padding_ = detail::tar_padding(entry.size());
-    return to_bytes(blocks);
-  }
-
-  /// Counts `count` bytes of the entry's data as sent.
-  /// \throws error{errc::invalid_argument} if that is more than the head announced; the state is then unchanged.
-  void data(std::uint64_t count) {
-    if (count > remaining_) throw misuse("more data than its head announced");
-    remaining_ -= count;
-  }
-
-  /// Returns the number of bytes of the entry's data that are still to be sent.
-  std::uint64_t remaining() const noexcept { return remaining_; }
-
-  /// Returns the padding after the entry's data: 0 to 511 zeros.
-  /// \throws error{errc::invalid_argument} if data is missing, or no entry was begun.
-  bytes padding() {
-    if (!unfinished_ || remaining_ != 0) throw misuse("data is missing, or there is no entry");
-    unfinished_ = false;
-    return bytes(padding_);
-  }
-
-  /// Returns the end of the archive: two blocks of zeros. To be called once.
-  /// \throws error{errc::invalid_argument} if an entry is not complete, or the archive has ended.
-  bytes end() {
-    if (ended_ || unfinished_) throw misuse("the entry before is not complete, or the archive has ended");
-    ended_ = true;
-    return bytes(2 * detail::tar_block);
-  }
-
- private:
-  struct split_name {
-    std::string_view prefix;
-    std::string_view name;
-  };
-
-  /// One header.
-  class block {
-   public:
-    void text(detail::tar_field where, std::string_view value) {
-      std::copy(value.begin(), value.end(), bytes_.begin() + static_cast<std::ptrdiff_t>(where.at));
-    }
-    void octal(detail::tar_field where, std::uint64_t value) {
-      for (std::size_t at = where.at + where.size - 1; at-- > where.at; value /= 8)
-        bytes_[at] = static_cast<char>('0' + value % 8);
-    }
-    void common(unsigned mode, std::uint64_t uid, std::uint64_t gid, std::uint64_t size, std::uint64_t modified,
-                char flag) {
-      octal(detail::tar_mode, mode);
-      octal(detail::tar_uid, uid);
-      octal(detail::tar_gid, gid);
-      octal(detail::tar_size, size);
-      octal(detail::tar_modified, modified);
-      bytes_[detail::tar_flag.at] = flag;
-      text(detail::tar_magic, std::string_view("ustar\00000", 8));
-    }
-    /// Returns the block with its checksum: six digits, a NUL, a blank.
-    std::string finished() {
-      const auto sum = static_cast<std::uint64_t>(detail::tar_sums_of({bytes_.data(), bytes_.size()}).of_unsigned);
-      octal({detail::tar_checksum.at, 7}, sum);
-      bytes_[detail::tar_checksum.at + 7] = ' ';
-      return {bytes_.data(), bytes_.size()};
-    }
-
-   private:
-    std::array<char, detail::tar_block> bytes_{};
-  };
-
-  /// The name in the header if the pax header before it has the real name.
-  static constexpr std::string_view stand_in = "pax-header";
-
-  static error misuse(const std::string& what) { return error(exec_errc::invalid_argument, "tar_writer: " + what); }
-
-  static void check(const tar_entry& entry) {
-    const bool is_link = entry.type() == tar_type::symlink || entry.type() == tar_type::hard_link;
-    const auto refuse = [&](const char* what) {
-      return misuse("entry " + detail::shown_path(entry.name()) + " " + what);
-    };
-    if (!is_link && entry.type() != tar_type::regular && entry.type() != tar_type::directory)
-      throw error(exec_errc::unsupported, "tar_writer: entry " + detail::shown_path(entry.name()) +
-                                              " is neither a file, nor a directory, nor a link");
-    if (entry.name().empty()) throw refuse("has no name");
-    if (entry.name().find('\0') != std::string::npos || entry.link().find('\0') != std::string::npos)
-      throw refuse("has a NUL in its name or target");
-    if (entry.type() != tar_type::directory && entry.name().ends_with('/'))
-      throw refuse("is no directory, but its name ends like one");
-    if (is_link == entry.link().empty())
-      throw refuse(is_link ? "is a link to nothing" : "is no link, but has a target");
-    if (entry.size() != 0 && entry.type() != tar_type::regular) throw refuse("has data, which its type cannot have");
-    if (entry.size() > std::uint64_t{1} << 62U) throw refuse("is larger than any file can be");
-  }
-
-  static bool is_ascii(std::string_view text) noexcept {
-    return std::all_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x80; });
-  }
-
-  /// Splits a name for ustar: whole, or at a slash into at most 155 and 100 bytes.
-  static std::optional<split_name> split_to_fit(std::string_view name) noexcept {
-    if (!is_ascii(name)) return std::nullopt;
-    if (name.size() <= detail::tar_name.size) return split_name{{}, name};
-    const std::size_t slash = name.find('/', name.size() - 1 - detail::tar_name.size);
-    if (slash == std::string_view::npos || slash == 0 || slash > detail::tar_prefix.size || slash + 1 == name.size())
-      return std::nullopt;
-    return split_name{name.substr(0, slash), name.substr(slash + 1)};
-  }
-
-  /// Returns the largest number that fits in octal, with one byte left for a NUL.
-  static constexpr std::uint64_t octal_most(detail::tar_field where) noexcept {
-    return (std::uint64_t{1} << (3 * (where.size - 1))) - 1;
-  }
-  static constexpr std::uint64_t fitting(std::uint64_t value, detail::tar_field where) noexcept {
-    return value <= octal_most(where) ? value : 0;
-  }
-  static constexpr bool time_fits(std::int64_t seconds) noexcept {
-    return seconds >= 0 && static_cast<std::uint64_t>(seconds) <= octal_most(detail::tar_modified);
-  }
-
-  static char flag_of(tar_type type) noexcept {
-    switch (type) {
-      case tar_type::directory: return '5';
-      case tar_type::symlink: return '2';
-      case tar_type::hard_link: return '1';
-      default: return '0';
-    }
-  }
-
-  /// Appends "LENGTH KEY=VALUE\n", where LENGTH counts its own digits.
-  static void add_record(std::string& to, std::string_view key, std::string_view value) {
-    const std::size_t rest = 1 + key.size() + 1 + value.size() + 1;
-    std::size_t size = rest + 1;
-    while (size != rest + std::to_string(size).size()) size = rest + std::to_string(size).size();
-    to += std::to_string(size);
-    to += ' ';
-    to += key;
-    to += '=';
-    to += value;
-    to += '\n';
-  }
-
-  bool unfinished_ = false;
-  bool ended_ = false;
-  std::uint64_t remaining_ = 0;
-  std::size_t padding_ = 0;
-};
-
-}  // namespace cofferdam::inline COFFERDAM_ABI
 
 // ---- cofferdam/net/tls_listener.hpp ----
 
@@ -51496,6 +49830,536 @@ class tcp_recipe {
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail
 
+// ---- cofferdam/net/detail/http_parser_core.hpp ----
+
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+// The common part of requests and responses. Strict where two readers could disagree (RFC 9112, 2.2, 5.1, 6.3, 11.2):
+// lines end in CR LF, no folded lines, no blank before the colon, exactly one length.
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+inline error http_violation(net_errc cause, const std::string& what) {
+  return error(exec_errc::io_error, "the peer's HTTP cannot be taken: " + what, cause);
+}
+inline std::string in_quotes(std::string_view text) { return "\"" + one_line(text, 60) + "\""; }
+
+/// Joins lines that were cut anywhere, up to a total limit.
+class http_lines {
+ public:
+  http_lines() = default;
+  http_lines(std::size_t longest, std::size_t sum) : longest_(longest), left_(sum) {}
+
+  /// Takes bytes up to the end of the line.
+  /// \return their number.
+  std::size_t take(std::string_view input) {
+    if (whole_) {
+      line_.clear();
+      whole_ = false;
+    }
+    const auto feed = input.find('\n');
+    const std::size_t count = feed == std::string_view::npos ? input.size() : feed + 1;
+    if (count > left_) throw http_violation(net_errc::head_too_large, "its head is longer than the limit");
+    if (line_.size() + count > longest_ + 2)
+      throw http_violation(net_errc::head_too_large,
+                           "a line is longer than the limit of " + std::to_string(longest_) + " bytes");
+    left_ -= count;
+    line_.append(input.substr(0, count));
+    if (feed == std::string_view::npos) return count;
+    if (line_.size() < 2 || line_[line_.size() - 2] != '\r')
+      throw http_violation(net_errc::malformed, "a line ends in a bare line feed");
+    line_.resize(line_.size() - 2);
+    if (!is_field_text(line_))
+      throw http_violation(net_errc::malformed, "a line has a control character: " + in_quotes(line_));
+    whole_ = true;
+    return count;
+  }
+  bool whole() const noexcept { return whole_; }
+  bool begun() const noexcept { return whole_ || !line_.empty(); }
+  const std::string& line() const noexcept { return line_; }
+
+ private:
+  std::string line_;
+  std::size_t longest_ = 0;
+  std::size_t left_ = 0;
+  bool whole_ = false;
+};
+
+inline http_field parse_field(const std::string& line) {
+  if (line.front() == ' ' || line.front() == '\t')
+    throw http_violation(net_errc::malformed, "a field goes on in a second line");
+  const auto colon = line.find(':');
+  if (colon == std::string::npos || !is_token(std::string_view(line).substr(0, colon)))
+    throw http_violation(net_errc::malformed,
+                         "a line is no field: " + in_quotes(std::string_view(line).substr(0, colon)));
+  return http_field(line.substr(0, colon), line.substr(colon + 1));
+}
+
+inline void add_field(http_fields& fields, const std::string& line, std::size_t most) {
+  if (fields.size() == most)
+    throw http_violation(net_errc::too_many_fields, "it has more than " + std::to_string(most) + " fields");
+  fields.append(parse_field(line));
+}
+
+/// Returns the value of `Content-Length`; no value if there is none. More than one is refused, even if they are equal.
+inline std::optional<std::uint64_t> content_length(const http_fields& fields) {
+  const std::size_t count = fields.count("Content-Length");
+  if (count == 0) return std::nullopt;
+  if (count > 1) throw http_violation(net_errc::ambiguous_length, "it has more than one Content-Length");
+  const std::string_view text = *fields.find("Content-Length");
+  if (text.empty() || text.size() > 18 ||
+      !std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; }))
+    throw http_violation(net_errc::ambiguous_length, "its Content-Length is " + in_quotes(text));
+  std::uint64_t value = 0;
+  for (const char c : text) value = value * 10 + static_cast<std::uint64_t>(c - '0');
+  return value;
+}
+
+/// Returns true if the body is chunked.
+/// \throws for every other coding, and for a coding together with a length.
+inline bool is_chunked(const http_fields& fields, int minor_version) {
+  const std::size_t count = fields.count("Transfer-Encoding");
+  if (count == 0) return false;
+  if (fields.count("Content-Length") != 0)
+    throw http_violation(net_errc::ambiguous_length, "it has both Content-Length and Transfer-Encoding");
+  const std::string_view coding = *fields.find("Transfer-Encoding");
+  if (minor_version == 0 || count > 1)
+    throw http_violation(net_errc::ambiguous_length, "its Transfer-Encoding is not to be trusted");
+  if (!same_ignoring_case(coding, "chunked"))
+    throw http_violation(net_errc::unsupported_coding, "its transfer coding is " + in_quotes(coding) + ", not chunked");
+  return true;
+}
+
+enum class body_kind { none, length, chunked, until_close };
+
+/// The result of one call.
+struct body_step {
+  bool end = false;
+  std::size_t consumed = 0;
+  std::string_view data;
+};
+
+/// A parser of the body of a message.
+class http_body_reader {
+ public:
+  http_body_reader() = default;
+  http_body_reader(body_kind kind, std::uint64_t length, http_lines trailer_lines, std::size_t max_fields)
+      : kind_(kind), left_(length), lines_(std::move(trailer_lines)), max_fields_(max_fields) {}
+
+  body_kind kind() const noexcept { return kind_; }
+  const http_fields& trailers() const noexcept { return trailers_; }
+  /// Returns the number of next bytes that are certain to be data.
+  std::uint64_t certain_data() const noexcept {
+    const bool inside = kind_ == body_kind::length || (kind_ == body_kind::chunked && part_ == part::data);
+    return inside ? left_ : 0;
+  }
+
+  /// Returns the next data or the end. If it returns neither, all of `input` is consumed.
+  body_step next(std::string_view input) {
+    switch (kind_) {
+      case body_kind::none: return {true, 0, {}};
+      case body_kind::length:
+        if (left_ == 0) return {true, 0, {}};
+        return data(input);
+      case body_kind::until_close: return {false, input.size(), input};
+      case body_kind::chunked: break;
+    }
+    std::size_t used = 0;
+    while (part_ != part::end) {
+      const std::string_view rest = input.substr(used);
+      if (rest.empty()) return {false, used, {}};
+      if (part_ == part::data) {
+        body_step step = data(rest);
+        if (left_ == 0) part_ = part::carriage_return;
+        step.consumed += used;
+        return step;
+      }
+      used += take(rest);
+    }
+    return {true, used, {}};
+  }
+
+ private:
+  enum class part { size, data, carriage_return, line_feed, trailers, end };
+  static constexpr std::size_t max_size_line = 1024;
+
+  body_step data(std::string_view input) {
+    const std::size_t count = static_cast<std::size_t>(std::min<std::uint64_t>(left_, input.size()));
+    left_ -= count;
+    return {false, count, input.substr(0, count)};
+  }
+
+  std::size_t take(std::string_view input) {
+    switch (part_) {
+      case part::size: {
+        const std::size_t count = size_line_.take(input);
+        if (!size_line_.whole()) return count;
+        left_ = chunk_size(size_line_.line());
+        size_line_ = fresh_size_line();
+        part_ = left_ == 0 ? part::trailers : part::data;
+        return count;
+      }
+      case part::carriage_return:
+      case part::line_feed:
+        if (input.front() != (part_ == part::carriage_return ? '\r' : '\n'))
+          throw http_violation(net_errc::malformed, "a chunk is longer than it says");
+        part_ = part_ == part::carriage_return ? part::line_feed : part::size;
+        return 1;
+      case part::trailers: {
+        const std::size_t count = lines_.take(input);
+        if (!lines_.whole()) return count;
+        if (lines_.line().empty()) {
+          part_ = part::end;
+        } else {
+          add_field(trailers_, lines_.line(), max_fields_);
+        }
+        return count;
+      }
+      case part::data:
+      case part::end: break;
+    }
+    return 0;
+  }
+
+  static http_lines fresh_size_line() { return {max_size_line, max_size_line + 2}; }
+
+  static std::uint64_t chunk_size(std::string_view line) {
+    std::uint64_t value = 0;
+    std::size_t digits = 0;
+    for (; digits < line.size(); ++digits) {
+      const char c = lowered(line[digits]);
+      const int digit = c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+      if (digit < 0) break;
+      if (digits == 16 || value > (std::numeric_limits<std::uint64_t>::max() >> 5))
+        throw http_violation(net_errc::ambiguous_length, "a chunk's size is " + in_quotes(line));
+      value = value * 16 + static_cast<std::uint64_t>(digit);
+    }
+    std::string_view extension = line.substr(digits);
+    if (digits == 0 ||
+        (!extension.empty() && (without_blanks(extension).empty() || without_blanks(extension)[0] != ';')))
+      throw http_violation(net_errc::ambiguous_length, "a chunk's size is " + in_quotes(line));
+    return value;
+  }
+
+  body_kind kind_ = body_kind::none;
+  part part_ = part::size;
+  std::uint64_t left_ = 0;
+  http_lines size_line_ = fresh_size_line();
+  http_lines lines_;
+  std::size_t max_fields_ = 0;
+  http_fields trailers_;
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
+
+// ---- cofferdam/net/detail/http_parser.hpp ----
+
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+/// The event that a parser found.
+enum class http_event {
+  need_more,  ///< no event: all of the input was consumed
+  interim,    ///< an interim response: 100, 103, ...; `head()` has it until the next call
+  head,       ///< the head is complete
+  data,       ///< bytes of the body
+  end,        ///< the message is over; the following bytes belong to another message
+  upgrade,    ///< the message is over; the following bytes are not HTTP
+};
+
+/// The result of one call of a parser.
+class http_step {
+ public:
+  http_event event = http_event::need_more;
+  /// The number of consumed bytes. The caller passes the rest again in the next call.
+  std::size_t consumed = 0;
+  /// For `data`: a view into the input.
+  bytes_view data;
+};
+
+/// The common part of the parsers of requests and responses.
+class http_message_parser {
+ public:
+  explicit http_message_parser(const http_parser_limits& limits) : limits_(limits), lines_(limits.line, limits.head) {}
+
+  enum class state { start, fields, body, end, upgraded };
+
+  http_step body_step(std::string_view input, std::size_t consumed) {
+    const detail::body_step found = body_.next(input);
+    consumed += found.consumed;
+    if (found.end) {
+      state_ = state::end;
+      return {http_event::end, consumed, {}};
+    }
+    if (!found.data.empty()) return {http_event::data, consumed, as_bytes(found.data)};
+    return {http_event::need_more, consumed, {}};
+  }
+  void begin_body(body_kind kind, std::uint64_t length) {
+    body_ = http_body_reader(kind, length, http_lines(limits_.line, limits_.head), limits_.fields);
+    state_ = state::body;
+  }
+  bool is_close(const http_fields& fields, int minor_version) const noexcept {
+    return fields.lists("Connection", "close") || (minor_version == 0 && !fields.lists("Connection", "keep-alive"));
+  }
+  /// Returns the minor version of `HTTP/1.x`.
+  static int minor_version(std::string_view text) {
+    if (text == "HTTP/1.1") return 1;
+    if (text == "HTTP/1.0") return 0;
+    throw http_violation(net_errc::malformed, "it does not begin as HTTP/1.1 does: " + in_quotes(text));
+  }
+
+  http_parser_limits limits_;
+  http_lines lines_;
+  http_body_reader body_;
+  state state_ = state::start;
+  bool began_ = false;
+};
+
+/// A parser of one response. The stream may be cut anywhere. Sans-I/O.
+///
+/// Returns `interim`s, then `head`, then `data` any number of times, then `end`; or, for 101, `head` and `upgrade`. The
+/// same bytes give the same events and the same data, however they are cut. One parser for one response.
+/// \par Errors  `error{errc::io_error}` whose `cause()` is a `net_errc`; parser and stream are unusable after that.
+/// \par Source  RFC 9112, strictly: no bare line feeds, folded fields, blanks before colons, second lengths.
+class http_response_parser {
+ public:
+  /// \param method  the method of the request: a response to HEAD has no body.
+  explicit http_response_parser(std::string_view method = "GET",
+                                const http_parser_limits& limits = http_parser_limits())
+      : core_(limits), is_head_(method == "HEAD"), is_connect_(method == "CONNECT") {}
+
+  /// \param input  received bytes that were not consumed yet. May be empty, to find an end that needs no more bytes.
+  http_step parse(bytes_view input) {
+    const std::string_view text = as_text(input);
+    std::size_t used = 0;
+    using state = detail::http_message_parser::state;
+    if (after_interim_) {
+      after_interim_ = false;
+      head_ = http_response_head();
+    }
+    while (core_.state_ == state::start || core_.state_ == state::fields) {
+      if (used == text.size()) return {http_event::need_more, used, {}};
+      core_.began_ = true;
+      used += core_.lines_.take(text.substr(used));
+      if (!core_.lines_.whole()) return {http_event::need_more, used, {}};
+      if (core_.state_ == state::start) {
+        status_line(core_.lines_.line());
+        core_.state_ = state::fields;
+      } else if (!core_.lines_.line().empty()) {
+        detail::add_field(head_.fields, core_.lines_.line(), core_.limits_.fields);
+      } else {
+        return {finish_head(), used, {}};
+      }
+    }
+    if (core_.state_ == state::upgraded) return {http_event::upgrade, used, {}};
+    if (core_.state_ == state::end) return {http_event::end, used, {}};
+    return core_.body_step(text.substr(used), used);
+  }
+
+  /// Handles the end of the stream.
+  /// \return `end`, if the end of the stream ends the body.
+  /// \throws error with net_errc::connection_lost before the first byte, net_errc::truncated inside the message.
+  http_event end_of_stream() {
+    using state = detail::http_message_parser::state;
+    if (core_.state_ == state::end) return http_event::end;
+    if (core_.state_ == state::upgraded) return http_event::upgrade;
+    if (core_.state_ == state::body) {
+      const detail::body_kind kind = core_.body_.kind();
+      if (kind == detail::body_kind::until_close || kind == detail::body_kind::none || core_.body_.next({}).end) {
+        core_.state_ = state::end;
+        return http_event::end;
+      }
+    }
+    if (!core_.began_)
+      throw error(exec_errc::io_error, "the peer closed the connection without an answer", net_errc::connection_lost);
+    throw error(exec_errc::io_error, "the peer closed the connection inside its answer", net_errc::truncated);
+  }
+
+  /// Returns the response's head; complete from `head` on.
+  const http_response_head& head() const noexcept { return head_; }
+  http_response_head& head() noexcept { return head_; }
+  /// Returns the trailers of a chunked body; complete at `end`.
+  const http_fields& trailers() const noexcept { return core_.body_.trailers(); }
+  /// Returns true if a byte of the response has arrived.
+  bool began() const noexcept { return core_.began_; }
+  /// Returns true if only the end of the stream ends the body.
+  bool until_close() const noexcept {
+    return core_.state_ != detail::http_message_parser::state::start &&
+           core_.body_.kind() == detail::body_kind::until_close;
+  }
+  /// Returns the number of next bytes that are certain to be data. These may be read directly to their destination, and
+  /// passed to `parse` there.
+  std::uint64_t certain_data() const noexcept {
+    return core_.state_ == detail::http_message_parser::state::body ? core_.body_.certain_data() : 0;
+  }
+  /// Returns true if another response may follow on the same stream; known from `head` on.
+  bool keeps_alive() const noexcept {
+    return core_.state_ != detail::http_message_parser::state::upgraded && !until_close() &&
+           !core_.is_close(head_.fields, head_.minor_version);
+  }
+
+ private:
+  void status_line(std::string_view line) {
+    head_.minor_version = detail::http_message_parser::minor_version(line.substr(0, 8));
+    const std::string_view rest = line.substr(8);
+    const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+    if (rest.size() < 4 || rest[0] != ' ' || !is_digit(rest[1]) || !is_digit(rest[2]) || !is_digit(rest[3]) ||
+        (rest.size() > 4 && rest[4] != ' '))
+      throw detail::http_violation(net_errc::malformed, "its status line is " + detail::in_quotes(line));
+    head_.status = (rest[1] - '0') * 100 + (rest[2] - '0') * 10 + (rest[3] - '0');
+    if (head_.status < 100 || head_.status > 599)
+      throw detail::http_violation(net_errc::malformed, "its status is " + std::to_string(head_.status));
+    if (rest.size() > 5) head_.reason = rest.substr(5);
+  }
+
+  http_event finish_head() {
+    using state = detail::http_message_parser::state;
+    const int status = head_.status;
+    if (status == 101 || (is_connect_ && head_.ok())) {
+      core_.state_ = state::upgraded;
+      return http_event::head;
+    }
+    if (status < 200) {
+      if (++interims_ > core_.limits_.interim)
+        throw detail::http_violation(net_errc::malformed, "it sends interim answers without end");
+      core_.state_ = state::start;
+      core_.lines_ = detail::http_lines(core_.limits_.line, core_.limits_.head);
+      after_interim_ = true;
+      return http_event::interim;
+    }
+    const bool chunked = detail::is_chunked(head_.fields, head_.minor_version);
+    const std::optional<std::uint64_t> length = detail::content_length(head_.fields);
+    if (is_head_ || status == 204 || status == 304) {
+      core_.begin_body(detail::body_kind::none, 0);
+    } else if (chunked) {
+      core_.begin_body(detail::body_kind::chunked, 0);
+    } else if (length) {
+      core_.begin_body(detail::body_kind::length, *length);
+    } else {
+      core_.begin_body(detail::body_kind::until_close, 0);
+    }
+    return http_event::head;
+  }
+
+  detail::http_message_parser core_;
+  http_response_head head_;
+  std::size_t interims_ = 0;
+  bool is_head_;
+  bool is_connect_;
+  bool after_interim_ = false;
+};
+
+/// A parser of one request, the counterpart of `http_response_parser`. The stream may be cut anywhere.
+///
+/// Returns `head`, then `data` any number of times, then `end`. One empty line before the request is ignored. HTTP/1.1
+/// needs exactly one `Host`. A request without a length has no body.
+/// \par Errors  as `http_response_parser`; a server answers them with 400, or 431 for the two limits.
+class http_request_parser {
+ public:
+  explicit http_request_parser(const http_parser_limits& limits = http_parser_limits()) : core_(limits) {}
+
+  /// \param input  received bytes that were not consumed yet; may be empty.
+  http_step parse(bytes_view input) {
+    const std::string_view text = as_text(input);
+    std::size_t used = 0;
+    using state = detail::http_message_parser::state;
+    while (core_.state_ == state::start || core_.state_ == state::fields) {
+      if (used == text.size()) return {http_event::need_more, used, {}};
+      used += core_.lines_.take(text.substr(used));
+      core_.began_ = core_.began_ || core_.lines_.line() != std::string_view("\r");
+      if (!core_.lines_.whole()) return {http_event::need_more, used, {}};
+      const std::string& line = core_.lines_.line();
+      if (core_.state_ == state::start) {
+        if (line.empty() && !std::exchange(skipped_, true)) {
+          core_.began_ = false;
+          continue;
+        }
+        request_line(line);
+        core_.state_ = state::fields;
+      } else if (!line.empty()) {
+        detail::add_field(head_.fields, line, core_.limits_.fields);
+      } else {
+        finish_head();
+        return {http_event::head, used, {}};
+      }
+    }
+    if (core_.state_ == state::end) return {http_event::end, used, {}};
+    return core_.body_step(text.substr(used), used);
+  }
+
+  /// Handles the end of the stream.
+  /// \return `end`, if the request is complete.
+  /// \throws as `http_response_parser::end_of_stream`; net_errc::connection_lost if no request was begun.
+  http_event end_of_stream() {
+    using state = detail::http_message_parser::state;
+    if (core_.state_ == state::end || (core_.state_ == state::body && core_.body_.next({}).end)) {
+      core_.state_ = state::end;
+      return http_event::end;
+    }
+    if (!core_.began_) throw error(exec_errc::io_error, "the peer has no more requests", net_errc::connection_lost);
+    throw error(exec_errc::io_error, "the peer closed the connection inside its request", net_errc::truncated);
+  }
+
+  const http_request_head& head() const noexcept { return head_; }
+  http_request_head& head() noexcept { return head_; }
+  const http_fields& trailers() const noexcept { return core_.body_.trailers(); }
+  bool began() const noexcept { return core_.began_; }
+  /// Returns true if the request line was accepted. If not, after an error, the line was the reason.
+  bool has_request_line() const noexcept { return core_.state_ != detail::http_message_parser::state::start; }
+  /// Returns true if the client waits for "100 Continue" before it sends the body.
+  bool expects_continue() const noexcept {
+    return head_.minor_version == 1 && head_.fields.lists("Expect", "100-continue");
+  }
+  /// Returns true if the client may send another request on the same stream; known from `head` on.
+  bool keeps_alive() const noexcept { return !core_.is_close(head_.fields, head_.minor_version); }
+
+ private:
+  void request_line(std::string_view line) {
+    const auto first = line.find(' ');
+    const auto last = line.rfind(' ');
+    if (first == std::string_view::npos || first == last)
+      throw detail::http_violation(net_errc::malformed, "its request line is " + detail::in_quotes(line));
+    head_.method = line.substr(0, first);
+    head_.target = line.substr(first + 1, last - first - 1);
+    head_.minor_version = detail::http_message_parser::minor_version(line.substr(last + 1));
+    if (!detail::is_token(head_.method) || !detail::is_target(head_.target))
+      throw detail::http_violation(net_errc::malformed, "its request line is " + detail::in_quotes(line));
+  }
+
+  void finish_head() {
+    const std::size_t hosts = head_.fields.count("Host");
+    if (hosts > 1 || (hosts == 0 && head_.minor_version == 1))
+      throw detail::http_violation(net_errc::malformed, "it needs one Host and has " + std::to_string(hosts));
+    const bool chunked = detail::is_chunked(head_.fields, head_.minor_version);
+    const std::optional<std::uint64_t> length = detail::content_length(head_.fields);
+    if (chunked) {
+      core_.begin_body(detail::body_kind::chunked, 0);
+    } else {
+      core_.begin_body(detail::body_kind::length, length.value_or(0));
+    }
+  }
+
+  detail::http_message_parser core_;
+  http_request_head head_;
+  bool skipped_ = false;
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
+
 // ---- cofferdam/net/detail/proxy_tunnel.hpp ----
 
 
@@ -51960,7 +50824,7 @@ class tls_recipe {
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail
 
-// ---- cofferdam/net/impl/tls.ipp ----
+// ---- cofferdam/detail/net/impl/tls_connector.ipp ----
 
 
 #include <cstdint>
@@ -51968,7 +50832,7 @@ class tls_recipe {
 #include <string>
 #include <utility>
 
-namespace cofferdam::inline COFFERDAM_ABI {
+namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 COFFERDAM_DECL connector tls_connector(std::string host, std::uint16_t port, const tls_settings& settings) {
   detail::check_host(host, port);
@@ -51980,6 +50844,99 @@ COFFERDAM_DECL connector tls_connector(std::string host, std::uint16_t port, con
   std::optional<http_proxy> proxy = settings.proxies_.on_the_way_to(host, port);
   return connector(name, std::move(field),
                    detail::tls_recipe(std::move(host), port, name, expected, std::move(identity), std::move(proxy)));
+}
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
+
+// ---- cofferdam/detail/net/impl/transport.ipp ----
+
+
+#include <cstdint>
+#include <string>
+#include <utility>
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+COFFERDAM_DECL connector unix_connector(std::string path, std::string host) {
+  if (path.empty() || path.front() != '/' || path.size() > 107 || path.find('\0') != std::string::npos)
+    throw error(exec_errc::invalid_argument,
+                "\"" + one_line(path) +
+                    "\" is no path of a Unix socket: it has to be absolute and at most 107 "
+                    "bytes long");
+  std::string name = "the socket \"" + one_line(path) + "\"";
+  return connector(name, std::move(host), detail::unix_recipe(std::move(path), name));
+}
+
+COFFERDAM_DECL connector tcp_connector(std::string host, std::uint16_t port) {
+  detail::check_host(host, port);
+  std::string name = detail::host_and_port(host, port, 0);
+  std::string field = detail::host_and_port(host, port, 80);
+  return connector(name, std::move(field), detail::tcp_recipe(std::move(host), port, name));
+}
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
+
+// ---- cofferdam/net/impl/byte_stream.ipp ----
+
+
+#include <algorithm>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <system_error>
+#include <utility>
+
+#include <sys/types.h>
+#include <unistd.h>
+
+namespace cofferdam::inline COFFERDAM_ABI {
+
+COFFERDAM_DECL awaitable<void> byte_stream::implementation::send_file(int file, std::uint64_t offset,
+                                                                      std::uint64_t count) {
+  return send_by_pieces(file, offset, count);
+}
+
+COFFERDAM_DECL awaitable<void> byte_stream::implementation::send_by_pieces(int file, std::uint64_t offset,
+                                                                           std::uint64_t count) {
+  bytes piece(static_cast<std::size_t>(std::min<std::uint64_t>(count, std::uint64_t{256} * 1024)));
+  while (count != 0) {
+    const std::size_t wanted = static_cast<std::size_t>(std::min<std::uint64_t>(count, piece.size()));
+    const ssize_t got = ::pread(file, piece.data(), wanted, static_cast<off_t>(offset));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0)
+      throw error(exec_errc::invalid_argument, "a file that is to be sent cannot be read",
+                  std::error_code(errno, std::system_category()));
+    if (got == 0) throw file_is_shorter();
+    const auto size = static_cast<std::size_t>(got);
+    co_await write(bytes_view(piece).first(size));
+    offset += size;
+    count -= size;
+  }
+}
+
+COFFERDAM_DECL error byte_stream::implementation::file_is_shorter() {
+  return error(exec_errc::invalid_argument, "a file that is to be sent has become shorter meanwhile");
+}
+
+COFFERDAM_DECL awaitable<std::size_t> byte_stream::read_some(std::span<std::byte> into) {
+  if (into.empty()) throw error(exec_errc::invalid_argument, "byte_stream: there is no room to read into");
+  return get().read_some(into);
+}
+
+COFFERDAM_DECL awaitable<void> byte_stream::send_file(int file, std::uint64_t offset, std::uint64_t count) {
+  return get().send_file(file, offset, count);
+}
+
+COFFERDAM_DECL void byte_stream::close() noexcept {
+  if (open_) open_->close();
+}
+
+COFFERDAM_DECL auto byte_stream::get() const -> implementation& {
+  if (!open_)
+    throw error(exec_errc::invalid_argument, "byte_stream: there is none (default-constructed or moved from)");
+  return *open_;
 }
 
 }  // namespace cofferdam::inline COFFERDAM_ABI
@@ -52100,99 +51057,6 @@ COFFERDAM_DECL proxy_rules::exception proxy_rules::exception_of(std::string_view
   if (text.starts_with('.')) text.remove_prefix(1);
   made.name = plain(text);
   return made;
-}
-
-}  // namespace cofferdam::inline COFFERDAM_ABI
-
-// ---- cofferdam/net/impl/transport.ipp ----
-
-
-#include <cstdint>
-#include <string>
-#include <utility>
-
-namespace cofferdam::inline COFFERDAM_ABI {
-
-COFFERDAM_DECL connector unix_connector(std::string path, std::string host) {
-  if (path.empty() || path.front() != '/' || path.size() > 107 || path.find('\0') != std::string::npos)
-    throw error(exec_errc::invalid_argument,
-                "\"" + one_line(path) +
-                    "\" is no path of a Unix socket: it has to be absolute and at most 107 "
-                    "bytes long");
-  std::string name = "the socket \"" + one_line(path) + "\"";
-  return connector(name, std::move(host), detail::unix_recipe(std::move(path), name));
-}
-
-COFFERDAM_DECL connector tcp_connector(std::string host, std::uint16_t port) {
-  detail::check_host(host, port);
-  std::string name = detail::host_and_port(host, port, 0);
-  std::string field = detail::host_and_port(host, port, 80);
-  return connector(name, std::move(field), detail::tcp_recipe(std::move(host), port, name));
-}
-
-}  // namespace cofferdam::inline COFFERDAM_ABI
-
-// ---- cofferdam/net/impl/byte_stream.ipp ----
-
-
-#include <algorithm>
-#include <cerrno>
-#include <cstddef>
-#include <cstdint>
-#include <memory>
-#include <span>
-#include <system_error>
-#include <utility>
-
-#include <sys/types.h>
-#include <unistd.h>
-
-namespace cofferdam::inline COFFERDAM_ABI {
-
-COFFERDAM_DECL awaitable<void> byte_stream::implementation::send_file(int file, std::uint64_t offset,
-                                                                      std::uint64_t count) {
-  return send_by_pieces(file, offset, count);
-}
-
-COFFERDAM_DECL awaitable<void> byte_stream::implementation::send_by_pieces(int file, std::uint64_t offset,
-                                                                           std::uint64_t count) {
-  bytes piece(static_cast<std::size_t>(std::min<std::uint64_t>(count, std::uint64_t{256} * 1024)));
-  while (count != 0) {
-    const std::size_t wanted = static_cast<std::size_t>(std::min<std::uint64_t>(count, piece.size()));
-    const ssize_t got = ::pread(file, piece.data(), wanted, static_cast<off_t>(offset));
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0)
-      throw error(exec_errc::invalid_argument, "a file that is to be sent cannot be read",
-                  std::error_code(errno, std::system_category()));
-    if (got == 0) throw file_is_shorter();
-    const auto size = static_cast<std::size_t>(got);
-    co_await write(bytes_view(piece).first(size));
-    offset += size;
-    count -= size;
-  }
-}
-
-COFFERDAM_DECL error byte_stream::implementation::file_is_shorter() {
-  return error(exec_errc::invalid_argument, "a file that is to be sent has become shorter meanwhile");
-}
-
-COFFERDAM_DECL awaitable<std::size_t> byte_stream::read_some(std::span<std::byte> into) {
-  if (into.empty()) throw error(exec_errc::invalid_argument, "byte_stream: there is no room to read into");
-  return get().read_some(into);
-}
-
-COFFERDAM_DECL awaitable<void> byte_stream::send_file(int file, std::uint64_t offset, std::uint64_t count) {
-  return get().send_file(file, offset, count);
-}
-
-COFFERDAM_DECL void byte_stream::close() noexcept {
-  if (open_) open_->close();
-}
-
-COFFERDAM_DECL auto byte_stream::get() const -> implementation& {
-  if (!open_)
-    throw error(exec_errc::invalid_argument, "byte_stream: there is none (default-constructed or moved from)");
-  return *open_;
 }
 
 }  // namespace cofferdam::inline COFFERDAM_ABI
@@ -52445,6 +51309,69 @@ inline awaitable<http_lease> http_pool::lease(std::shared_ptr<http_pool> self, s
   self->lent_.push_back(lent.connection_.get());
   co_return lent;
 }
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
+
+// ---- cofferdam/net/detail/http_serializer.hpp ----
+
+
+#include <array>
+#include <charconv>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+inline void append_fields(std::string& text, const http_fields& fields) {
+  for (const http_field& one : fields) {
+    text += one.name();
+    text += ": ";
+    text += one.value();
+    text += "\r\n";
+  }
+  text += "\r\n";
+}
+
+/// Returns the head of a request as sent, including the empty line after it.
+/// \throws error{errc::invalid_argument} if the method or the target could add lines.
+/// \par Source  RFC 9112, 3.
+inline std::string http_head_text(const http_request_head& head) {
+  if (!detail::is_token(head.method) || !detail::is_target(head.target))
+    throw error(exec_errc::invalid_argument,
+                "an HTTP request needs a method that is a token and a target of visible ASCII");
+  std::string text = head.method + " " + head.target + " HTTP/1." + (head.minor_version == 0 ? "0" : "1") + "\r\n";
+  detail::append_fields(text, head.fields);
+  return text;
+}
+
+/// Returns the head of a response as sent, including the empty line after it.
+/// \throws error{errc::invalid_argument} if the status is not 100 to 599, or if the reason could add lines.
+/// \par Source  RFC 9112, 4.
+inline std::string http_head_text(const http_response_head& head) {
+  if (head.status < 100 || head.status > 599 || !detail::is_field_text(head.reason))
+    throw error(exec_errc::invalid_argument,
+                "an HTTP response needs a status from 100 to 599 and a reason without controls");
+  std::string text = "HTTP/1." + std::string(head.minor_version == 0 ? "0 " : "1 ");
+  text += std::to_string(head.status) + " " + head.reason + "\r\n";
+  detail::append_fields(text, head.fields);
+  return text;
+}
+
+/// Returns the text before a chunk's bytes; `http_chunk_end` is the text after them.
+/// \param size  more than 0: an empty chunk would end the body.
+/// \par Source  RFC 9112, 7.1.
+inline std::string http_chunk_head(std::uint64_t size) {
+  if (size == 0) throw error(exec_errc::invalid_argument, "an empty chunk would end the body");
+  std::array<char, 16> digits{};
+  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), size, 16).ptr;
+  std::string text(digits.data(), end);
+  text += "\r\n";
+  return text;
+}
+inline constexpr std::string_view http_chunk_end = "\r\n";
+/// The end of a chunked body without trailers.
+inline constexpr std::string_view http_last_chunk = "0\r\n\r\n";
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail
 
@@ -52945,7 +51872,7 @@ class http_exchange_state {
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail
 
-// ---- cofferdam/net/impl/http_client.ipp ----
+// ---- cofferdam/detail/net/impl/http_client.ipp ----
 
 
 #include <asio/any_io_executor.hpp>
@@ -52959,7 +51886,7 @@ class http_exchange_state {
 #include <system_error>
 #include <utility>
 
-namespace cofferdam::inline COFFERDAM_ABI {
+namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 COFFERDAM_DECL http_exchange::http_exchange() = default;
 COFFERDAM_DECL http_exchange::http_exchange(http_exchange&&) noexcept = default;
@@ -53142,7 +52069,7 @@ COFFERDAM_DECL awaitable<http_upgrade> http_client::hijack(std::shared_ptr<detai
   }
 }
 
-}  // namespace cofferdam::inline COFFERDAM_ABI
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
 
 // ---- cofferdam/detail/core/impl/async_event.ipp ----
 
@@ -53612,18 +52539,18 @@ inline byte_stream open_ssh(const asio::any_io_executor& executor, const daemon_
   out.read_end.release();
   writable.assign(in.write_end.get());
   in.write_end.release();
-  byte_stream inner = make_byte_stream(std::move(readable), std::move(writable), "ssh to " + where.host());
+  byte_stream inner =
+      cofferdam::detail::make_byte_stream(std::move(readable), std::move(writable), "ssh to " + where.host());
   return byte_stream(std::make_unique<ssh_stream>(std::move(inner), std::move(process), where.address()));
 }
 
 /// Makes a connector with one `ssh` per connection.
-inline connector ssh_connector(daemon_location where, host_view host) {
+inline cofferdam::detail::connector ssh_connector(daemon_location where, host_view host) {
   const std::string name = where.address();
-  return connector(name, "docker",
-                   [where = std::move(where), host = std::move(host)](
-                       asio::any_io_executor executor, std::chrono::milliseconds) -> awaitable<byte_stream> {
-                     co_return open_ssh(executor, where, host);
-                   });
+  return cofferdam::detail::connector(
+      name, "docker",
+      [where = std::move(where), host = std::move(host)](asio::any_io_executor executor, std::chrono::milliseconds)
+          -> awaitable<byte_stream> { co_return open_ssh(executor, where, host); });
 }
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::docker::detail
@@ -53649,10 +52576,10 @@ inline connector ssh_connector(daemon_location where, host_view host) {
 
 namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
 
-inline connector connector_for(const daemon_location& where, const host_view& host) {
+inline cofferdam::detail::connector connector_for(const daemon_location& where, const host_view& host) {
   switch (where.transport()) {
-    case daemon_transport::unix_socket: return unix_connector(where.path(), "docker");
-    case daemon_transport::tcp: return tcp_connector(where.host(), where.port());
+    case daemon_transport::unix_socket: return cofferdam::detail::unix_connector(where.path(), "docker");
+    case daemon_transport::tcp: return cofferdam::detail::tcp_connector(where.host(), where.port());
     case daemon_transport::ssh: return ssh_connector(where, host);
     case daemon_transport::tls: break;
   }
@@ -53660,7 +52587,7 @@ inline connector connector_for(const daemon_location& where, const host_view& ho
   if (!where.tls().ca().empty()) settings.trust_file(where.tls().ca());
   if (!where.tls().certificate().empty()) settings.certificate_files(where.tls().certificate(), where.tls().key());
   if (!where.verifies()) settings.insecure_without_verification();
-  return tls_connector(where.host(), where.port(), settings);
+  return cofferdam::detail::tls_connector(where.host(), where.port(), settings);
 }
 
 /// A connection to one daemon, its version agreed upon. One executor; many calls at once.
@@ -53719,13 +52646,14 @@ class engine {
   /// Sends a request. A status below 300, and each one in `fine`, is a success.
   /// \throws error made by `api_error`; for a failed connection, error{errc::provider_lost}.
   awaitable<http_response> ask(http_request what, api_call doing, std::vector<int> fine = {}) {
-    http_response answer = co_await exchange(std::move(what), http_limits(), doing);
+    http_response answer = co_await exchange(std::move(what), cofferdam::detail::http_limits(), doing);
     check(answer, doing, fine);
     co_return answer;
   }
 
   /// Does the same with other time limits.
-  awaitable<http_response> ask_within(http_request what, api_call doing, http_limits limits, std::vector<int> fine) {
+  awaitable<http_response> ask_within(http_request what, api_call doing, cofferdam::detail::http_limits limits,
+                                      std::vector<int> fine) {
     http_response answer = co_await exchange(std::move(what), std::move(limits), doing);
     check(answer, doing, fine);
     co_return answer;
@@ -53743,8 +52671,9 @@ class engine {
   }
 
   /// Sends a request whose response is read in pieces. Checks the status.
-  awaitable<http_exchange> stream(http_request what, api_call doing, http_limits limits) {
-    http_exchange answer;
+  awaitable<cofferdam::detail::http_exchange> stream(http_request what, api_call doing,
+                                                     cofferdam::detail::http_limits limits) {
+    cofferdam::detail::http_exchange answer;
     try {
       answer = co_await client_.send(std::move(what), std::move(limits));
     } catch (const error& reason) {
@@ -53759,7 +52688,7 @@ class engine {
 
   /// Sends a request for a raw stream.
   awaitable<byte_stream> upgrade(http_request what, api_call doing) {
-    http_upgrade answer;
+    cofferdam::detail::http_upgrade answer;
     try {
       answer = co_await client_.upgrade(std::move(what));
     } catch (const error& reason) {
@@ -53786,7 +52715,7 @@ class engine {
     return has_base ? where_.path() : std::string();
   }
 
-  awaitable<http_response> exchange(http_request what, http_limits limits, const api_call& doing) {
+  awaitable<http_response> exchange(http_request what, cofferdam::detail::http_limits limits, const api_call& doing) {
     try {
       http_response answer = co_await client_.request(std::move(what), std::move(limits));
       co_return answer;
@@ -53819,7 +52748,7 @@ class engine {
 
   daemon_location where_;
   asio::any_io_executor executor_;
-  http_client client_;
+  cofferdam::detail::http_client client_;
   api_version version_ = oldest_api;
   engine_kind kind_ = engine_kind::docker;
   bool prefers_buildkit_ = false;
@@ -54294,7 +53223,7 @@ class exec_place : public std::enable_shared_from_this<exec_place> {
     boost::json::object body;
     body["Detach"] = false;
     body["Tty"] = has_terminal;
-    http_request what = self->api_->request("POST", "/exec/" + percent_encoded(exec) + "/start");
+    http_request what = self->api_->request("POST", "/exec/" + cofferdam::detail::percent_encoded(exec) + "/start");
     what.content("application/json", boost::json::serialize(body));
     byte_stream stream =
         co_await self->api_->upgrade(std::move(what), self->api_->call("run a command in the container", self->name_));
@@ -54308,7 +53237,7 @@ class exec_place : public std::enable_shared_from_this<exec_place> {
     std::optional<boost::json::object> found;
     const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(2);
     for (;;) {
-      http_request what = self->api_->request("GET", "/exec/" + percent_encoded(exec) + "/json");
+      http_request what = self->api_->request("GET", "/exec/" + cofferdam::detail::percent_encoded(exec) + "/json");
       http_response answer = co_await self->api_->ask(std::move(what), doing, absent);
       if (answer.status() == 404) co_return found;
       found = engine::object_of(answer, doing);
@@ -54319,9 +53248,8 @@ class exec_place : public std::enable_shared_from_this<exec_place> {
 
   static awaitable<void> resize(std::shared_ptr<exec_place> self, std::string exec, unsigned rows, unsigned columns) {
     static const std::vector<int> fine{404, 409, 500};  // it has ended
-    http_request what =
-        self->api_->request("POST", "/exec/" + percent_encoded(exec) + "/resize?h=" + std::to_string(rows) +
-                                        "&w=" + std::to_string(columns));
+    http_request what = self->api_->request("POST", "/exec/" + cofferdam::detail::percent_encoded(exec) + "/resize?h=" +
+                                                        std::to_string(rows) + "&w=" + std::to_string(columns));
     co_await self->api_->ask(std::move(what), self->api_->call("resize a terminal", self->name_), fine);
   }
 
@@ -54816,7 +53744,7 @@ class image {
 inline awaitable<std::optional<image>> find_image(std::shared_ptr<engine> api, std::string name) {
   static const std::vector<int> absent{404};
   const api_call doing = api->call("look at the image", name);
-  http_request what = api->request("GET", "/images/" + percent_encoded(name) + "/json");
+  http_request what = api->request("GET", "/images/" + cofferdam::detail::percent_encoded(name) + "/json");
   http_response answer = co_await api->ask(std::move(what), doing, absent);
   std::optional<image> found;
   if (answer.ok()) found.emplace(engine::object_of(answer, doing));
@@ -54826,7 +53754,8 @@ inline awaitable<std::optional<image>> find_image(std::shared_ptr<engine> api, s
 /// Reads a response with progress reports to its end.
 /// \return  the id of the new image; empty if the reports have none.
 /// \throws  error made by `stream_error`, if the operation failed.
-inline awaitable<std::string> follow_progress(http_exchange answer, api_call doing, progress_function tell) {
+inline awaitable<std::string> follow_progress(cofferdam::detail::http_exchange answer, api_call doing,
+                                              progress_function tell) {
   progress_stream report;
   build_trace trace;
   std::string id;
@@ -54874,18 +53803,20 @@ inline awaitable<registry_credentials> login_for(asio::any_io_executor executor,
 }
 
 /// Time limits for a stalled transfer. A daemon that retries an interrupted download sends nothing for 75 s.
-inline http_limits patient() { return http_limits().head(std::chrono::minutes(5)).idle(std::chrono::minutes(5)); }
+inline cofferdam::detail::http_limits patient() {
+  return cofferdam::detail::http_limits().head(std::chrono::minutes(5)).idle(std::chrono::minutes(5));
+}
 
 inline awaitable<void> pull_image(std::shared_ptr<engine> api, image_name name, std::string platform, host_view host,
                                   progress_function tell) {
   const registry_credentials who = co_await login_for(api->executor(), host, name.registry());
-  std::string path = "/images/create?fromImage=" + percent_encoded(name.pull_from());
-  if (!name.pull_tag().empty()) path += "&tag=" + percent_encoded(name.pull_tag());
-  if (!platform.empty()) path += "&platform=" + percent_encoded(platform);
+  std::string path = "/images/create?fromImage=" + cofferdam::detail::percent_encoded(name.pull_from());
+  if (!name.pull_tag().empty()) path += "&tag=" + cofferdam::detail::percent_encoded(name.pull_tag());
+  if (!platform.empty()) path += "&platform=" + cofferdam::detail::percent_encoded(platform);
   const api_call doing = api->call("pull the image", name.text());
   http_request what = api->request("POST", path);
   what.field("X-Registry-Auth", who.header());
-  http_exchange answer = co_await api->stream(std::move(what), doing, patient());
+  cofferdam::detail::http_exchange answer = co_await api->stream(std::move(what), doing, patient());
   co_await follow_progress(std::move(answer), doing, std::move(tell));
 }
 
@@ -54983,7 +53914,7 @@ inline awaitable<int> ask_to_remove(std::shared_ptr<engine> api, std::string pat
 /// \param in_doubt  true: the daemon may be about to make it, so wait some seconds for it to appear.
 inline awaitable<void> remove_container(std::shared_ptr<engine> api, std::string which, std::string name,
                                         bool in_doubt = false) {
-  const std::string path = "/containers/" + percent_encoded(which);
+  const std::string path = "/containers/" + cofferdam::detail::percent_encoded(which);
   const std::string removal = path + "?force=1&v=1";
   const api_call doing = api->call("remove the container", name);
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(in_doubt ? 3 : 0);
@@ -55063,6 +53994,444 @@ inline awaitable<void> with_scratch_container(std::shared_ptr<engine> api, std::
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::docker::detail
 
+// ---- cofferdam/detail/net/tar_entry.hpp ----
+
+
+#include <cstdint>
+#include <string>
+#include <utility>
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+/// The type of an entry in a tar archive.
+enum class tar_type {
+  regular,
+  directory,
+  symlink,
+  hard_link,  ///< another name of an earlier file in the archive
+  character_device,
+  block_device,
+  fifo,
+  unknown,  ///< a type that POSIX leaves to other standards; it may have data
+};
+
+/// One entry of a tar archive, without its data: as read, or to be written.
+///
+/// An entry that was read is untrusted: its name may be absolute, contain `..`, or occur twice. `tar_names` decides
+/// which entries may be used.
+/// \par Source  POSIX pax(1), "ustar Interchange Format".
+class tar_entry {
+ public:
+  tar_entry() = default;
+  /// \param name  any bytes but NUL, not empty; `/`-separated. Without the `/` at the end that archives give
+  ///              directories.
+  tar_entry(std::string name, tar_type type) : name_(std::move(name)), type_(type) {}
+
+  const std::string& name() const noexcept { return name_; }
+  tar_type type() const noexcept { return type_; }
+
+  /// \param target  the target of a symbolic link, relative to its own folder, or of a hard link, relative to the root
+  ///                of the archive. Any bytes but NUL.
+  tar_entry& link(std::string target) {
+    link_ = std::move(target);
+    return *this;
+  }
+  /// Returns the target; empty for everything but links.
+  const std::string& link() const noexcept { return link_; }
+
+  /// \param count  bytes of data; only a regular file (or an unknown type) has any.
+  tar_entry& size(std::uint64_t count) {
+    size_ = count;
+    return *this;
+  }
+  std::uint64_t size() const noexcept { return size_; }
+
+  /// \param bits  0 to 07777: permissions, and set-user-id, set-group-id, sticky. Default 0644.
+  tar_entry& mode(unsigned bits) {
+    mode_ = bits & 07777U;
+    return *this;
+  }
+  unsigned mode() const noexcept { return mode_; }
+
+  /// \param uid  numeric; names of users and groups are neither read nor written. Default 0 and 0.
+  tar_entry& owner(std::uint64_t uid, std::uint64_t gid) {
+    uid_ = uid;
+    gid_ = gid;
+    return *this;
+  }
+  std::uint64_t uid() const noexcept { return uid_; }
+  std::uint64_t gid() const noexcept { return gid_; }
+
+  /// \param seconds  since 1970-01-01 UTC, whole ones. Default 0.
+  tar_entry& modified(std::int64_t seconds) {
+    modified_ = seconds;
+    return *this;
+  }
+  std::int64_t modified() const noexcept { return modified_; }
+
+  bool operator==(const tar_entry&) const = default;
+
+ private:
+  std::string name_;
+  std::string link_;
+  tar_type type_ = tar_type::unknown;
+  unsigned mode_ = 0644;
+  std::uint64_t size_ = 0;
+  std::uint64_t uid_ = 0;
+  std::uint64_t gid_ = 0;
+  std::int64_t modified_ = 0;
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
+
+// ---- cofferdam/net/detail/tar_format.hpp ----
+
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string_view>
+#include <system_error>
+
+// The layout of a block in a tar archive: POSIX pax(1), and GNU tar's manual for base-256 numbers.
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+inline constexpr std::size_t tar_block = 512;
+
+/// The position of a value in a header.
+struct tar_field {
+  std::size_t at;
+  std::size_t size;
+};
+inline constexpr tar_field tar_name{0, 100};
+inline constexpr tar_field tar_mode{100, 8};
+inline constexpr tar_field tar_uid{108, 8};
+inline constexpr tar_field tar_gid{116, 8};
+inline constexpr tar_field tar_size{124, 12};
+inline constexpr tar_field tar_modified{136, 12};
+inline constexpr tar_field tar_checksum{148, 8};
+inline constexpr tar_field tar_flag{156, 1};
+inline constexpr tar_field tar_link{157, 100};
+inline constexpr tar_field tar_magic{257, 8};
+inline constexpr tar_field tar_prefix{345, 155};
+
+inline constexpr std::string_view tar_posix_magic{"ustar\0", 6};
+
+/// Returns the number of zero bytes after `size` bytes of data.
+inline constexpr std::size_t tar_padding(std::uint64_t size) noexcept {
+  return (tar_block - size % tar_block) % tar_block;
+}
+
+/// Returns the text before the first NUL.
+inline std::string_view until_nul(std::string_view field) noexcept { return field.substr(0, field.find('\0')); }
+
+/// Parses a number in GNU tar's form for numbers that octal digits cannot hold: big-endian two's complement, with the
+/// top bit set.
+inline std::optional<std::int64_t> tar_base_256(std::string_view field) noexcept {
+  const auto first = static_cast<unsigned char>(field.front());
+  const bool negative = (first & 0x40U) != 0;
+  const std::uint64_t fill = negative ? 0xff : 0;
+  std::uint64_t value = negative ? ~std::uint64_t{0} : 0;
+  // The bits that are shifted out at the top must all be sign bits.
+  for (std::size_t i = 0; i < field.size(); ++i) {
+    const std::uint64_t digit =
+        i == 0 ? ((first & 0x7fU) | (negative ? 0x80U : 0U)) : static_cast<unsigned char>(field[i]);
+    if (value >> 56U != fill) return std::nullopt;
+    value = value << 8U | digit;
+  }
+  if ((value >> 63U != 0) != negative) return std::nullopt;
+  return static_cast<std::int64_t>(value);
+}
+
+/// Parses the number in a field of a header; no value if it is not valid. A field of only blanks or NULs is 0.
+inline std::optional<std::int64_t> tar_number(std::string_view field) noexcept {
+  if ((static_cast<unsigned char>(field.front()) & 0x80U) != 0) return tar_base_256(field);
+  const std::size_t begin = std::min(field.find_first_not_of(' '), field.size());
+  const std::size_t end = std::min(field.find_first_not_of("01234567", begin), field.size());
+  if (field.find_first_not_of(std::string_view("\0 ", 2), end) != std::string_view::npos) return std::nullopt;
+  std::int64_t value = 0;  // at most twelve digits
+  for (const char digit : field.substr(begin, end - begin)) value = value * 8 + (digit - '0');
+  return value;
+}
+
+/// The checksums of a header: the sum of its bytes, with the checksum field as blanks; also with signed characters, as
+/// early writers computed it.
+struct tar_sums {
+  std::int64_t of_unsigned = 0;
+  std::int64_t of_signed = 0;
+};
+inline tar_sums tar_sums_of(std::string_view block) noexcept {
+  tar_sums sums;
+  for (std::size_t i = 0; i < block.size(); ++i) {
+    const bool own = i >= tar_checksum.at && i < tar_checksum.at + tar_checksum.size;
+    const auto byte = own ? static_cast<unsigned char>(' ') : static_cast<unsigned char>(block[i]);
+    sums.of_unsigned += byte;
+    sums.of_signed += static_cast<signed char>(byte);
+  }
+  return sums;
+}
+
+/// Parses a whole decimal number; no value for anything else.
+template <class T>
+std::optional<T> decimal(std::string_view text) noexcept {
+  T value{};
+  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (failure != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+/// One record of a pax header: "LENGTH KEY=VALUE\n".
+struct pax_record {
+  std::string_view key;
+  std::string_view value;
+};
+
+/// Takes the first record from `rest`; no value if it is not valid.
+inline std::optional<pax_record> take_pax_record(std::string_view& rest) noexcept {
+  const std::size_t blank = rest.substr(0, 12).find(' ');
+  if (blank == std::string_view::npos) return std::nullopt;
+  const std::optional<std::uint64_t> size = decimal<std::uint64_t>(rest.substr(0, blank));
+  if (!size || *size < blank + 4 || *size > rest.size()) return std::nullopt;
+  const std::string_view record = rest.substr(blank + 1, static_cast<std::size_t>(*size) - blank - 1);
+  const std::size_t equals = record.find('=');
+  if (record.back() != '\n' || equals == std::string_view::npos || equals == 0) return std::nullopt;
+  rest.remove_prefix(static_cast<std::size_t>(*size));
+  return pax_record{record.substr(0, equals), record.substr(equals + 1, record.size() - equals - 2)};
+}
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
+
+// ---- cofferdam/detail/net/tar_writer.hpp ----
+
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+/// A writer of tar archives. Sans-I/O; the data of entries does not pass through it.
+///
+///     tar_writer writer;
+///     send(writer.head(tar_entry("a/b", tar_type::regular).size(data.size())));
+///     send(data), writer.data(data.size());  // in pieces of any size
+///     send(writer.padding());
+///     send(writer.end());
+///
+/// The format is ustar, which every reader supports, if the entry fits; else pax: a name or a link that is too long or
+/// not ASCII, 8 GiB and more, an owner above 2,097,151, a time before 1970 or after 2242. A name that is not UTF-8 is
+/// marked as binary. The same entries give the same bytes.
+///
+/// Names are written unchanged. The caller must make sure that they are relative and lead nowhere else
+/// (`workspace_path`), and so must the program that unpacks the archive.
+/// \par Threads  one at a time.
+/// \par Source   POSIX pax(1), "ustar Interchange Format" and "pax Extended Header".
+class tar_writer {
+ public:
+  /// Returns the header blocks of an entry: a multiple of 512 bytes. `entry.size()` bytes of data and `padding()`
+  /// follow.
+  /// \throws error{errc::invalid_argument}: no name or (for a link) no target, a NUL in one, a file's name with a slash
+  ///     at its end, data for a type that has none; the previous entry is not complete, or the archive has ended.
+  ///     error{errc::unsupported}: devices, FIFOs, unknown types. The state is unchanged after an exception.
+  bytes head(const tar_entry& entry) {
+    if (ended_ || unfinished_) throw misuse("the entry before is not complete, or the archive has ended");
+    check(entry);
+    std::string name = entry.name();
+    if (entry.type() == tar_type::directory && !name.ends_with('/')) name += '/';
+
+    std::string records;
+    const std::optional<split_name> split = split_to_fit(name);
+    if (!split) add_record(records, "path", name);
+    const bool link_fits = entry.link().size() <= detail::tar_link.size && is_ascii(entry.link());
+    if (!link_fits) add_record(records, "linkpath", entry.link());
+    if (entry.size() > octal_most(detail::tar_size)) add_record(records, "size", std::to_string(entry.size()));
+    if (entry.uid() > octal_most(detail::tar_uid)) add_record(records, "uid", std::to_string(entry.uid()));
+    if (entry.gid() > octal_most(detail::tar_gid)) add_record(records, "gid", std::to_string(entry.gid()));
+    if (!time_fits(entry.modified())) add_record(records, "mtime", std::to_string(entry.modified()));
+    if (!is_valid_utf8(name) || !is_valid_utf8(entry.link())) {
+      std::string mark;
+      add_record(mark, "hdrcharset", "BINARY");
+      records.insert(0, mark);
+    }
+
+    std::string blocks;
+    if (!records.empty()) {
+      block pax;
+      pax.text(detail::tar_name, stand_in);
+      pax.common(0644, 0, 0, records.size(), 0, 'x');
+      blocks += pax.finished();
+      blocks += records;
+      blocks.append(detail::tar_padding(records.size()), '\0');
+    }
+    block own;
+    own.text(detail::tar_name, split ? split->name : stand_in);
+    if (split) own.text(detail::tar_prefix, split->prefix);
+    own.text(detail::tar_link, link_fits ? std::string_view(entry.link()) : stand_in);
+    own.common(entry.mode(), fitting(entry.uid(), detail::tar_uid), fitting(entry.gid(), detail::tar_gid),
+               fitting(entry.size(), detail::tar_size),
+               time_fits(entry.modified()) ? static_cast<std::uint64_t>(entry.modified()) : 0, flag_of(entry.type()));
+    blocks += own.finished();
+
+    unfinished_ = true;
+    remaining_ = entry.size();
+    padding_ = detail::tar_padding(entry.size());
+    return to_bytes(blocks);
+  }
+
+  /// Counts `count` bytes of the entry's data as sent.
+  /// \throws error{errc::invalid_argument} if that is more than the head announced; the state is then unchanged.
+  void data(std::uint64_t count) {
+    if (count > remaining_) throw misuse("more data than its head announced");
+    remaining_ -= count;
+  }
+
+  /// Returns the number of bytes of the entry's data that are still to be sent.
+  std::uint64_t remaining() const noexcept { return remaining_; }
+
+  /// Returns the padding after the entry's data: 0 to 511 zeros.
+  /// \throws error{errc::invalid_argument} if data is missing, or no entry was begun.
+  bytes padding() {
+    if (!unfinished_ || remaining_ != 0) throw misuse("data is missing, or there is no entry");
+    unfinished_ = false;
+    return bytes(padding_);
+  }
+
+  /// Returns the end of the archive: two blocks of zeros. To be called once.
+  /// \throws error{errc::invalid_argument} if an entry is not complete, or the archive has ended.
+  bytes end() {
+    if (ended_ || unfinished_) throw misuse("the entry before is not complete, or the archive has ended");
+    ended_ = true;
+    return bytes(2 * detail::tar_block);
+  }
+
+ private:
+  struct split_name {
+    std::string_view prefix;
+    std::string_view name;
+  };
+
+  /// One header.
+  class block {
+   public:
+    void text(detail::tar_field where, std::string_view value) {
+      std::copy(value.begin(), value.end(), bytes_.begin() + static_cast<std::ptrdiff_t>(where.at));
+    }
+    void octal(detail::tar_field where, std::uint64_t value) {
+      for (std::size_t at = where.at + where.size - 1; at-- > where.at; value /= 8)
+        bytes_[at] = static_cast<char>('0' + value % 8);
+    }
+    void common(unsigned mode, std::uint64_t uid, std::uint64_t gid, std::uint64_t size, std::uint64_t modified,
+                char flag) {
+      octal(detail::tar_mode, mode);
+      octal(detail::tar_uid, uid);
+      octal(detail::tar_gid, gid);
+      octal(detail::tar_size, size);
+      octal(detail::tar_modified, modified);
+      bytes_[detail::tar_flag.at] = flag;
+      text(detail::tar_magic, std::string_view("ustar\00000", 8));
+    }
+    /// Returns the block with its checksum: six digits, a NUL, a blank.
+    std::string finished() {
+      const auto sum = static_cast<std::uint64_t>(detail::tar_sums_of({bytes_.data(), bytes_.size()}).of_unsigned);
+      octal({detail::tar_checksum.at, 7}, sum);
+      bytes_[detail::tar_checksum.at + 7] = ' ';
+      return {bytes_.data(), bytes_.size()};
+    }
+
+   private:
+    std::array<char, detail::tar_block> bytes_{};
+  };
+
+  /// The name in the header if the pax header before it has the real name.
+  static constexpr std::string_view stand_in = "pax-header";
+
+  static error misuse(const std::string& what) { return error(exec_errc::invalid_argument, "tar_writer: " + what); }
+
+  static void check(const tar_entry& entry) {
+    const bool is_link = entry.type() == tar_type::symlink || entry.type() == tar_type::hard_link;
+    const auto refuse = [&](const char* what) {
+      return misuse("entry " + detail::shown_path(entry.name()) + " " + what);
+    };
+    if (!is_link && entry.type() != tar_type::regular && entry.type() != tar_type::directory)
+      throw error(exec_errc::unsupported, "tar_writer: entry " + detail::shown_path(entry.name()) +
+                                              " is neither a file, nor a directory, nor a link");
+    if (entry.name().empty()) throw refuse("has no name");
+    if (entry.name().find('\0') != std::string::npos || entry.link().find('\0') != std::string::npos)
+      throw refuse("has a NUL in its name or target");
+    if (entry.type() != tar_type::directory && entry.name().ends_with('/'))
+      throw refuse("is no directory, but its name ends like one");
+    if (is_link == entry.link().empty())
+      throw refuse(is_link ? "is a link to nothing" : "is no link, but has a target");
+    if (entry.size() != 0 && entry.type() != tar_type::regular) throw refuse("has data, which its type cannot have");
+    if (entry.size() > std::uint64_t{1} << 62U) throw refuse("is larger than any file can be");
+  }
+
+  static bool is_ascii(std::string_view text) noexcept {
+    return std::all_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x80; });
+  }
+
+  /// Splits a name for ustar: whole, or at a slash into at most 155 and 100 bytes.
+  static std::optional<split_name> split_to_fit(std::string_view name) noexcept {
+    if (!is_ascii(name)) return std::nullopt;
+    if (name.size() <= detail::tar_name.size) return split_name{{}, name};
+    const std::size_t slash = name.find('/', name.size() - 1 - detail::tar_name.size);
+    if (slash == std::string_view::npos || slash == 0 || slash > detail::tar_prefix.size || slash + 1 == name.size())
+      return std::nullopt;
+    return split_name{name.substr(0, slash), name.substr(slash + 1)};
+  }
+
+  /// Returns the largest number that fits in octal, with one byte left for a NUL.
+  static constexpr std::uint64_t octal_most(detail::tar_field where) noexcept {
+    return (std::uint64_t{1} << (3 * (where.size - 1))) - 1;
+  }
+  static constexpr std::uint64_t fitting(std::uint64_t value, detail::tar_field where) noexcept {
+    return value <= octal_most(where) ? value : 0;
+  }
+  static constexpr bool time_fits(std::int64_t seconds) noexcept {
+    return seconds >= 0 && static_cast<std::uint64_t>(seconds) <= octal_most(detail::tar_modified);
+  }
+
+  static char flag_of(tar_type type) noexcept {
+    switch (type) {
+      case tar_type::directory: return '5';
+      case tar_type::symlink: return '2';
+      case tar_type::hard_link: return '1';
+      default: return '0';
+    }
+  }
+
+  /// Appends "LENGTH KEY=VALUE\n", where LENGTH counts its own digits.
+  static void add_record(std::string& to, std::string_view key, std::string_view value) {
+    const std::size_t rest = 1 + key.size() + 1 + value.size() + 1;
+    std::size_t size = rest + 1;
+    while (size != rest + std::to_string(size).size()) size = rest + std::to_string(size).size();
+    to += std::to_string(size);
+    to += ' ';
+    to += key;
+    to += '=';
+    to += value;
+    to += '\n';
+  }
+
+  bool unfinished_ = false;
+  bool ended_ = false;
+  std::uint64_t remaining_ = 0;
+  std::size_t padding_ = 0;
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
+
 // ---- cofferdam/backends/docker/detail/small_archive.hpp ----
 
 
@@ -55074,7 +54443,7 @@ namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
 class small_archive {
  public:
   /// \param entry  its size is set here.
-  [[nodiscard]] small_archive add(tar_entry entry, bytes_view content = {}) && {
+  [[nodiscard]] small_archive add(cofferdam::detail::tar_entry entry, bytes_view content = {}) && {
     entry.size(content.size());
     append(writer_.head(entry));
     append(content);
@@ -55090,7 +54459,7 @@ class small_archive {
  private:
   void append(bytes_view more) { all_.insert(all_.end(), more.begin(), more.end()); }
 
-  tar_writer writer_;
+  cofferdam::detail::tar_writer writer_;
   bytes all_;
 };
 
@@ -55120,7 +54489,8 @@ inline awaitable<std::optional<boost::json::object>> stat_in_container(std::shar
                                                                        std::string path) {
   static const std::vector<int> absent{404};
   const api_call doing = api->call("look at a file in a container", path);
-  http_request what = api->request("HEAD", "/containers/" + id + "/archive?path=" + percent_encoded(path));
+  http_request what =
+      api->request("HEAD", "/containers/" + id + "/archive?path=" + cofferdam::detail::percent_encoded(path));
   http_response answer = co_await api->ask(std::move(what), doing, absent);
   std::optional<boost::json::object> found;
   if (answer.status() == 404) co_return found;
@@ -55133,8 +54503,8 @@ inline awaitable<std::optional<boost::json::object>> stat_in_container(std::shar
 
 /// Unpacks an archive in a container.
 inline awaitable<void> put_archive(std::shared_ptr<engine> api, std::string id, std::string path, bytes archive) {
-  http_request what =
-      api->request("PUT", "/containers/" + id + "/archive?noOverwriteDirNonDir=1&path=" + percent_encoded(path));
+  http_request what = api->request(
+      "PUT", "/containers/" + id + "/archive?noOverwriteDirNonDir=1&path=" + cofferdam::detail::percent_encoded(path));
   what.field("Content-Type", "application/x-tar").body(http_body(std::move(archive)));
   co_await api->ask(std::move(what), api->call("put files into a container", path));
 }
@@ -55170,7 +54540,10 @@ inline awaitable<void> ensure_warden(std::shared_ptr<engine> api, std::string id
     const auto fill = [api, warden](std::string scratch) -> awaitable<void> {
       const std::span<const unsigned char> program = warden.program();
       const bytes_view content(reinterpret_cast<const std::byte*>(program.data()), program.size());
-      bytes archive = small_archive().add(tar_entry("warden", tar_type::regular).mode(0755), content).take();
+      bytes archive =
+          small_archive()
+              .add(cofferdam::detail::tar_entry("warden", cofferdam::detail::tar_type::regular).mode(0755), content)
+              .take();
       co_await put_archive(api, std::move(scratch), "/.cofferdam", std::move(archive));
     };
     std::optional<error> failure;
@@ -55192,6 +54565,496 @@ inline awaitable<void> ensure_warden(std::shared_ptr<engine> api, std::string id
 }
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::docker::detail
+
+// ---- cofferdam/detail/net/tar_reader.hpp ----
+
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+/// The limits of a `tar_reader`.
+class tar_limits {
+ public:
+  tar_limits() = default;
+  /// \param bytes  maximum size of a name, and of a link's target. Default 4095.
+  tar_limits& name(std::size_t bytes) {
+    name_ = bytes;
+    return *this;
+  }
+  /// \param bytes  maximum size of a pax header, which is held in memory. Default 1 MiB.
+  tar_limits& pax_header(std::size_t bytes) {
+    pax_header_ = bytes;
+    return *this;
+  }
+  /// \param count  maximum number of entries, and of global headers. Default 200,000.
+  tar_limits& entries(std::size_t count) {
+    entries_ = count;
+    return *this;
+  }
+  /// \param count  maximum size of the data of all entries together (and of pax headers), as headers announce it, in
+  ///               bytes. Default 8 GiB.
+  tar_limits& bytes(std::uint64_t count) {
+    bytes_ = count;
+    return *this;
+  }
+
+  std::size_t name() const noexcept { return name_; }
+  std::size_t pax_header() const noexcept { return pax_header_; }
+  std::size_t entries() const noexcept { return entries_; }
+  std::uint64_t bytes() const noexcept { return bytes_; }
+
+ private:
+  std::size_t name_ = max_path;
+  std::size_t pax_header_ = std::size_t{1024} * 1024;
+  std::size_t entries_ = 200'000;
+  std::uint64_t bytes_ = std::uint64_t{8} * 1024 * 1024 * 1024;
+};
+
+/// The next event of a `tar_reader`.
+enum class tar_event {
+  more,            ///< all input has been read
+  head,            ///< an entry begins: `directory_entry()`
+  data,            ///< a piece of its data: `data()`
+  end_of_entry,    ///< its data is complete; also for an entry without data
+  end_of_archive,  ///< the archive is complete; nothing but zeros may follow
+};
+
+/// A parser of tar archives. The input may be cut anywhere. Sans-I/O.
+///
+///     tar_reader reader;
+///     for (bytes piece = receive(); !piece.empty(); piece = receive()) {
+///       reader.feed(piece);
+///       for (tar_event event = reader.next(); event != tar_event::more; event = reader.next()) ...
+///     }
+///     reader.finish();
+///
+/// Reads v7, ustar, pax (headers of one file and global ones) and GNU tar's long names and base-256 numbers. An
+/// ambiguous archive, which two readers could understand differently, is refused: a pax header for one entry that
+/// occurs twice or sets a key twice, a global header that sets names or sizes, a directory, link or device with data,
+/// sparse files, parts of other volumes, a single block of zeros. Up to 1 MiB of zeros may follow the archive, but no
+/// other byte. Names are bytes, and are *not* checked: see `tar_names`.
+///
+/// Holds at most one block, the names of one entry and one pax header, for any announced sizes; data is not copied.
+/// \throws       error{errc::io_error} for a damaged or incomplete archive, error{errc::too_large} beyond the limits,
+///               error{errc::unsupported} for sparse files and the like; from `next()` and `finish()`, and from then on
+///               each time.
+/// \par Threads  one at a time.
+/// \par Source   POSIX pax(1); GNU tar's manual, "Basic Tar Format" and "Extensions".
+class tar_reader {
+ public:
+  explicit tar_reader(tar_limits limits = tar_limits()) : limits_(limits) {}
+
+  /// \param piece   the next bytes; the caller keeps them until `next()` returns `more`.
+  /// \throws        error{errc::invalid_argument} if `next()` has not returned `more` since the last piece.
+  void feed(bytes_view piece) {
+    if (!input_.empty())
+      throw error(exec_errc::invalid_argument, "tar_reader: call next() until it says 'more', then feed() again");
+    input_ = as_text(piece);
+  }
+
+  /// Continues reading.
+  tar_event next() {
+    try {
+      return read();
+    } catch (...) {
+      state_ = state::failed;
+      input_ = {};
+      throw;
+    }
+  }
+
+  /// Handles the end of the stream.
+  /// \throws error{errc::io_error} if the archive is not complete.
+  void finish() {
+    if (state_ == state::failed) throw failure();
+    if (state_ == state::ended) return;
+    state_ = state::failed;
+    throw error(exec_errc::io_error,
+                "the tar archive was cut off after " + std::to_string(position_) + " bytes: its end is missing");
+  }
+
+  /// Returns the entry of the last head. Valid until the next head.
+  const tar_entry& entry() const noexcept { return entry_; }
+  /// Returns the piece of a `tar_event::data`: a part of the input, valid until the next call.
+  bytes_view data() const noexcept { return as_bytes(data_); }
+
+ private:
+  enum class state { head, extension, data, padding, last_block, ended, failed };
+
+  /// Values of pax headers, which override those of the header.
+  struct overrides {
+    std::optional<std::string> name;
+    std::optional<std::string> link;
+    std::optional<std::int64_t> size;
+    std::optional<std::int64_t> uid;
+    std::optional<std::int64_t> gid;
+    std::optional<std::int64_t> modified;
+  };
+
+  tar_event read() {
+    data_ = {};
+    for (;;) {
+      switch (state_) {
+        case state::head:
+          if (!take_block()) return tar_event::more;
+          if (is_zero(block())) {
+            if (has_extension()) throw damaged("a header for the next entry, and no entry");
+            state_ = state::last_block;
+          } else if (read_head()) {
+            return tar_event::head;
+          }
+          break;
+        case state::extension: {
+          const std::string_view piece = take(left_);
+          extension_ += piece;
+          left_ -= piece.size();
+          if (left_ != 0) return tar_event::more;
+          read_extension();
+          pad();
+          break;
+        }
+        case state::data:
+          if (left_ == 0) {
+            pad();
+            return tar_event::end_of_entry;
+          }
+          data_ = take(left_);
+          if (data_.empty()) return tar_event::more;
+          left_ -= data_.size();
+          return tar_event::data;
+        case state::padding:
+          left_ -= take(left_).size();
+          if (left_ != 0) return tar_event::more;
+          state_ = state::head;
+          break;
+        case state::last_block:
+          if (!take_block()) return tar_event::more;
+          if (!is_zero(block())) throw damaged("a single block of zeros, which is no end");
+          state_ = state::ended;
+          return tar_event::end_of_archive;
+        case state::ended: {
+          const std::string_view rest = take(input_.size());
+          if (!is_zero(rest)) throw damaged("something after its end");
+          if (rest.size() > max_trailing - trailing_) throw damaged("zeros without end after its end");
+          trailing_ += rest.size();
+          return tar_event::more;
+        }
+        case state::failed: throw failure();
+      }
+    }
+  }
+
+  // ---- bytes -------------------------------------------------------------------------------------------------------
+
+  std::string_view take(std::uint64_t most) noexcept {
+    const std::string_view piece =
+        input_.substr(0, static_cast<std::size_t>(std::min<std::uint64_t>(most, input_.size())));
+    input_.remove_prefix(piece.size());
+    position_ += piece.size();
+    return piece;
+  }
+
+  /// Returns true if there is a whole block.
+  bool take_block() noexcept {
+    const std::string_view piece = take(block_.size() - filled_);
+    std::copy(piece.begin(), piece.end(), block_.begin() + static_cast<std::ptrdiff_t>(filled_));
+    filled_ += piece.size();
+    if (filled_ != block_.size()) return false;
+    filled_ = 0;
+    return true;
+  }
+
+  std::string_view block() const noexcept { return {block_.data(), block_.size()}; }
+  std::string_view field(detail::tar_field where) const noexcept { return block().substr(where.at, where.size); }
+  static bool is_zero(std::string_view text) noexcept { return text.find_first_not_of('\0') == std::string_view::npos; }
+
+  void pad() noexcept {
+    left_ = padding_;
+    state_ = state::padding;
+  }
+
+  // ---- headers -----------------------------------------------------------------------------------------------------
+
+  std::int64_t number(detail::tar_field where, const char* what) const {
+    const std::optional<std::int64_t> value = detail::tar_number(field(where));
+    if (!value) throw damaged(std::string("a header whose ") + what + " is no number");
+    return *value;
+  }
+
+  static std::uint64_t not_negative(std::int64_t value, const char* what, const tar_reader& reader) {
+    if (value < 0) throw reader.damaged(std::string("a header whose ") + what + " is negative");
+    return static_cast<std::uint64_t>(value);
+  }
+
+  /// Reads a header. Returns true if an entry begins.
+  bool read_head() {
+    const std::optional<std::int64_t> sum = detail::tar_number(field(detail::tar_checksum));
+    const detail::tar_sums sums = detail::tar_sums_of(block());
+    if (!sum || (*sum != sums.of_unsigned && *sum != sums.of_signed)) throw damaged("a header whose checksum is wrong");
+    const char flag = block_[detail::tar_flag.at];
+    switch (flag) {
+      case 'x':
+      case 'g':
+      case 'L':
+      case 'K': begin_extension(flag); return false;
+      case 'S': throw unsupported("a sparse file");
+      case 'M': throw unsupported("the rest of a file that began in another volume");
+      case 'X': throw unsupported("a header as only Solaris writes it");
+      default: begin_entry(flag); return true;
+    }
+  }
+
+  void begin_extension(char flag) {
+    const std::uint64_t size = not_negative(number(detail::tar_size, "size"), "size", *this);
+    const bool again = flag == 'x'   ? has_pax_
+                       : flag == 'L' ? long_name_.has_value()
+                                     : flag == 'K' && long_link_.has_value();
+    if (again) throw damaged("two headers of one kind for one entry");
+    if (flag == 'g') {
+      if (has_extension()) throw damaged("a global header between an entry and what belongs to it");
+      count_entry();
+    }
+    const bool is_pax = flag == 'x' || flag == 'g';
+    // A long name has a NUL at its end.
+    const std::uint64_t most = is_pax ? limits_.pax_header() : std::uint64_t{limits_.name()} + 1;
+    if (size > most)
+      throw too_large((is_pax ? "a pax header of " : "a name of ") + std::to_string(size) + " bytes, more than " +
+                      std::to_string(most));
+    announce(size);
+    extension_flag_ = flag;
+    extension_.clear();
+    left_ = size;
+    padding_ = detail::tar_padding(size);
+    state_ = state::extension;
+  }
+
+  void read_extension() {
+    switch (extension_flag_) {
+      case 'L': long_name_ = long_text(); break;
+      case 'K': long_link_ = long_text(); break;
+      case 'g': {
+        overrides said = read_pax();
+        if (said.name || said.link || said.size) throw damaged("a global header that names a file or its size");
+        if (said.uid) global_.uid = said.uid;
+        if (said.gid) global_.gid = said.gid;
+        if (said.modified) global_.modified = said.modified;
+        break;
+      }
+      default:
+        local_ = read_pax();
+        has_pax_ = true;
+        break;
+    }
+    extension_.clear();
+    if (extension_.capacity() > kept_capacity) extension_.shrink_to_fit();
+  }
+
+  std::string long_text() const {
+    const std::string_view text = detail::until_nul(extension_);
+    if (text.empty() || !is_zero(std::string_view(extension_).substr(text.size())))
+      throw damaged("a long name that is empty or holds a NUL");
+    return std::string(text);
+  }
+
+  overrides read_pax() const {
+    overrides said;
+    std::string_view rest = extension_;
+    while (!rest.empty()) {
+      const std::optional<detail::pax_record> record = detail::take_pax_record(rest);
+      if (!record) throw damaged("a pax header that cannot be read");
+      const std::string_view key = record->key;
+      if (key == "path") {
+        set_text(said.name, *record);
+      } else if (key == "linkpath") {
+        set_text(said.link, *record);
+      } else if (key == "size") {
+        set_number(said.size, *record, false);
+      } else if (key == "uid") {
+        set_number(said.uid, *record, false);
+      } else if (key == "gid") {
+        set_number(said.gid, *record, false);
+      } else if (key == "mtime") {
+        set_number(said.modified, *record, true);
+      } else if (key.starts_with("GNU.sparse.") || key.starts_with("SCHILY.realsize")) {
+        throw unsupported("a sparse file");
+      }
+    }
+    return said;
+  }
+
+  void set_text(std::optional<std::string>& to, const detail::pax_record& record) const {
+    if (to) throw damaged("a pax header that says one thing twice");
+    if (record.value.empty() || record.value.find('\0') != std::string_view::npos)
+      throw damaged("a pax header with a name that is empty or holds a NUL");
+    if (record.value.size() > limits_.name()) throw long_name(record.value);
+    to.emplace(record.value);
+  }
+
+  /// \param is_time  may be negative, and have a fraction, which is rounded down.
+  void set_number(std::optional<std::int64_t>& to, const detail::pax_record& record, bool is_time) const {
+    if (to) throw damaged("a pax header that says one thing twice");
+    std::string_view whole = record.value;
+    bool rounds_down = false;
+    if (const std::size_t point = whole.find('.'); is_time && point != std::string_view::npos) {
+      const std::string_view fraction = whole.substr(point + 1);
+      if (fraction.find_first_not_of("0123456789") != std::string_view::npos)
+        throw damaged("a pax header with a number that is none");
+      whole = whole.substr(0, point);
+      rounds_down = whole.starts_with('-') && fraction.find_first_not_of('0') != std::string_view::npos;
+    }
+    std::optional<std::int64_t> value = detail::decimal<std::int64_t>(whole);
+    if (!value || (*value < 0 && !is_time) || (rounds_down && *value == std::numeric_limits<std::int64_t>::min()))
+      throw damaged("a pax header with a number that is none");
+    to = rounds_down ? *value - 1 : *value;
+  }
+
+  // ---- entries -----------------------------------------------------------------------------------------------------
+
+  bool has_extension() const noexcept { return has_pax_ || long_name_ || long_link_; }
+
+  void begin_entry(char flag) {
+    count_entry();
+    std::string name = entry_name();
+    tar_type type = type_of(flag);
+    std::int64_t announced = number(detail::tar_size, "size");
+    if (local_.size) announced = *local_.size;
+    const std::uint64_t size = not_negative(announced, "size", *this);
+    // Before tar had a type for directories, their names ended in a slash.
+    if (type == tar_type::regular && name.ends_with('/')) type = tar_type::directory;
+    if (type == tar_type::directory) {
+      while (name.size() > 1 && name.ends_with('/')) name.pop_back();
+    }
+    if (size != 0 && type != tar_type::regular && type != tar_type::unknown)
+      throw damaged("data in an entry of a type that has none, " + detail::shown_path(name));
+    announce(size);
+    entry_ = tar_entry(std::move(name), type);
+    if (type == tar_type::symlink || type == tar_type::hard_link) entry_.link(entry_link());
+    entry_.size(size).mode(static_cast<unsigned>(number(detail::tar_mode, "mode") & 07777));
+    entry_.owner(not_negative(chosen(&overrides::uid, detail::tar_uid, "owner"), "owner", *this),
+                 not_negative(chosen(&overrides::gid, detail::tar_gid, "group"), "group", *this));
+    entry_.modified(chosen(&overrides::modified, detail::tar_modified, "time"));
+    local_ = overrides();
+    has_pax_ = false;
+    long_name_.reset();
+    long_link_.reset();
+    left_ = size;
+    padding_ = detail::tar_padding(size);
+    state_ = state::data;
+  }
+
+  static tar_type type_of(char flag) noexcept {
+    switch (flag) {
+      case '0':
+      case '\0':
+      case '7': return tar_type::regular;  // 7: a file that is contiguous on its disk
+      case '1': return tar_type::hard_link;
+      case '2': return tar_type::symlink;
+      case '3': return tar_type::character_device;
+      case '4': return tar_type::block_device;
+      case '5': return tar_type::directory;
+      case '6': return tar_type::fifo;
+      default: return tar_type::unknown;
+    }
+  }
+
+  std::string entry_name() {
+    if (local_.name && long_name_) throw damaged("an entry with two long names");
+    if (local_.name) return std::move(*local_.name);
+    if (long_name_) return std::move(*long_name_);
+    std::string name;
+    // GNU tar stores other values in the place of the prefix, and has another magic.
+    if (field(detail::tar_magic).starts_with(detail::tar_posix_magic))
+      name = detail::until_nul(field(detail::tar_prefix));
+    if (!name.empty()) name += '/';
+    name += detail::until_nul(field(detail::tar_name));
+    return checked(std::move(name), "name");
+  }
+
+  std::string entry_link() {
+    if (local_.link && long_link_) throw damaged("a link with two long targets");
+    if (local_.link) return std::move(*local_.link);
+    if (long_link_) return std::move(*long_link_);
+    return checked(std::string(detail::until_nul(field(detail::tar_link))), "target");
+  }
+
+  std::string checked(std::string text, const char* what) const {
+    if (text.empty()) throw damaged(std::string("an entry without a ") + what);
+    if (text.size() > limits_.name()) throw long_name(text);
+    return text;
+  }
+
+  /// Returns the value of this entry's pax header, else of a global one, else of the header.
+  std::int64_t chosen(std::optional<std::int64_t> overrides::*which, detail::tar_field where, const char* what) const {
+    if (local_.*which) return *(local_.*which);
+    if (global_.*which) return *(global_.*which);
+    return number(where, what);
+  }
+
+  // ---- limits and errors -------------------------------------------------------------------------------------------
+
+  void count_entry() {
+    if (seen_ == limits_.entries()) throw too_large("more than " + std::to_string(limits_.entries()) + " entries");
+    ++seen_;
+  }
+
+  void announce(std::uint64_t size) {
+    if (size > limits_.bytes() - announced_)
+      throw too_large("more than " + std::to_string(limits_.bytes()) + " bytes of data");
+    announced_ += size;
+  }
+
+  std::string place() const { return "the tar archive has, before byte " + std::to_string(position_) + ", "; }
+  error damaged(const std::string& what) const {
+    return error(exec_errc::io_error, place() + what + ": it is damaged");
+  }
+  error unsupported(const std::string& what) const { return error(exec_errc::unsupported, place() + what); }
+  error too_large(const std::string& what) const {
+    return error(exec_errc::too_large, place() + what + ": raise the limit");
+  }
+  error long_name(std::string_view name) const {
+    return too_large("the name " + detail::shown_path(name) + ", longer than " + std::to_string(limits_.name()) +
+                     " bytes");
+  }
+  static error failure() {
+    return error(exec_errc::io_error, "the tar archive has been refused: nothing more is read of it");
+  }
+
+  static constexpr std::size_t kept_capacity = std::size_t{16} * 1024;
+  static constexpr std::size_t max_trailing = std::size_t{1024} * 1024;  // writers fill up records, usually of 10 KiB
+
+  tar_limits limits_;
+  state state_ = state::head;
+  std::string_view input_;
+  std::string_view data_;
+  std::array<char, detail::tar_block> block_{};
+  std::size_t filled_ = 0;
+  std::uint64_t left_ = 0;
+  std::size_t padding_ = 0;
+  std::uint64_t position_ = 0;
+  std::uint64_t announced_ = 0;
+  std::size_t seen_ = 0;
+  std::size_t trailing_ = 0;
+  char extension_flag_ = 'x';
+  std::string extension_;
+  overrides global_;
+  overrides local_;
+  bool has_pax_ = false;
+  std::optional<std::string> long_name_;
+  std::optional<std::string> long_link_;
+  tar_entry entry_;
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
 
 // ---- cofferdam/backends/docker/detail/guest_user.hpp ----
 
@@ -55291,20 +55154,23 @@ inline user_ids resolve_user(std::string_view user, std::string_view passwd, std
 inline awaitable<std::string> small_file(std::shared_ptr<engine> api, std::string id, std::string path) {
   constexpr std::size_t most = 1024 * 1024;
   static const std::vector<int> absent{404};
-  http_request what = api->request("GET", "/containers/" + id + "/archive?path=" + percent_encoded(path));
-  const http_limits limits = http_limits().body(most + 64 * 1024);
+  http_request what =
+      api->request("GET", "/containers/" + id + "/archive?path=" + cofferdam::detail::percent_encoded(path));
+  const cofferdam::detail::http_limits limits = cofferdam::detail::http_limits().body(most + 64 * 1024);
   const api_call doing = api->call("read a file of a container", path);
   http_response answer = co_await api->ask_within(std::move(what), doing, limits, absent);
   std::string content;
   if (answer.status() == 404) co_return content;
   try {
-    tar_reader reader;
+    cofferdam::detail::tar_reader reader;
     reader.feed(answer.body());
     bool is_file = false;
-    for (tar_event event = reader.next(); event != tar_event::more; event = reader.next()) {
-      if (event == tar_event::head) is_file = reader.entry().type() == tar_type::regular;
-      if (event == tar_event::data && is_file) content += as_text(reader.data());
-      if (event == tar_event::end_of_entry && is_file) co_return content;
+    for (cofferdam::detail::tar_event event = reader.next(); event != cofferdam::detail::tar_event::more;
+         event = reader.next()) {
+      if (event == cofferdam::detail::tar_event::head)
+        is_file = reader.entry().type() == cofferdam::detail::tar_type::regular;
+      if (event == cofferdam::detail::tar_event::data && is_file) content += as_text(reader.data());
+      if (event == cofferdam::detail::tar_event::end_of_entry && is_file) co_return content;
     }
     // A daemon that aborts has already sent status 200, and half a file would contain other users.
     reader.finish();
@@ -55347,7 +55213,7 @@ inline awaitable<user_ids> ids_of(std::shared_ptr<engine> api, const image& from
 /// Makes the workspace in a container that has not been started, unless something is mounted there. It belongs to the
 /// commands' user.
 inline awaitable<void> give_workspace(std::shared_ptr<engine> api, std::string id, std::string path, user_ids ids) {
-  tar_entry folder(path.substr(1), tar_type::directory);
+  cofferdam::detail::tar_entry folder(path.substr(1), cofferdam::detail::tar_type::directory);
   folder.mode(0755).owner(ids.uid(), ids.gid());
   bytes archive = small_archive().add(std::move(folder)).take();
   co_await put_archive(api, std::move(id), "/", std::move(archive));
@@ -55397,7 +55263,7 @@ class adopted_container {
 inline awaitable<adopted_container> look_at(std::shared_ptr<engine> api, std::string name) {
   static const std::vector<int> absent{404};
   const api_call doing = api->call("look at the container", name);
-  http_request what = api->request("GET", "/containers/" + percent_encoded(name) + "/json");
+  http_request what = api->request("GET", "/containers/" + cofferdam::detail::percent_encoded(name) + "/json");
   http_response answer = co_await api->ask(std::move(what), doing, absent);
   if (answer.status() == 404)
     throw error(exec_errc::not_found, "docker: the daemon at " + api->address() + " has no container \"" +
@@ -55478,9 +55344,9 @@ inline awaitable<bool> put_warden(std::shared_ptr<exec_place> place, adopted_con
   }
   const std::optional<boost::json::object> found = co_await stat_in_container(place->api(), there.id, above);
   if (!found) co_return false;
-  tar_entry directory(folder, tar_type::directory);
+  cofferdam::detail::tar_entry directory(folder, cofferdam::detail::tar_type::directory);
   directory.mode(0700).owner(ids.uid(), ids.gid());
-  tar_entry file(folder + "/warden", tar_type::regular);
+  cofferdam::detail::tar_entry file(folder + "/warden", cofferdam::detail::tar_type::regular);
   file.mode(0700).owner(ids.uid(), ids.gid());
   bytes archive = small_archive().add(std::move(directory)).add(std::move(file), program).take();
   co_await put_archive(place->api(), there.id, above, std::move(archive));
@@ -56580,7 +56446,7 @@ class owned_container {
 
   awaitable<void> start() const {
     http_request request = api_->request("POST", "/containers/" + id_ + "/start");
-    const http_limits limits = http_limits().head(std::chrono::minutes(2));
+    const cofferdam::detail::http_limits limits = cofferdam::detail::http_limits().head(std::chrono::minutes(2));
     co_await api_->ask_within(std::move(request), api_->call("start the container", name_), limits, std::vector<int>());
   }
 
@@ -57242,18 +57108,20 @@ inline std::vector<std::string> uncovered_volumes(const image& from, const conta
 }
 
 /// Begins to read a folder of a container as an archive with names relative to the folder.
-inline awaitable<http_exchange> read_folder(std::shared_ptr<engine> api, std::string id, std::string path) {
-  http_request what = api->request("GET", "/containers/" + id + "/archive?path=" + percent_encoded(path + "/."));
-  http_exchange answer =
+inline awaitable<cofferdam::detail::http_exchange> read_folder(std::shared_ptr<engine> api, std::string id,
+                                                               std::string path) {
+  http_request what =
+      api->request("GET", "/containers/" + id + "/archive?path=" + cofferdam::detail::percent_encoded(path + "/."));
+  cofferdam::detail::http_exchange answer =
       co_await api->stream(std::move(what), api->call("read a VOLUME of the image", path), patient());
   co_return answer;
 }
 
 /// Examines a folder of a container that was never started.
 inline awaitable<volume_folder> look_at_folder(std::shared_ptr<engine> api, std::string id, std::string path) {
-  http_exchange answer = co_await read_folder(api, id, path);
+  cofferdam::detail::http_exchange answer = co_await read_folder(api, id, path);
   volume_folder found;
-  tar_reader reader;
+  cofferdam::detail::tar_reader reader;
   std::array<std::byte, 4096> piece;
   int entries = 0;
   while (entries < 2) {
@@ -57263,9 +57131,10 @@ inline awaitable<volume_folder> look_at_folder(std::shared_ptr<engine> api, std:
       break;
     }
     reader.feed(bytes_view(piece.data(), got));
-    for (tar_event event = reader.next(); event != tar_event::more && entries < 2; event = reader.next()) {
-      if (event == tar_event::end_of_archive) co_return found;
-      if (event != tar_event::head) continue;
+    for (cofferdam::detail::tar_event event = reader.next(); event != cofferdam::detail::tar_event::more && entries < 2;
+         event = reader.next()) {
+      if (event == cofferdam::detail::tar_event::end_of_archive) co_return found;
+      if (event != cofferdam::detail::tar_event::head) continue;
       if (++entries > 1) break;
       found.mode = reader.entry().mode();
       found.uid = static_cast<std::uint32_t>(reader.entry().uid());
@@ -57327,7 +57196,7 @@ inline awaitable<void> fill_volumes(std::shared_ptr<engine> api, std::string id,
   if (volumes.empty()) co_return;
   const auto copy = [&](std::string scratch) -> awaitable<void> {
     for (const image_volume& volume : volumes) {
-      auto content = std::make_shared<http_exchange>();
+      auto content = std::make_shared<cofferdam::detail::http_exchange>();
       *content = co_await read_folder(api, scratch, volume.target());
       http_body::source pieces = [content]() -> awaitable<bytes> {
         bytes piece(std::size_t{64} * 1024);
@@ -57335,8 +57204,8 @@ inline awaitable<void> fill_volumes(std::shared_ptr<engine> api, std::string id,
         piece.resize(got);
         co_return piece;
       };
-      http_request what =
-          api->request("PUT", "/containers/" + id + "/archive?path=" + percent_encoded(volume.target()));
+      http_request what = api->request(
+          "PUT", "/containers/" + id + "/archive?path=" + cofferdam::detail::percent_encoded(volume.target()));
       what.field("Content-Type", "application/x-tar").body(http_body(std::move(pieces)));
       std::optional<error> failure;
       try {
@@ -57648,13 +57517,13 @@ class context_archive {
   void begin(bytes& piece, const context_entry& one) {
     switch (one.type()) {
       case file_type::directory: {
-        tar_entry head(one.path(), tar_type::directory);
+        cofferdam::detail::tar_entry head(one.path(), cofferdam::detail::tar_type::directory);
         append(piece, writer_.head(head.mode(one.mode())));
         append(piece, writer_.padding());
         return;
       }
       case file_type::symlink: {
-        tar_entry head(one.path(), tar_type::symlink);
+        cofferdam::detail::tar_entry head(one.path(), cofferdam::detail::tar_type::symlink);
         append(piece, writer_.head(head.link(one.target()).mode(0777)));
         append(piece, writer_.padding());
         return;
@@ -57662,7 +57531,7 @@ class context_archive {
       default: break;
     }
     reader_.emplace(context_->folder().open_file(one.path(), link_policy::refuse));
-    tar_entry head(one.path(), tar_type::regular);
+    cofferdam::detail::tar_entry head(one.path(), cofferdam::detail::tar_type::regular);
     left_ = reader_->size();
     append(piece, writer_.head(head.mode(reader_->mode()).size(left_)));
   }
@@ -57686,7 +57555,7 @@ class context_archive {
   void add_extra(bytes& piece) {
     if (!context_->extra_content()) return;
     const std::string& content = *context_->extra_content();
-    tar_entry head(context_->dockerfile(), tar_type::regular);
+    cofferdam::detail::tar_entry head(context_->dockerfile(), cofferdam::detail::tar_type::regular);
     append(piece, writer_.head(head.size(content.size())));
     const bytes_view raw = as_bytes(content);
     piece.insert(piece.end(), raw.begin(), raw.end());
@@ -57695,7 +57564,7 @@ class context_archive {
   }
 
   std::shared_ptr<dockerfile_context> context_;
-  tar_writer writer_;
+  cofferdam::detail::tar_writer writer_;
   std::size_t at_ = 0;
   std::optional<cofferdam::detail::file_reader> reader_;
   std::uint64_t left_ = 0;
@@ -57713,9 +57582,9 @@ inline awaitable<std::string> send_build(std::shared_ptr<engine> api, std::strin
   http_request what = api->request("POST", path);
   http_body::source pieces = [archive] { return archive->next(); };
   what.field("Content-Type", "application/x-tar").body(http_body(std::move(pieces)));
-  http_limits limits = patient();
+  cofferdam::detail::http_limits limits = patient();
   limits.idle(std::nullopt);  // a line of the Dockerfile may be without output for any time
-  http_exchange answer = co_await api->stream(std::move(what), doing, limits);
+  cofferdam::detail::http_exchange answer = co_await api->stream(std::move(what), doing, limits);
   std::string id = co_await follow_progress(std::move(answer), doing, std::move(tell));
   co_return id;
 }
@@ -57752,12 +57621,12 @@ inline awaitable<image> build_image_once(std::shared_ptr<engine> api, build_requ
   std::string key = wanted.context().string() + "\n" + wanted.dockerfile().string() + "\n" + wanted.target();
   key += "\n" + boost::json::serialize(arguments);
   const std::string name = "cofferdam-build:" + cofferdam::detail::sha256_digits(key).substr(0, 32);
-  std::string path =
-      "/build?rm=1&forcerm=1&t=" + percent_encoded(name) + "&dockerfile=" + percent_encoded(context->dockerfile());
-  path += "&buildargs=" + percent_encoded(boost::json::serialize(arguments));
-  if (!wanted.target().empty()) path += "&target=" + percent_encoded(wanted.target());
-  if (!wanted.network().empty()) path += "&networkmode=" + percent_encoded(wanted.network());
-  if (!options.platform().empty()) path += "&platform=" + percent_encoded(options.platform());
+  std::string path = "/build?rm=1&forcerm=1&t=" + cofferdam::detail::percent_encoded(name) +
+                     "&dockerfile=" + cofferdam::detail::percent_encoded(context->dockerfile());
+  path += "&buildargs=" + cofferdam::detail::percent_encoded(boost::json::serialize(arguments));
+  if (!wanted.target().empty()) path += "&target=" + cofferdam::detail::percent_encoded(wanted.target());
+  if (!wanted.network().empty()) path += "&networkmode=" + cofferdam::detail::percent_encoded(wanted.network());
+  if (!options.platform().empty()) path += "&platform=" + cofferdam::detail::percent_encoded(options.platform());
   if (options.pull() == pull_policy::always) path += "&pull=1";
   const api_call doing = api->call("build an image from", wanted.context().string());
   const bool is_needed = needs_buildkit(context->dockerfile_text());
@@ -57825,8 +57694,8 @@ inline awaitable<int> sweep(std::shared_ptr<engine> api, owner here) {
   boost::json::array labels;
   labels.push_back(json_text(owner_label_key));
   filters["label"] = std::move(labels);
-  http_request what =
-      api->request("GET", "/containers/json?all=1&filters=" + percent_encoded(boost::json::serialize(filters)));
+  http_request what = api->request(
+      "GET", "/containers/json?all=1&filters=" + cofferdam::detail::percent_encoded(boost::json::serialize(filters)));
   const api_call doing = api->call("list the containers");
   http_response answer = co_await api->ask(std::move(what), doing);
   std::error_code failure;
@@ -57845,7 +57714,8 @@ inline awaitable<int> sweep(std::shared_ptr<engine> api, owner here) {
     std::string_view name(first.data(), first.size());
     if (name.starts_with('/')) name.remove_prefix(1);
     if (!is_left_over(text_at(*its_labels, owner_label_key), name, here)) continue;
-    http_request drop = api->request("DELETE", "/containers/" + percent_encoded(text_at(*one, "Id")) + "?force=1&v=1");
+    http_request drop = api->request(
+        "DELETE", "/containers/" + cofferdam::detail::percent_encoded(text_at(*one, "Id")) + "?force=1&v=1");
     try {
       co_await api->ask(std::move(drop), api->call("remove the container", std::string(name)), gone);
       ++removed;
@@ -58616,7 +58486,7 @@ class api {
       what.secret_field("X-API-KEY", who_.key()).field("User-Agent", std::string(user_agent));
       if (body) what.content("application/json", boost::json::serialize(*body));
       if (!key.empty()) what.field("Idempotency-Key", key);
-      http_limits limits;
+      cofferdam::detail::http_limits limits;
       limits.connect(std::min(pauses.left(), std::chrono::milliseconds(30'000)));
       limits.head(pauses.left()).idle(pauses.left()).body(max_answer);
       const bool repeatable = what.is_idempotent();
@@ -58800,8 +58670,8 @@ class api {
     std::string next;
     for (int page = 0; page < max_pages; ++page) {
       std::string path = "/v2/sandboxes?state=running,paused&limit=100";
-      if (!metadata.empty()) path += "&metadata=" + percent_encoded(metadata);
-      if (!next.empty()) path += "&nextToken=" + percent_encoded(next);
+      if (!metadata.empty()) path += "&metadata=" + cofferdam::detail::percent_encoded(metadata);
+      if (!next.empty()) path += "&nextToken=" + cofferdam::detail::percent_encoded(next);
       http_response answer = co_await ask("GET", std::move(path), std::nullopt, doing, std::vector<int>());
       for (const boost::json::object& each : objects_of(answer, doing)) all.emplace_back(each);
       next = std::string(answer.field("X-Next-Token").value_or(std::string_view()));
@@ -58863,7 +58733,7 @@ class api {
 
   account who_;
   redactor redact_;
-  http_client client_;
+  cofferdam::detail::http_client client_;
 };
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::e2b::detail
@@ -58957,23 +58827,24 @@ class envd : public std::enable_shared_from_this<envd> {
   /// \param doing      `start a command`; outlives the call.
   /// \param limit      time limit for the start of the answer; no value: none.
   /// \param idempotent may be made twice.
-  static awaitable<connect_answer> call(std::shared_ptr<envd> self, std::string path, boost::json::object message,
-                                        const char* doing, std::optional<std::chrono::milliseconds> limit,
-                                        bool idempotent) {
+  static awaitable<cofferdam::detail::connect_answer> call(std::shared_ptr<envd> self, std::string path,
+                                                           boost::json::object message, const char* doing,
+                                                           std::optional<std::chrono::milliseconds> limit,
+                                                           bool idempotent) {
     back_off pauses(self->service_->who().options().first_pause, self->request_timeout());
     const std::string text = boost::json::serialize(message);
-    connect_answer answer;
+    cofferdam::detail::connect_answer answer;
     for (;;) {
       self->require();
       http_request what = self->request("POST", path);
       if (idempotent) what.idempotent();
       what.field("User-Agent", std::string(user_agent));
       if (!self->user_.empty()) what.field("Authorization", authorization(self->user_));
-      http_limits limits;
+      cofferdam::detail::http_limits limits;
       limits.connect(self->connect_limit()).head(limit).body(max_message);
       std::optional<error> failure;
       try {
-        answer = co_await connect_unary(self->client_, std::move(what), text, std::move(limits));
+        answer = co_await cofferdam::detail::connect_unary(self->client_, std::move(what), text, std::move(limits));
       } catch (const error& reason) {
         if (reason.code() == exec_errc::cancelled) throw;
         failure = reason;
@@ -58996,18 +58867,18 @@ class envd : public std::enable_shared_from_this<envd> {
   /// \throws error made by `failed_call_error`.
   static awaitable<boost::json::object> ask(std::shared_ptr<envd> self, std::string path, boost::json::object message,
                                             const char* doing, bool idempotent) {
-    connect_answer answer =
+    cofferdam::detail::connect_answer answer =
         co_await call(self, std::move(path), std::move(message), doing, self->request_timeout(), idempotent);
     self->require_ok(answer, doing);
     co_return cofferdam::detail::parse_object(answer.message(), exec_errc::io_error,
                                               std::string("e2b: cannot ") + doing + ": the sandbox's answer");
   }
 
-  void require_ok(const connect_answer& answer, const char* doing) const {
+  void require_ok(const cofferdam::detail::connect_answer& answer, const char* doing) const {
     if (!answer.ok()) throw refusal(*answer.failure(), doing);
   }
 
-  error refusal(const connect_failure& failure, const char* doing) const {
+  error refusal(const cofferdam::detail::connect_failure& failure, const char* doing) const {
     return failed_call_error(doing, failure.code(), redact_.clean(failure.message()));
   }
 
@@ -59015,9 +58886,10 @@ class envd : public std::enable_shared_from_this<envd> {
   /// because it may have been executed.
   /// \param user     the user; empty: the configured one.
   /// \param enforce  time limit for the daemon, in case this program dies; no value: none.
-  static awaitable<connect_stream> stream(std::shared_ptr<envd> self, std::string path, boost::json::object message,
-                                          const char* doing, std::string user,
-                                          std::optional<std::chrono::milliseconds> enforce) {
+  static awaitable<cofferdam::detail::connect_stream> stream(std::shared_ptr<envd> self, std::string path,
+                                                             boost::json::object message, const char* doing,
+                                                             std::string user,
+                                                             std::optional<std::chrono::milliseconds> enforce) {
     back_off pauses(self->service_->who().options().first_pause, self->request_timeout());
     const std::string text = boost::json::serialize(message);
     for (;;) {
@@ -59028,12 +58900,13 @@ class envd : public std::enable_shared_from_this<envd> {
       if (enforce) what.field("Connect-Timeout-Ms", std::to_string(enforce->count()));
       const std::string& who = user.empty() ? self->user_ : user;
       if (!who.empty()) what.field("Authorization", authorization(who));
-      http_limits limits;
+      cofferdam::detail::http_limits limits;
       limits.connect(self->connect_limit()).head(pauses.left()).idle(2 * ping + std::chrono::seconds(5));
-      connect_opening opened;
+      cofferdam::detail::connect_opening opened;
       std::optional<error> failure;
       try {
-        opened = co_await connect_server_stream(self->client_, std::move(what), text, max_message, std::move(limits));
+        opened = co_await cofferdam::detail::connect_server_stream(self->client_, std::move(what), text, max_message,
+                                                                   std::move(limits));
       } catch (const error& reason) {
         if (reason.code() == exec_errc::cancelled) throw;
         failure = reason;
@@ -59043,7 +58916,7 @@ class envd : public std::enable_shared_from_this<envd> {
         throw why;
       }
       if (opened.ok()) co_return std::move(opened.stream());
-      const connect_answer refused = opened.refusal();
+      const cofferdam::detail::connect_answer refused = opened.refusal();
       std::optional<std::chrono::steady_clock::time_point> when;
       if (may_be_repeated(refused, {409, 503})) when = pauses.again(retry_after(refused.fields()));
       if (!when) {
@@ -59056,7 +58929,8 @@ class envd : public std::enable_shared_from_this<envd> {
 
   /// Returns the next message of such a stream; no value at its regular end.
   /// \param stream  kept by the caller; the message is valid until the next call.
-  static awaitable<std::optional<std::string_view>> next_message(std::shared_ptr<envd> self, connect_stream& stream,
+  static awaitable<std::optional<std::string_view>> next_message(std::shared_ptr<envd> self,
+                                                                 cofferdam::detail::connect_stream& stream,
                                                                  const char* doing) {
     std::optional<error> failure;
     std::optional<std::string_view> one;
@@ -59078,8 +58952,9 @@ class envd : public std::enable_shared_from_this<envd> {
   }
 
   /// Returns the error for the error at the end of a stream. `unavailable`: the connection was lost on the peer's side.
-  static awaitable<error> ended_by(std::shared_ptr<envd> self, connect_failure failure, const char* doing) {
-    if (failure.code() != connect_code::unavailable) co_return self->refusal(failure, doing);
+  static awaitable<error> ended_by(std::shared_ptr<envd> self, cofferdam::detail::connect_failure failure,
+                                   const char* doing) {
+    if (failure.code() != cofferdam::detail::connect_code::unavailable) co_return self->refusal(failure, doing);
     const std::string said = one_line(self->redact_.clean(failure.message()), 400);
     error broken(exec_errc::provider_lost, "its stream broke off: unavailable, \"" + said + "\"",
                  net_errc::connection_lost);
@@ -59097,7 +58972,7 @@ class envd : public std::enable_shared_from_this<envd> {
       const bool root = as_root && !self->no_root_;
       std::string user;
       if (root) user = "root";
-      connect_stream stream =
+      cofferdam::detail::connect_stream stream =
           co_await envd::stream(self, "/process.Process/Start", message, doing, std::move(user), script_limit);
       bool good = false;
       for (;;) {
@@ -59106,9 +58981,10 @@ class envd : public std::enable_shared_from_this<envd> {
         const process_event event = process_event::parse(*one);
         if (event.what == process_event::kind::end) good = event.end.exit_code == 0;
       }
-      const bool refused = stream.failure() && (stream.failure()->code() == connect_code::unauthenticated ||
-                                                stream.failure()->code() == connect_code::permission_denied ||
-                                                stream.failure()->code() == connect_code::invalid_argument);
+      const bool refused =
+          stream.failure() && (stream.failure()->code() == cofferdam::detail::connect_code::unauthenticated ||
+                               stream.failure()->code() == cofferdam::detail::connect_code::permission_denied ||
+                               stream.failure()->code() == cofferdam::detail::connect_code::invalid_argument);
       if (!root || !refused) co_return good;
       self->no_root_ = true;
     }
@@ -59134,8 +59010,8 @@ class envd : public std::enable_shared_from_this<envd> {
   /// Makes a request for a file.
   /// \param path  for the daemon: absolute, or relative to the user's home.
   http_request file_request(std::string method, std::string_view path) const {
-    std::string query = "/files?path=" + percent_encoded(path);
-    if (!user_.empty()) query += "&username=" + percent_encoded(user_);
+    std::string query = "/files?path=" + cofferdam::detail::percent_encoded(path);
+    if (!user_.empty()) query += "&username=" + cofferdam::detail::percent_encoded(user_);
     http_request what = request(std::move(method), query);
     what.field("User-Agent", std::string(user_agent));
     return what;
@@ -59143,12 +59019,12 @@ class envd : public std::enable_shared_from_this<envd> {
 
   /// \param  own  the failure of the body's source, if any; kept by the caller until this completes.
   /// \throws error: that failure, or the failure of the connection as error{errc::provider_lost}.
-  static awaitable<http_exchange> exchange(std::shared_ptr<envd> self, http_request what, const char* doing,
-                                           const std::optional<error>* own) {
+  static awaitable<cofferdam::detail::http_exchange> exchange(std::shared_ptr<envd> self, http_request what,
+                                                              const char* doing, const std::optional<error>* own) {
     self->require();
-    http_limits limits;
+    cofferdam::detail::http_limits limits;
     limits.connect(self->connect_limit()).head(self->request_timeout()).idle(self->request_timeout());
-    http_exchange answer;
+    cofferdam::detail::http_exchange answer;
     std::optional<error> failure;
     try {
       answer = co_await self->client_.send(std::move(what), std::move(limits));
@@ -59175,7 +59051,7 @@ class envd : public std::enable_shared_from_this<envd> {
     std::string still = "the sandbox does not answer either";
     http_request what = request("GET", "/health");
     what.field("User-Agent", std::string(user_agent));
-    http_limits limits;
+    cofferdam::detail::http_limits limits;
     limits.connect(probe_limit).head(probe_limit).body(std::size_t{64} * 1024);
     try {
       http_response answer = co_await client_.request(std::move(what), std::move(limits));
@@ -59227,7 +59103,7 @@ class envd : public std::enable_shared_from_this<envd> {
   }
   /// Returns true if a refused call may succeed soon.
   /// \param busy  statuses that mean this for the call, besides those that always do.
-  static bool may_be_repeated(const connect_answer& answer, std::initializer_list<int> busy) {
+  static bool may_be_repeated(const cofferdam::detail::connect_answer& answer, std::initializer_list<int> busy) {
     const std::string& said = answer.failure()->message();
     const int status = answer.status();
     const bool usual = status == 429 || is_port_closed(status, said) || is_in_transition(status, said) ||
@@ -59259,8 +59135,8 @@ class envd : public std::enable_shared_from_this<envd> {
   static constexpr std::chrono::seconds probe_limit{5};
   static constexpr std::chrono::milliseconds script_limit{std::chrono::seconds(30)};
 
-  static http_client_settings settings() {
-    http_client_settings made;
+  static cofferdam::detail::http_client_settings settings() {
+    cofferdam::detail::http_client_settings made;
     made.connections(1024).idle_connections(32);
     return made;
   }
@@ -59287,7 +59163,7 @@ class envd : public std::enable_shared_from_this<envd> {
   envd_abilities can_;
   std::string user_;
   endpoint base_;
-  http_client client_;
+  cofferdam::detail::http_client client_;
   std::function<void(const error&)> tell_;
   std::optional<error> lost_;
   bool closed_ = false;
@@ -59399,7 +59275,7 @@ class envd_command final : public cofferdam::detail::tracked_command {
     if (self->limits().timeout && *self->limits().timeout < longest)
       enforce = *self->limits().timeout + self->limits().grace + std::chrono::seconds(30);
     self->may_run_ = true;
-    connect_stream stream;
+    cofferdam::detail::connect_stream stream;
     try {
       stream = co_await envd::stream(self->place_, "/process.Process/Start", std::move(self->message_),
                                      "start a command", std::string(), enforce);
@@ -59429,8 +59305,8 @@ class envd_command final : public cofferdam::detail::tracked_command {
       throw why;
     }
     if (stream.failure() && !self->has_ended() && !self->process_ended_) {
-      const connect_failure said = *stream.failure();
-      if (!self->has_begun() && said.code() != connect_code::unavailable) self->may_run_ = false;
+      const cofferdam::detail::connect_failure said = *stream.failure();
+      if (!self->has_begun() && said.code() != cofferdam::detail::connect_code::unavailable) self->may_run_ = false;
       const error why = co_await envd::ended_by(self->place_, said, "run a command");
       throw why;
     }
@@ -59510,8 +59386,8 @@ class envd_command final : public cofferdam::detail::tracked_command {
   }
 
   awaitable<void> end_input() override {
-    connect_answer answer = co_await envd::call(place_, "/process.Process/CloseStdin", selected(),
-                                                "end the input of a command", std::nullopt, true);
+    cofferdam::detail::connect_answer answer = co_await envd::call(place_, "/process.Process/CloseStdin", selected(),
+                                                                   "end the input of a command", std::nullopt, true);
     place_->require_ok(answer, "end the input of a command");
   }
 
@@ -59522,8 +59398,8 @@ class envd_command final : public cofferdam::detail::tracked_command {
     input[limits().terminal ? "pty" : "stdin"] = cofferdam::detail::json_text(coded);
     boost::json::object message = selected();
     message["input"] = std::move(input);
-    connect_answer answer = co_await envd::call(place_, "/process.Process/SendInput", std::move(message),
-                                                "write the input of a command", std::nullopt, false);
+    cofferdam::detail::connect_answer answer = co_await envd::call(
+        place_, "/process.Process/SendInput", std::move(message), "write the input of a command", std::nullopt, false);
     place_->require_ok(answer, "write the input of a command");
   }
 
@@ -59600,7 +59476,8 @@ class envd_command final : public cofferdam::detail::tracked_command {
     boost::json::object message = selected();
     message["pty"] = std::move(pty);
     const auto self = shared();
-    auto resized = [self](std::exception_ptr, connect_answer) {};  // treated as one that came too late
+    auto resized = [self](std::exception_ptr, cofferdam::detail::connect_answer) {
+    };  // treated as one that came too late
     asio::co_spawn(executor(),
                    envd::call(place_, "/process.Process/Update", std::move(message), "resize a terminal",
                               place_->request_timeout(), true),
@@ -59814,7 +59691,7 @@ class sandbox_files : public cofferdam::detail::operations_by_command<sandbox_fi
   awaitable<bytes> read_file(std::string path, std::size_t most) {
     const std::string clean = workspace_path(path, where_.root);
     const file_head head = co_await look(clean, most);
-    http_exchange answer = co_await open(head, clean);
+    cofferdam::detail::http_exchange answer = co_await open(head, clean);
     bytes content;
     std::optional<error> broken;
     try {
@@ -59906,9 +59783,9 @@ class sandbox_files : public cofferdam::detail::operations_by_command<sandbox_fi
   }
 
   /// Begins to read the file.
-  awaitable<http_exchange> open(file_head head, std::string clean) {
+  awaitable<cofferdam::detail::http_exchange> open(file_head head, std::string clean) {
     http_request what = place()->file_request("GET", where_.from_home + "/" + head.path);
-    http_exchange answer = co_await envd::exchange(place(), std::move(what), "read a file", nullptr);
+    cofferdam::detail::http_exchange answer = co_await envd::exchange(place(), std::move(what), "read a file", nullptr);
     if (answer.status() == 200) co_return answer;
     co_await refuse(std::move(answer), "read", clean);
     throw unreadable(clean);
@@ -60057,7 +59934,8 @@ case $t/ in "$r"/*) ;; *) exit 42 ;; esac)sh";
       what.field("Content-Type", "multipart/form-data; boundary=" + boundary);
     }
     what.body(pieces.body());
-    http_exchange answer = co_await envd::exchange(place(), std::move(what), "write a file", &pieces.failure());
+    cofferdam::detail::http_exchange answer =
+        co_await envd::exchange(place(), std::move(what), "write a file", &pieces.failure());
     if (answer.status() == 200) {
       co_await answer.read_all(max_answer);
       co_return;
@@ -60076,7 +59954,7 @@ case $t/ in "$r"/*) ;; *) exit 42 ;; esac)sh";
   }
 
   /// \throws always: the error for the answer.
-  awaitable<void> refuse(http_exchange answer, const char* doing, std::string clean) {
+  awaitable<void> refuse(cofferdam::detail::http_exchange answer, const char* doing, std::string clean) {
     const int status = answer.status();
     bytes body = co_await answer.read_all(max_answer);
     const std::string said = place()->redact().clean(said_message(place()->redact().clean(as_text(body))));
@@ -60134,7 +60012,7 @@ class sandbox_file_source final : public file_source {
     try {
       const std::string clean = workspace_path(wanted.path(), files_.root());
       const sandbox_files::file_head head = co_await files_.look(clean, sandbox_files::any_size);
-      http_exchange answer = co_await files_.open(head, clean);
+      cofferdam::detail::http_exchange answer = co_await files_.open(head, clean);
       current_.emplace(std::move(answer));
       header.emplace(wanted.path(), wanted.destination(), file_type::regular, head.size, head.mode);
     } catch (const error& failure) {
@@ -60172,7 +60050,7 @@ class sandbox_file_source final : public file_source {
   sandbox_files files_;
   std::vector<file_request> requests_;
   std::size_t at_ = 0;
-  std::optional<http_exchange> current_;
+  std::optional<cofferdam::detail::http_exchange> current_;
 };
 
 inline awaitable<std::unique_ptr<file_source>> sandbox_files::get_files(std::vector<file_request> requests) {
@@ -60522,8 +60400,8 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
     std::vector<std::string> words{"-c", std::string(script), "sh", settings_->workspace};
     constexpr const char* doing = "make the workspace";
     boost::json::object message = envd::start_message("/bin/sh", words, ".", false);
-    connect_stream stream = co_await envd::stream(place_, "/process.Process/Start", std::move(message), doing,
-                                                  std::string(), place_->request_timeout());
+    cofferdam::detail::connect_stream stream = co_await envd::stream(
+        place_, "/process.Process/Start", std::move(message), doing, std::string(), place_->request_timeout());
     std::string out;
     std::string err;
     for (;;) {
@@ -60847,10 +60725,10 @@ COFFERDAM_DECL awaitable<bool> environment::kill_process(shared inside, std::int
   boost::json::object message;
   message["process"] = std::move(process);
   message["signal"] = "SIGNAL_SIGKILL";
-  connect_answer answer =
+  cofferdam::detail::connect_answer answer =
       co_await detail::envd::call(inside->place(), "/process.Process/SendSignal", std::move(message), doing,
                                   inside->place()->request_timeout(), true);
-  if (!answer.ok() && answer.failure()->code() == connect_code::not_found) co_return false;
+  if (!answer.ok() && answer.failure()->code() == cofferdam::detail::connect_code::not_found) co_return false;
   inside->place()->require_ok(answer, doing);
   co_return true;
 }
@@ -60861,8 +60739,8 @@ COFFERDAM_DECL awaitable<process_follower> environment::begin_following(shared i
   process["pid"] = pid;
   boost::json::object message;
   message["process"] = std::move(process);
-  connect_stream stream = co_await detail::envd::stream(inside->place(), "/process.Process/Connect", std::move(message),
-                                                        "follow a process", std::string(), std::nullopt);
+  cofferdam::detail::connect_stream stream = co_await detail::envd::stream(
+      inside->place(), "/process.Process/Connect", std::move(message), "follow a process", std::string(), std::nullopt);
   co_return process_follower(inside->place(), std::move(stream));
 }
 
@@ -60877,8 +60755,8 @@ COFFERDAM_DECL awaitable<folder_watch> environment::begin_watch(shared inside, s
   boost::json::object message;
   message["path"] = cofferdam::detail::json_text(inside->where().from_home + (there == "." ? "" : there.substr(1)));
   if (below) message["recursive"] = true;
-  connect_stream stream = co_await detail::envd::stream(inside->place(), "/filesystem.Filesystem/WatchDir",
-                                                        std::move(message), doing, std::string(), std::nullopt);
+  cofferdam::detail::connect_stream stream = co_await detail::envd::stream(
+      inside->place(), "/filesystem.Filesystem/WatchDir", std::move(message), doing, std::string(), std::nullopt);
   // The first message reports that it has begun; otherwise there is none.
   const std::optional<std::string_view> first = co_await stream.next();
   if (!first && stream.failure()) {
@@ -61048,18 +60926,20 @@ COFFERDAM_DECL provider in_sandbox(std::string id) {
 
 namespace cofferdam::inline COFFERDAM_ABI::e2b {
 
-COFFERDAM_DECL folder_watch::folder_watch(std::shared_ptr<detail::envd> place, connect_stream stream)
+COFFERDAM_DECL folder_watch::folder_watch(std::shared_ptr<detail::envd> place, cofferdam::detail::connect_stream stream)
     : place_(std::move(place)),
-      stream_(new connect_stream(std::move(stream)),
-              [home = place_->home()](connect_stream* dropped) { home.run_soon([dropped] { delete dropped; }); }) {}
+      stream_(new cofferdam::detail::connect_stream(std::move(stream)),
+              [home = place_->home()](cofferdam::detail::connect_stream* dropped) {
+                home.run_soon([dropped] { delete dropped; });
+              }) {}
 
 COFFERDAM_DECL awaitable<std::optional<folder_event>> folder_watch::next() {
   if (!place_) throw error(exec_errc::invalid_argument, "e2b: there is no watch (default-constructed or moved from)");
   return place_->home().run([place = place_, stream = stream_] { return next_of(place, stream); });
 }
 
-COFFERDAM_DECL awaitable<std::optional<folder_event>> folder_watch::next_of(std::shared_ptr<detail::envd> place,
-                                                                            std::shared_ptr<connect_stream> stream) {
+COFFERDAM_DECL awaitable<std::optional<folder_event>> folder_watch::next_of(
+    std::shared_ptr<detail::envd> place, std::shared_ptr<cofferdam::detail::connect_stream> stream) {
   constexpr const char* doing = "watch a folder";
   for (;;) {
     const std::optional<std::string_view> one = co_await detail::envd::next_message(place, *stream, doing);
@@ -61086,7 +60966,7 @@ COFFERDAM_DECL std::optional<folder_event> folder_watch::parse(std::string_view 
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::e2b
 
-// ---- cofferdam/net/impl/connect_client.ipp ----
+// ---- cofferdam/detail/net/impl/connect_client.ipp ----
 
 
 #include <algorithm>
@@ -61099,7 +60979,7 @@ COFFERDAM_DECL std::optional<folder_event> folder_watch::parse(std::string_view 
 #include <string_view>
 #include <utility>
 
-namespace cofferdam::inline COFFERDAM_ABI {
+namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 COFFERDAM_DECL awaitable<std::optional<std::string_view>> connect_stream::next() {
   std::optional<connect_envelope> one = reader_.next(rest_);
@@ -61126,7 +61006,7 @@ COFFERDAM_DECL awaitable<std::optional<std::string_view>> connect_stream::next()
   }
 }
 
-}  // namespace cofferdam::inline COFFERDAM_ABI
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
@@ -61137,7 +61017,7 @@ COFFERDAM_DECL bool has_media_type(const http_response_head& head, std::string_v
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail
 
-namespace cofferdam::inline COFFERDAM_ABI {
+namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 COFFERDAM_DECL awaitable<connect_answer> connect_unary(http_client& client, http_request what, std::string message,
                                                        http_limits limits) {
@@ -61171,7 +61051,7 @@ COFFERDAM_DECL awaitable<connect_opening> connect_server_stream(http_client& cli
   co_return connect_opening(std::move(stream));
 }
 
-}  // namespace cofferdam::inline COFFERDAM_ABI
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
 
 // ---- cofferdam/backends/e2b/detail/impl/process_follower.ipp ----
 
@@ -61183,10 +61063,13 @@ COFFERDAM_DECL awaitable<connect_opening> connect_server_stream(http_client& cli
 
 namespace cofferdam::inline COFFERDAM_ABI::e2b {
 
-COFFERDAM_DECL process_follower::process_follower(std::shared_ptr<detail::envd> place, connect_stream stream)
+COFFERDAM_DECL process_follower::process_follower(std::shared_ptr<detail::envd> place,
+                                                  cofferdam::detail::connect_stream stream)
     : place_(std::move(place)),
-      stream_(new connect_stream(std::move(stream)),
-              [home = place_->home()](connect_stream* dropped) { home.run_soon([dropped] { delete dropped; }); }) {}
+      stream_(new cofferdam::detail::connect_stream(std::move(stream)),
+              [home = place_->home()](cofferdam::detail::connect_stream* dropped) {
+                home.run_soon([dropped] { delete dropped; });
+              }) {}
 
 COFFERDAM_DECL awaitable<std::optional<process_event>> process_follower::next() {
   if (!place_)
@@ -61195,7 +61078,7 @@ COFFERDAM_DECL awaitable<std::optional<process_event>> process_follower::next() 
 }
 
 COFFERDAM_DECL awaitable<std::optional<process_event>> process_follower::next_of(
-    std::shared_ptr<detail::envd> place, std::shared_ptr<connect_stream> stream) {
+    std::shared_ptr<detail::envd> place, std::shared_ptr<cofferdam::detail::connect_stream> stream) {
   constexpr const char* doing = "follow a process";
   for (;;) {
     const std::optional<std::string_view> one = co_await detail::envd::next_message(place, *stream, doing);
@@ -61351,8 +61234,10 @@ COFFERDAM_DECL code_interpreter::code_interpreter(environment& in) : inside_(in.
   const account& who = inside_->service()->who();
   const endpoint there = who.sandbox(port, inside_->id(), inside_->info().domain());
   prefix_ = there.prefix();
-  client_ = {new http_client(inside_->executor(), there.reach(who.tls())),
-             [home = inside_->home()](http_client* dropped) { home.run_soon([dropped] { delete dropped; }); }};
+  client_ = {new cofferdam::detail::http_client(inside_->executor(), there.reach(who.tls())),
+             [home = inside_->home()](cofferdam::detail::http_client* dropped) {
+               home.run_soon([dropped] { delete dropped; });
+             }};
   redact_ = inside_->place()->redact();
 }
 
@@ -61380,14 +61265,14 @@ COFFERDAM_DECL awaitable<std::vector<code_context>> code_interpreter::contexts()
 }
 
 COFFERDAM_DECL awaitable<void> code_interpreter::restart(code_context which) {
-  http_request what = request("POST", "/contexts/" + percent_encoded(which.id()) + "/restart");
+  http_request what = request("POST", "/contexts/" + cofferdam::detail::percent_encoded(which.id()) + "/restart");
   return inside_->home().run([inside = inside_, by = client_, redact = redact_, what = std::move(what)] {
     return done(inside, by, redact, what, "restart a context");
   });
 }
 
 COFFERDAM_DECL awaitable<void> code_interpreter::remove(code_context which) {
-  http_request what = request("DELETE", "/contexts/" + percent_encoded(which.id()));
+  http_request what = request("DELETE", "/contexts/" + cofferdam::detail::percent_encoded(which.id()));
   return inside_->home().run([inside = inside_, by = client_, redact = redact_, what = std::move(what)] {
     return done(inside, by, redact, what, "remove a context");
   });
@@ -61404,11 +61289,11 @@ COFFERDAM_DECL http_request code_interpreter::request(std::string method, std::s
   return made;
 }
 
-COFFERDAM_DECL awaitable<http_exchange> code_interpreter::ask(shared inside, client by, redactor redact,
-                                                              http_request what, const char* doing,
-                                                              http_limits limits) {
+COFFERDAM_DECL awaitable<cofferdam::detail::http_exchange> code_interpreter::ask(
+    shared inside, client by, redactor redact, http_request what, const char* doing,
+    cofferdam::detail::http_limits limits) {
   co_await inside->until_running();
-  http_exchange answer;
+  cofferdam::detail::http_exchange answer;
   std::optional<error> failure;
   try {
     answer = co_await by->send(std::move(what), std::move(limits));
@@ -61431,8 +61316,8 @@ COFFERDAM_DECL awaitable<http_exchange> code_interpreter::ask(shared inside, cli
   throw refused_error(doing, status, said);
 }
 
-COFFERDAM_DECL http_limits code_interpreter::usual(const shared& inside) {
-  http_limits limits;
+COFFERDAM_DECL cofferdam::detail::http_limits code_interpreter::usual(const shared& inside) {
+  cofferdam::detail::http_limits limits;
   limits.head(inside->place()->request_timeout()).idle(inside->place()->request_timeout());
   return limits;
 }
@@ -61488,9 +61373,9 @@ COFFERDAM_DECL awaitable<execution> code_interpreter::execute(shared inside, cli
 COFFERDAM_DECL awaitable<void> code_interpreter::read(shared inside, client by, redactor redact, http_request what,
                                                       std::shared_ptr<timed_run> one) {
   constexpr const char* doing = "run code";
-  http_limits limits = usual(inside);
+  cofferdam::detail::http_limits limits = usual(inside);
   limits.idle(silence);
-  http_exchange answer = co_await ask(inside, by, std::move(redact), std::move(what), doing, limits);
+  cofferdam::detail::http_exchange answer = co_await ask(inside, by, std::move(redact), std::move(what), doing, limits);
   std::array<std::byte, 32 * 1024> piece;
   std::optional<error> failure;
   try {
@@ -61514,7 +61399,7 @@ COFFERDAM_DECL awaitable<void> code_interpreter::read(shared inside, client by, 
 COFFERDAM_DECL awaitable<code_context> code_interpreter::made_context(shared inside, client by, redactor redact,
                                                                       http_request what) {
   constexpr const char* doing = "make a context";
-  http_exchange answer = co_await ask(inside, by, redact, std::move(what), doing, usual(inside));
+  cofferdam::detail::http_exchange answer = co_await ask(inside, by, redact, std::move(what), doing, usual(inside));
   bytes body = co_await answer.read_all(max_answer);
   code_context made = context_of(cofferdam::detail::parse_object(as_text(body), exec_errc::io_error, "e2b: a context"));
   co_return made;
@@ -61522,7 +61407,8 @@ COFFERDAM_DECL awaitable<code_context> code_interpreter::made_context(shared ins
 
 COFFERDAM_DECL awaitable<std::vector<code_context>> code_interpreter::list(shared inside, client by, redactor redact,
                                                                            http_request what) {
-  http_exchange answer = co_await ask(inside, by, redact, std::move(what), "list the contexts", usual(inside));
+  cofferdam::detail::http_exchange answer =
+      co_await ask(inside, by, redact, std::move(what), "list the contexts", usual(inside));
   bytes body = co_await answer.read_all(max_answer);
   std::error_code broken;
   const std::string_view text = as_text(body);
@@ -61537,7 +61423,7 @@ COFFERDAM_DECL awaitable<std::vector<code_context>> code_interpreter::list(share
 
 COFFERDAM_DECL awaitable<void> code_interpreter::done(shared inside, client by, redactor redact, http_request what,
                                                       const char* doing) {
-  http_exchange answer = co_await ask(inside, by, redact, std::move(what), doing, usual(inside));
+  cofferdam::detail::http_exchange answer = co_await ask(inside, by, redact, std::move(what), doing, usual(inside));
   co_await answer.read_all(max_answer);
 }
 
@@ -66086,7 +65972,7 @@ class http_server_core : public std::enable_shared_from_this<http_server_core> {
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail
 
-// ---- cofferdam/net/impl/http_server.ipp ----
+// ---- cofferdam/detail/net/impl/http_server.ipp ----
 
 
 #include <asio/any_io_executor.hpp>
@@ -66096,7 +65982,7 @@ class http_server_core : public std::enable_shared_from_this<http_server_core> {
 #include <memory>
 #include <utility>
 
-namespace cofferdam::inline COFFERDAM_ABI {
+namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 COFFERDAM_DECL http_server& http_server::listen(listener where) {
   core_->listen(std::move(where));
@@ -66114,7 +66000,7 @@ COFFERDAM_DECL awaitable<void> http_server::stop() { return detail::http_server_
 
 COFFERDAM_DECL std::size_t http_server::connections() const noexcept { return core_->connections(); }
 
-}  // namespace cofferdam::inline COFFERDAM_ABI
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
 
 // ---- cofferdam/net/impl/http_call.ipp ----
 
@@ -68429,11 +68315,13 @@ inline boost::json::object page_of(const boost::json::object& params, const char
 inline constexpr std::string_view workspace_uri = "sandbox://workspace/";
 
 /// Convert a path to a part of a URI, and back.
-inline std::string uri_of(std::string_view path) { return std::string(workspace_uri) + percent_encoded_path(path); }
+inline std::string uri_of(std::string_view path) {
+  return std::string(workspace_uri) + cofferdam::detail::percent_encoded_path(path);
+}
 /// Returns no value for a URI that is not a file of a workspace.
 inline std::optional<std::string> path_of(std::string_view uri) {
   if (!uri.starts_with(workspace_uri)) return std::nullopt;
-  std::optional<std::string> path = percent_decoded(uri.substr(workspace_uri.size()));
+  std::optional<std::string> path = cofferdam::detail::percent_decoded(uri.substr(workspace_uri.size()));
   if (!path || path->empty() || path->find('\0') != std::string::npos) return std::nullopt;
   return path;
 }
@@ -71163,7 +71051,8 @@ inline awaitable<void> serve_standard_streams(std::shared_ptr<server_core> core)
   co_await serve_lines(std::move(core), std::move(client));
 }
 
-inline awaitable<void> serve_http(std::shared_ptr<http_server> server, std::shared_ptr<http_endpoint> endpoint) {
+inline awaitable<void> serve_http(std::shared_ptr<cofferdam::detail::http_server> server,
+                                  std::shared_ptr<http_endpoint> endpoint) {
   endpoint->start_sweeping();
   const auto runs = [&server] { return server->run(); };
   const auto closes = [&endpoint] { return http_endpoint::close(endpoint); };
@@ -71268,7 +71157,7 @@ COFFERDAM_DECL awaitable<void> server::serve(listener where) {
   settings.body(core_->options().message()).stop_timeout(std::chrono::milliseconds(200));
   endpoint_ = std::make_shared<detail::http_endpoint>(core_);
   endpoint_->check_hosts(where.is_loopback() || !core_->options().hosts().empty());
-  http_ = std::make_shared<http_server>(
+  http_ = std::make_shared<cofferdam::detail::http_server>(
       core_->executor(),
       [endpoint = endpoint_](http_call& call) { return detail::http_endpoint::handle(endpoint, call); },
       std::move(settings));

@@ -6,8 +6,8 @@
 #include <cofferdam/backends/e2b.hpp>
 #include <cofferdam/backends/e2b/api_error.hpp>
 #include <cofferdam/core/warning.hpp>
-#include <cofferdam/net/connect_envelope.hpp>
-#include <cofferdam/net/http_client.hpp>
+#include <cofferdam/detail/net/connect_envelope.hpp>
+#include <cofferdam/detail/net/http_client.hpp>
 #include <cofferdam/net/net_error.hpp>
 #include <cofferdam/net/tls_listener.hpp>
 
@@ -30,6 +30,10 @@
 namespace {
 
 using namespace cofferdam;
+using cofferdam::detail::connect_end;
+using cofferdam::detail::connect_message;
+using cofferdam::detail::http_client;
+using cofferdam::detail::http_server;
 using namespace std::chrono_literals;
 using cofferdam_test::certificate;
 using cofferdam_test::comes_about;

@@ -33,6 +33,7 @@
 namespace {
 
 using namespace cofferdam;
+using cofferdam::detail::http_server;
 using cofferdam_test::gnu_long;
 using cofferdam_test::pax_header;
 using cofferdam_test::pax_line;

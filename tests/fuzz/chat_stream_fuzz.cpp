@@ -5,12 +5,12 @@
 // must not depend on it.
 
 #include <cofferdam/core/error.hpp>
+#include <cofferdam/detail/net/sse_reader.hpp>
 #include <cofferdam/llm/chat_history.hpp>
 #include <cofferdam/llm/detail/completion_error.hpp>
 #include <cofferdam/llm/detail/completion_reply.hpp>
 #include <cofferdam/llm/detail/completion_request.hpp>
 #include <cofferdam/llm/detail/tool_arguments.hpp>
-#include <cofferdam/net/sse_reader.hpp>
 #include <cofferdam/tools/image_header.hpp>
 
 #include <cstddef>
@@ -23,6 +23,8 @@
 namespace {
 
 using namespace cofferdam;
+using cofferdam::detail::sse_event;
+using cofferdam::detail::sse_reader;
 
 void require(bool holds) {
   if (!holds) std::abort();

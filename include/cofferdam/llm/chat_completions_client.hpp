@@ -8,17 +8,17 @@
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/secret_string.hpp>
 #include <cofferdam/detail/core/rethrow_cancellation.hpp>
+#include <cofferdam/detail/net/http_client.hpp>
 #include <cofferdam/detail/net/json_object_view.hpp>
+#include <cofferdam/detail/net/sse_reader.hpp>
 #include <cofferdam/detail/os/random_text.hpp>
 #include <cofferdam/llm/chat_completions_options.hpp>
 #include <cofferdam/llm/chat_model.hpp>
 #include <cofferdam/llm/detail/completion_error.hpp>
 #include <cofferdam/llm/detail/completion_reply.hpp>
 #include <cofferdam/llm/detail/completion_request.hpp>
-#include <cofferdam/net/http_client.hpp>
 #include <cofferdam/net/net_error.hpp>
 #include <cofferdam/net/readable_json.hpp>
-#include <cofferdam/net/sse_reader.hpp>
 
 #include <asio/any_io_executor.hpp>
 #include <asio/co_spawn.hpp>

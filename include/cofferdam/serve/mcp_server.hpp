@@ -8,8 +8,8 @@
 #include <cofferdam/core/any_provider.hpp>
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/code_exec_provider.hpp>
+#include <cofferdam/detail/net/http_server.hpp>
 #include <cofferdam/net/byte_stream.hpp>
-#include <cofferdam/net/http_server.hpp>
 #include <cofferdam/net/listener.hpp>
 #include <cofferdam/serve/mcp/call.hpp>
 #include <cofferdam/serve/mcp/content.hpp>
@@ -175,7 +175,7 @@ class server {
 
   std::shared_ptr<detail::server_core> core_;
   std::shared_ptr<detail::http_endpoint> endpoint_;
-  std::shared_ptr<http_server> http_;
+  std::shared_ptr<cofferdam::detail::http_server> http_;
 };
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::mcp

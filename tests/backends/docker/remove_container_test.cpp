@@ -21,6 +21,7 @@
 namespace docker_remove_tests {
 
 using namespace cofferdam;
+using cofferdam::detail::http_server;
 
 constexpr std::string_view ended_meanwhile =
     R"({"message":"Could not kill running container 0928, cannot remove - Container 0928 is not running"})";

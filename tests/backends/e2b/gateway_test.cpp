@@ -6,7 +6,7 @@
 #include <cofferdam/backends/e2b.hpp>
 #include <cofferdam/backends/local.hpp>
 #include <cofferdam/core/with.hpp>
-#include <cofferdam/net/http_client.hpp>
+#include <cofferdam/detail/net/http_client.hpp>
 #include <cofferdam/serve/e2b_gateway.hpp>
 
 #include "net/http_server_support.hpp"
@@ -25,6 +25,8 @@
 namespace {
 
 using namespace cofferdam;
+using cofferdam::detail::http_client;
+using cofferdam::detail::tcp_connector;
 using namespace std::chrono_literals;
 using cofferdam_test::gateway_thread;
 

@@ -5,8 +5,8 @@
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/printable_text.hpp>
 #include <cofferdam/detail/core/worded_category.hpp>
+#include <cofferdam/detail/net/connect_error.hpp>
 #include <cofferdam/detail/net/json_object_view.hpp>
-#include <cofferdam/net/connect_error.hpp>
 
 #include <boost/json/object.hpp>
 #include <boost/json/parse.hpp>
@@ -146,24 +146,25 @@ inline error refused_error(std::string_view doing, int status, std::string_view 
 /// Makes the error for a call that the sandbox's daemon refused.
 /// \param doing   `start a command`.
 /// \param said    as for `refused_error`.
-inline error failed_call_error(std::string_view doing, connect_code which, std::string_view said) {
+inline error failed_call_error(std::string_view doing, cofferdam::detail::connect_code which, std::string_view said) {
   exec_errc code = exec_errc::io_error;
   switch (which) {
-    case connect_code::invalid_argument:
-    case connect_code::out_of_range: code = exec_errc::invalid_argument; break;
-    case connect_code::not_found: code = exec_errc::not_found; break;
-    case connect_code::already_exists: code = exec_errc::already_exists; break;
-    case connect_code::permission_denied:
-    case connect_code::unauthenticated: code = exec_errc::permission_denied; break;
-    case connect_code::unimplemented: code = exec_errc::unsupported; break;
-    case connect_code::resource_exhausted: code = exec_errc::provider_failed; break;
-    case connect_code::unavailable: code = exec_errc::unavailable; break;
+    case cofferdam::detail::connect_code::invalid_argument:
+    case cofferdam::detail::connect_code::out_of_range: code = exec_errc::invalid_argument; break;
+    case cofferdam::detail::connect_code::not_found: code = exec_errc::not_found; break;
+    case cofferdam::detail::connect_code::already_exists: code = exec_errc::already_exists; break;
+    case cofferdam::detail::connect_code::permission_denied:
+    case cofferdam::detail::connect_code::unauthenticated: code = exec_errc::permission_denied; break;
+    case cofferdam::detail::connect_code::unimplemented: code = exec_errc::unsupported; break;
+    case cofferdam::detail::connect_code::resource_exhausted: code = exec_errc::provider_failed; break;
+    case cofferdam::detail::connect_code::unavailable: code = exec_errc::unavailable; break;
     default: break;
   }
   std::string text = "e2b: cannot " + std::string(doing) + ": the sandbox answers " + std::string(to_string(which));
   if (!said.empty()) text += ", \"" + one_line(said, 400) + "\"";
   if (code == exec_errc::unavailable) text += "; the sandbox is still there: try again";
-  return error(code, text, std::error_code(static_cast<int>(connect_status(which)), status_category()));
+  return error(code, text,
+               std::error_code(static_cast<int>(cofferdam::detail::connect_status(which)), status_category()));
 }
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::e2b

@@ -12,12 +12,12 @@
 #include <cofferdam/core/utf8.hpp>
 #include <cofferdam/core/workspace_path.hpp>
 #include <cofferdam/detail/core/async_event.hpp>
+#include <cofferdam/detail/net/http_client.hpp>
+#include <cofferdam/detail/net/http_limits.hpp>
+#include <cofferdam/detail/net/percent_encoding.hpp>
 #include <cofferdam/detail/net/untrusted_json.hpp>
-#include <cofferdam/net/http_client.hpp>
-#include <cofferdam/net/http_limits.hpp>
 #include <cofferdam/net/http_message.hpp>
 #include <cofferdam/net/net_error.hpp>
-#include <cofferdam/net/percent_encoding.hpp>
 
 #include <asio/any_io_executor.hpp>
 #include <asio/bind_cancellation_slot.hpp>
@@ -129,7 +129,7 @@ class code_interpreter {
 
  private:
   using shared = std::shared_ptr<detail::sandbox>;
-  using client = std::shared_ptr<http_client>;
+  using client = std::shared_ptr<cofferdam::detail::http_client>;
   static constexpr std::size_t max_answer = std::size_t{1024} * 1024;
   static constexpr std::chrono::seconds silence{30};  // the service sends a keep-alive every 5 s
   static constexpr std::chrono::milliseconds longest = std::chrono::hours(24 * 365);
@@ -137,10 +137,10 @@ class code_interpreter {
   http_request request(std::string method, std::string_view path) const;
 
   /// Sends a request, and throws unless the status is 200.
-  static awaitable<http_exchange> ask(shared inside, client by, redactor redact, http_request what, const char* doing,
-                                      http_limits limits);
+  static awaitable<cofferdam::detail::http_exchange> ask(shared inside, client by, redactor redact, http_request what,
+                                                         const char* doing, cofferdam::detail::http_limits limits);
 
-  static http_limits usual(const shared& inside);
+  static cofferdam::detail::http_limits usual(const shared& inside);
 
   /// A run that is under way. The awaiting coroutine may be destroyed first.
   class timed_run {

@@ -5,8 +5,9 @@
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/printable_text.hpp>
 #include <cofferdam/detail/net/port_number.hpp>
+#include <cofferdam/detail/net/tls_connector.hpp>
+#include <cofferdam/detail/net/transport.hpp>
 #include <cofferdam/net/tls.hpp>
-#include <cofferdam/net/transport.hpp>
 
 #include <boost/url/parse.hpp>
 #include <boost/url/url_view.hpp>
@@ -82,9 +83,9 @@ class endpoint {
 
   /// Returns a connector to the service.
   /// \param settings  not used without TLS.
-  connector reach(const tls_settings& settings) const {
-    if (tls_) return tls_connector(host_, port_, settings);
-    return tcp_connector(host_, port_);
+  cofferdam::detail::connector reach(const tls_settings& settings) const {
+    if (tls_) return cofferdam::detail::tls_connector(host_, port_, settings);
+    return cofferdam::detail::tcp_connector(host_, port_);
   }
 
  private:

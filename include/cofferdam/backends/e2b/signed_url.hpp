@@ -7,8 +7,8 @@
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/secret_string.hpp>
+#include <cofferdam/detail/net/percent_encoding.hpp>
 #include <cofferdam/detail/net/sha256.hpp>
-#include <cofferdam/net/percent_encoding.hpp>
 
 #include <array>
 #include <cstddef>
@@ -49,10 +49,10 @@ inline std::string file_signature(std::string_view path, file_access access, std
 inline std::string file_url(const endpoint& base, std::string_view path, file_access access, std::string_view user,
                             const secret_string& token, std::optional<std::int64_t> expiration) {
   std::string url = base.text() + "/files?";
-  if (!user.empty()) url += "username=" + percent_encoded(user) + "&";
-  url += "path=" + percent_encoded(path);
+  if (!user.empty()) url += "username=" + cofferdam::detail::percent_encoded(user) + "&";
+  url += "path=" + cofferdam::detail::percent_encoded(path);
   if (token.empty()) return url;
-  url += "&signature=" + percent_encoded(file_signature(path, access, user, token, expiration));
+  url += "&signature=" + cofferdam::detail::percent_encoded(file_signature(path, access, user, token, expiration));
   if (expiration) url += "&signature_expiration=" + std::to_string(*expiration);
   return url;
 }

@@ -177,10 +177,10 @@ COFFERDAM_DECL awaitable<bool> environment::kill_process(shared inside, std::int
   boost::json::object message;
   message["process"] = std::move(process);
   message["signal"] = "SIGNAL_SIGKILL";
-  connect_answer answer =
+  cofferdam::detail::connect_answer answer =
       co_await detail::envd::call(inside->place(), "/process.Process/SendSignal", std::move(message), doing,
                                   inside->place()->request_timeout(), true);
-  if (!answer.ok() && answer.failure()->code() == connect_code::not_found) co_return false;
+  if (!answer.ok() && answer.failure()->code() == cofferdam::detail::connect_code::not_found) co_return false;
   inside->place()->require_ok(answer, doing);
   co_return true;
 }
@@ -191,8 +191,8 @@ COFFERDAM_DECL awaitable<process_follower> environment::begin_following(shared i
   process["pid"] = pid;
   boost::json::object message;
   message["process"] = std::move(process);
-  connect_stream stream = co_await detail::envd::stream(inside->place(), "/process.Process/Connect", std::move(message),
-                                                        "follow a process", std::string(), std::nullopt);
+  cofferdam::detail::connect_stream stream = co_await detail::envd::stream(
+      inside->place(), "/process.Process/Connect", std::move(message), "follow a process", std::string(), std::nullopt);
   co_return process_follower(inside->place(), std::move(stream));
 }
 
@@ -207,8 +207,8 @@ COFFERDAM_DECL awaitable<folder_watch> environment::begin_watch(shared inside, s
   boost::json::object message;
   message["path"] = cofferdam::detail::json_text(inside->where().from_home + (there == "." ? "" : there.substr(1)));
   if (below) message["recursive"] = true;
-  connect_stream stream = co_await detail::envd::stream(inside->place(), "/filesystem.Filesystem/WatchDir",
-                                                        std::move(message), doing, std::string(), std::nullopt);
+  cofferdam::detail::connect_stream stream = co_await detail::envd::stream(
+      inside->place(), "/filesystem.Filesystem/WatchDir", std::move(message), doing, std::string(), std::nullopt);
   // The first message reports that it has begun; otherwise there is none.
   const std::optional<std::string_view> first = co_await stream.next();
   if (!first && stream.failure()) {

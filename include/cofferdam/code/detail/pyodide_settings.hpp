@@ -17,7 +17,7 @@
 #include <cofferdam/core/isolation_report.hpp>
 #include <cofferdam/core/printable_text.hpp>
 #include <cofferdam/detail/net/json_object_view.hpp>
-#include <cofferdam/net/percent_encoding.hpp>
+#include <cofferdam/detail/net/percent_encoding.hpp>
 
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>

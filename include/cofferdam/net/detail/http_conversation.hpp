@@ -8,12 +8,12 @@
 #include <cofferdam/net/byte_stream.hpp>
 #include <cofferdam/net/detail/http_date.hpp>
 #include <cofferdam/net/detail/http_input.hpp>
+#include <cofferdam/net/detail/http_parser.hpp>
 #include <cofferdam/net/detail/http_parser_core.hpp>
+#include <cofferdam/net/detail/http_serializer.hpp>
 #include <cofferdam/net/detail/time_limit.hpp>
 #include <cofferdam/net/http_message.hpp>
-#include <cofferdam/net/http_parser.hpp>
 #include <cofferdam/net/http_reply.hpp>
-#include <cofferdam/net/http_serializer.hpp>
 #include <cofferdam/net/http_server_settings.hpp>
 #include <cofferdam/net/net_error.hpp>
 

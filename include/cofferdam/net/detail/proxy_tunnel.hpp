@@ -7,8 +7,8 @@
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/printable_text.hpp>
 #include <cofferdam/net/detail/connect.hpp>
+#include <cofferdam/net/detail/http_parser.hpp>
 #include <cofferdam/net/detail/time_limit.hpp>
-#include <cofferdam/net/http_parser.hpp>
 #include <cofferdam/net/net_error.hpp>
 #include <cofferdam/net/proxy.hpp>
 

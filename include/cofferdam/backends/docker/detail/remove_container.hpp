@@ -7,7 +7,7 @@
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/detail/core/short_pause.hpp>
-#include <cofferdam/net/percent_encoding.hpp>
+#include <cofferdam/detail/net/percent_encoding.hpp>
 
 #include <chrono>
 #include <memory>
@@ -54,7 +54,7 @@ inline awaitable<int> ask_to_remove(std::shared_ptr<engine> api, std::string pat
 /// \param in_doubt  true: the daemon may be about to make it, so wait some seconds for it to appear.
 inline awaitable<void> remove_container(std::shared_ptr<engine> api, std::string which, std::string name,
                                         bool in_doubt = false) {
-  const std::string path = "/containers/" + percent_encoded(which);
+  const std::string path = "/containers/" + cofferdam::detail::percent_encoded(which);
   const std::string removal = path + "?force=1&v=1";
   const api_call doing = api->call("remove the container", name);
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(in_doubt ? 3 : 0);

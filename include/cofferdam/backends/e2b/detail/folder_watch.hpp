@@ -3,7 +3,7 @@
 #pragma once
 
 #include <cofferdam/core/asio.hpp>
-#include <cofferdam/net/connect_client.hpp>
+#include <cofferdam/detail/net/connect_client.hpp>
 
 #include <memory>
 #include <optional>
@@ -43,7 +43,7 @@ class folder_event {
 class folder_watch {
  public:
   folder_watch() = default;
-  folder_watch(std::shared_ptr<detail::envd> place, connect_stream stream);
+  folder_watch(std::shared_ptr<detail::envd> place, cofferdam::detail::connect_stream stream);
 
   /// Waits for the next change.
   /// \return no value at the end of the watch.
@@ -57,10 +57,10 @@ class folder_watch {
 
  private:
   static awaitable<std::optional<folder_event>> next_of(std::shared_ptr<detail::envd> place,
-                                                        std::shared_ptr<connect_stream> stream);
+                                                        std::shared_ptr<cofferdam::detail::connect_stream> stream);
 
   std::shared_ptr<detail::envd> place_;
-  std::shared_ptr<connect_stream> stream_;  // used and ended on the environment's strand
+  std::shared_ptr<cofferdam::detail::connect_stream> stream_;  // used and ended on the environment's strand
 };
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::e2b

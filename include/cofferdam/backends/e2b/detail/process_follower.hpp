@@ -4,7 +4,7 @@
 
 #include <cofferdam/backends/e2b/process_event.hpp>
 #include <cofferdam/core/asio.hpp>
-#include <cofferdam/net/connect_client.hpp>
+#include <cofferdam/detail/net/connect_client.hpp>
 
 #include <memory>
 #include <optional>
@@ -24,7 +24,7 @@ class envd;
 class process_follower {
  public:
   process_follower() = default;
-  process_follower(std::shared_ptr<detail::envd> place, connect_stream stream);
+  process_follower(std::shared_ptr<detail::envd> place, cofferdam::detail::connect_stream stream);
 
   /// Returns the next piece of its output, or its end; no value after that.
   /// \throws error{errc::not_found} if there is no such process; error{errc::provider_lost} if the sandbox or the
@@ -34,10 +34,10 @@ class process_follower {
 
  private:
   static awaitable<std::optional<process_event>> next_of(std::shared_ptr<detail::envd> place,
-                                                         std::shared_ptr<connect_stream> stream);
+                                                         std::shared_ptr<cofferdam::detail::connect_stream> stream);
 
   std::shared_ptr<detail::envd> place_;
-  std::shared_ptr<connect_stream> stream_;  // used and ended on the environment's strand
+  std::shared_ptr<cofferdam::detail::connect_stream> stream_;  // used and ended on the environment's strand
 };
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::e2b

@@ -326,8 +326,8 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
     std::vector<std::string> words{"-c", std::string(script), "sh", settings_->workspace};
     constexpr const char* doing = "make the workspace";
     boost::json::object message = envd::start_message("/bin/sh", words, ".", false);
-    connect_stream stream = co_await envd::stream(place_, "/process.Process/Start", std::move(message), doing,
-                                                  std::string(), place_->request_timeout());
+    cofferdam::detail::connect_stream stream = co_await envd::stream(
+        place_, "/process.Process/Start", std::move(message), doing, std::string(), place_->request_timeout());
     std::string out;
     std::string err;
     for (;;) {

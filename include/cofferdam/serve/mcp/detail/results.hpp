@@ -4,7 +4,7 @@
 
 #include <cofferdam/core/base64.hpp>
 #include <cofferdam/core/bytes.hpp>
-#include <cofferdam/net/percent_encoding.hpp>
+#include <cofferdam/detail/net/percent_encoding.hpp>
 #include <cofferdam/serve/mcp/call.hpp>
 #include <cofferdam/serve/mcp/content.hpp>
 #include <cofferdam/serve/mcp/detail/json_rpc.hpp>
@@ -87,11 +87,13 @@ inline boost::json::object page_of(const boost::json::object& params, const char
 inline constexpr std::string_view workspace_uri = "sandbox://workspace/";
 
 /// Convert a path to a part of a URI, and back.
-inline std::string uri_of(std::string_view path) { return std::string(workspace_uri) + percent_encoded_path(path); }
+inline std::string uri_of(std::string_view path) {
+  return std::string(workspace_uri) + cofferdam::detail::percent_encoded_path(path);
+}
 /// Returns no value for a URI that is not a file of a workspace.
 inline std::optional<std::string> path_of(std::string_view uri) {
   if (!uri.starts_with(workspace_uri)) return std::nullopt;
-  std::optional<std::string> path = percent_decoded(uri.substr(workspace_uri.size()));
+  std::optional<std::string> path = cofferdam::detail::percent_decoded(uri.substr(workspace_uri.size()));
   if (!path || path->empty() || path->find('\0') != std::string::npos) return std::nullopt;
   return path;
 }

@@ -8,8 +8,8 @@
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/detail/core/home_strand.hpp>
+#include <cofferdam/detail/net/connect_client.hpp>
 #include <cofferdam/detail/net/json_object_view.hpp>
-#include <cofferdam/net/connect_client.hpp>
 
 #include <boost/json/object.hpp>
 
@@ -21,18 +21,20 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::e2b {
 
-COFFERDAM_DECL folder_watch::folder_watch(std::shared_ptr<detail::envd> place, connect_stream stream)
+COFFERDAM_DECL folder_watch::folder_watch(std::shared_ptr<detail::envd> place, cofferdam::detail::connect_stream stream)
     : place_(std::move(place)),
-      stream_(new connect_stream(std::move(stream)),
-              [home = place_->home()](connect_stream* dropped) { home.run_soon([dropped] { delete dropped; }); }) {}
+      stream_(new cofferdam::detail::connect_stream(std::move(stream)),
+              [home = place_->home()](cofferdam::detail::connect_stream* dropped) {
+                home.run_soon([dropped] { delete dropped; });
+              }) {}
 
 COFFERDAM_DECL awaitable<std::optional<folder_event>> folder_watch::next() {
   if (!place_) throw error(exec_errc::invalid_argument, "e2b: there is no watch (default-constructed or moved from)");
   return place_->home().run([place = place_, stream = stream_] { return next_of(place, stream); });
 }
 
-COFFERDAM_DECL awaitable<std::optional<folder_event>> folder_watch::next_of(std::shared_ptr<detail::envd> place,
-                                                                            std::shared_ptr<connect_stream> stream) {
+COFFERDAM_DECL awaitable<std::optional<folder_event>> folder_watch::next_of(
+    std::shared_ptr<detail::envd> place, std::shared_ptr<cofferdam::detail::connect_stream> stream) {
   constexpr const char* doing = "watch a folder";
   for (;;) {
     const std::optional<std::string_view> one = co_await detail::envd::next_message(place, *stream, doing);

@@ -8,7 +8,7 @@
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/detail/core/home_strand.hpp>
-#include <cofferdam/net/connect_client.hpp>
+#include <cofferdam/detail/net/connect_client.hpp>
 
 #include <memory>
 #include <optional>
@@ -17,10 +17,13 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::e2b {
 
-COFFERDAM_DECL process_follower::process_follower(std::shared_ptr<detail::envd> place, connect_stream stream)
+COFFERDAM_DECL process_follower::process_follower(std::shared_ptr<detail::envd> place,
+                                                  cofferdam::detail::connect_stream stream)
     : place_(std::move(place)),
-      stream_(new connect_stream(std::move(stream)),
-              [home = place_->home()](connect_stream* dropped) { home.run_soon([dropped] { delete dropped; }); }) {}
+      stream_(new cofferdam::detail::connect_stream(std::move(stream)),
+              [home = place_->home()](cofferdam::detail::connect_stream* dropped) {
+                home.run_soon([dropped] { delete dropped; });
+              }) {}
 
 COFFERDAM_DECL awaitable<std::optional<process_event>> process_follower::next() {
   if (!place_)
@@ -29,7 +32,7 @@ COFFERDAM_DECL awaitable<std::optional<process_event>> process_follower::next() 
 }
 
 COFFERDAM_DECL awaitable<std::optional<process_event>> process_follower::next_of(
-    std::shared_ptr<detail::envd> place, std::shared_ptr<connect_stream> stream) {
+    std::shared_ptr<detail::envd> place, std::shared_ptr<cofferdam::detail::connect_stream> stream) {
   constexpr const char* doing = "follow a process";
   for (;;) {
     const std::optional<std::string_view> one = co_await detail::envd::next_message(place, *stream, doing);

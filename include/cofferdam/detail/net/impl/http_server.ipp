@@ -4,10 +4,10 @@
 
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/error.hpp>
+#include <cofferdam/detail/net/http_server.hpp>
 #include <cofferdam/net/detail/http_server_core.hpp>
 #include <cofferdam/net/http_call.hpp>
 #include <cofferdam/net/http_reply.hpp>
-#include <cofferdam/net/http_server.hpp>
 #include <cofferdam/net/http_server_settings.hpp>
 #include <cofferdam/net/listener.hpp>
 
@@ -18,7 +18,7 @@
 #include <memory>
 #include <utility>
 
-namespace cofferdam::inline COFFERDAM_ABI {
+namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 COFFERDAM_DECL http_server& http_server::listen(listener where) {
   core_->listen(std::move(where));
@@ -36,4 +36,4 @@ COFFERDAM_DECL awaitable<void> http_server::stop() { return detail::http_server_
 
 COFFERDAM_DECL std::size_t http_server::connections() const noexcept { return core_->connections(); }
 
-}  // namespace cofferdam::inline COFFERDAM_ABI
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail

@@ -6,6 +6,7 @@
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/net/detail/http_parser_core.hpp>
 #include <cofferdam/net/http_message.hpp>
+#include <cofferdam/net/http_parser_limits.hpp>
 #include <cofferdam/net/net_error.hpp>
 
 #include <cstddef>
@@ -14,18 +15,7 @@
 #include <string_view>
 #include <utility>
 
-namespace cofferdam::inline COFFERDAM_ABI {
-
-/// The limits of a head. A larger head is `error{errc::io_error}` with `net_errc::head_too_large` or `too_many_fields`.
-class http_parser_limits {
- public:
-  http_parser_limits() = default;
-
-  std::size_t line = 16 * 1024;  ///< bytes of one line, without its end
-  std::size_t head = 64 * 1024;  ///< bytes of all lines of a head, and of all trailers
-  std::size_t fields = 256;      ///< lines of a head, and of trailers
-  std::size_t interim = 32;      ///< interim answers (1xx) before the final one
-};
+namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 /// The event that a parser found.
 enum class http_event {
@@ -46,8 +36,6 @@ class http_step {
   /// For `data`: a view into the input.
   bytes_view data;
 };
-
-namespace detail {
 
 /// The common part of the parsers of requests and responses.
 class http_message_parser {
@@ -86,8 +74,6 @@ class http_message_parser {
   state state_ = state::start;
   bool began_ = false;
 };
-
-}  // namespace detail
 
 /// A parser of one response. The stream may be cut anywhere. Sans-I/O.
 ///
@@ -318,4 +304,4 @@ class http_request_parser {
   bool skipped_ = false;
 };
 
-}  // namespace cofferdam::inline COFFERDAM_ABI
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail

@@ -7,14 +7,14 @@
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/detail/core/large_block.hpp>
 #include <cofferdam/detail/core/rethrow_cancellation.hpp>
+#include <cofferdam/detail/net/http_client.hpp>
+#include <cofferdam/detail/net/http_limits.hpp>
+#include <cofferdam/detail/net/transport.hpp>
 #include <cofferdam/net/byte_stream.hpp>
 #include <cofferdam/net/detail/http_exchange_state.hpp>
 #include <cofferdam/net/detail/http_pool.hpp>
-#include <cofferdam/net/http_client.hpp>
-#include <cofferdam/net/http_limits.hpp>
 #include <cofferdam/net/http_message.hpp>
 #include <cofferdam/net/net_error.hpp>
-#include <cofferdam/net/transport.hpp>
 
 #include <asio/any_io_executor.hpp>
 #include <asio/error.hpp>
@@ -27,7 +27,7 @@
 #include <system_error>
 #include <utility>
 
-namespace cofferdam::inline COFFERDAM_ABI {
+namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 COFFERDAM_DECL http_exchange::http_exchange() = default;
 COFFERDAM_DECL http_exchange::http_exchange(http_exchange&&) noexcept = default;
@@ -210,4 +210,4 @@ COFFERDAM_DECL awaitable<http_upgrade> http_client::hijack(std::shared_ptr<detai
   }
 }
 
-}  // namespace cofferdam::inline COFFERDAM_ABI
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail

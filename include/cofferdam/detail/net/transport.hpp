@@ -19,11 +19,11 @@
 #include <type_traits>
 #include <utility>
 
-namespace cofferdam::inline COFFERDAM_ABI {
+namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 /// A copyable recipe for connections to a peer. Each call makes a new stream. Holds no socket.
 ///
-/// `unix_connector`, `tcp_connector` and `tls_connector` (net/tls.hpp) make the usual connectors. A custom connector is
+/// `unix_connector`, `tcp_connector` and `tls_connector` make the usual connectors. A custom connector is
 /// a name, the peer's `Host`, and a function.
 class connector {
  public:
@@ -92,8 +92,8 @@ byte_stream make_byte_stream(Readable readable, Writable writable, std::string p
       std::move(readable), std::move(writable), std::move(peer), std::move(owner)));
 }
 
-}  // namespace cofferdam::inline COFFERDAM_ABI
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
 
 #if !defined(COFFERDAM_SEPARATE_COMPILATION)
-#include <cofferdam/net/impl/transport.ipp>
+#include <cofferdam/detail/net/impl/transport.ipp>
 #endif

@@ -4,10 +4,10 @@
 
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/bytes.hpp>
+#include <cofferdam/detail/net/http_limits.hpp>
+#include <cofferdam/detail/net/transport.hpp>
 #include <cofferdam/net/byte_stream.hpp>
-#include <cofferdam/net/http_limits.hpp>
 #include <cofferdam/net/http_message.hpp>
-#include <cofferdam/net/transport.hpp>
 
 #include <asio/any_io_executor.hpp>
 
@@ -17,12 +17,10 @@
 #include <string>
 #include <utility>
 
-namespace cofferdam::inline COFFERDAM_ABI {
+namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-namespace detail {
 class http_exchange_state;
 class http_pool;
-}  // namespace detail
 
 /// An answer whose head has arrived and whose body is read in pieces. The connection is free again once `read_some` has
 /// returned 0, or at once if there is no body. Destroying the exchange earlier closes the connection.
@@ -148,8 +146,8 @@ class http_client {
   std::shared_ptr<detail::http_pool> pool_;
 };
 
-}  // namespace cofferdam::inline COFFERDAM_ABI
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
 
 #if !defined(COFFERDAM_SEPARATE_COMPILATION)
-#include <cofferdam/net/impl/http_client.ipp>
+#include <cofferdam/detail/net/impl/http_client.ipp>
 #endif

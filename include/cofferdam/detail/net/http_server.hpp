@@ -15,11 +15,9 @@
 #include <memory>
 #include <utility>
 
-namespace cofferdam::inline COFFERDAM_ABI {
+namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-namespace detail {
 class http_server_core;
-}
 
 /// An HTTP/1.1 and 1.0 server for one or more listeners. It runs one handler coroutine for each request.
 ///
@@ -78,8 +76,8 @@ class http_server {
   std::shared_ptr<detail::http_server_core> core_;
 };
 
-}  // namespace cofferdam::inline COFFERDAM_ABI
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
 
 #if !defined(COFFERDAM_SEPARATE_COMPILATION)
-#include <cofferdam/net/impl/http_server.ipp>
+#include <cofferdam/detail/net/impl/http_server.ipp>
 #endif

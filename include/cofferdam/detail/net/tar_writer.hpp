@@ -6,8 +6,8 @@
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/utf8.hpp>
 #include <cofferdam/core/workspace_path.hpp>
+#include <cofferdam/detail/net/tar_entry.hpp>
 #include <cofferdam/net/detail/tar_format.hpp>
-#include <cofferdam/net/tar_entry.hpp>
 
 #include <algorithm>
 #include <array>
@@ -19,7 +19,7 @@
 #include <string_view>
 #include <utility>
 
-namespace cofferdam::inline COFFERDAM_ABI {
+namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 /// A writer of tar archives. Sans-I/O; the data of entries does not pass through it.
 ///
@@ -230,4 +230,4 @@ class tar_writer {
   std::size_t padding_ = 0;
 };
 
-}  // namespace cofferdam::inline COFFERDAM_ABI
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail

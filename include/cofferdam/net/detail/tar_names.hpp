@@ -4,7 +4,7 @@
 
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/workspace_path.hpp>
-#include <cofferdam/net/tar_entry.hpp>
+#include <cofferdam/detail/net/tar_entry.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-namespace cofferdam::inline COFFERDAM_ABI {
+namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 /// Decides which entries of one archive may be unpacked, by their names alone, in the order of the archive.
 ///
@@ -177,4 +177,4 @@ class tar_names {
   std::size_t left_;
 };
 
-}  // namespace cofferdam::inline COFFERDAM_ABI
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <utility>
 
-namespace cofferdam::inline COFFERDAM_ABI {
+namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 /// One event of a stream of server-sent events.
 class sse_event {
@@ -121,4 +121,4 @@ class sse_reader {
   bool first_ = true;
 };
 
-}  // namespace cofferdam::inline COFFERDAM_ABI
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail

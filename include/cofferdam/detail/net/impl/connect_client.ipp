@@ -5,11 +5,11 @@
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/error.hpp>
-#include <cofferdam/net/connect_client.hpp>
-#include <cofferdam/net/connect_envelope.hpp>
-#include <cofferdam/net/connect_error.hpp>
-#include <cofferdam/net/http_client.hpp>
-#include <cofferdam/net/http_limits.hpp>
+#include <cofferdam/detail/net/connect_client.hpp>
+#include <cofferdam/detail/net/connect_envelope.hpp>
+#include <cofferdam/detail/net/connect_error.hpp>
+#include <cofferdam/detail/net/http_client.hpp>
+#include <cofferdam/detail/net/http_limits.hpp>
 #include <cofferdam/net/http_message.hpp>
 #include <cofferdam/net/net_error.hpp>
 
@@ -23,7 +23,7 @@
 #include <string_view>
 #include <utility>
 
-namespace cofferdam::inline COFFERDAM_ABI {
+namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 COFFERDAM_DECL awaitable<std::optional<std::string_view>> connect_stream::next() {
   std::optional<connect_envelope> one = reader_.next(rest_);
@@ -50,7 +50,7 @@ COFFERDAM_DECL awaitable<std::optional<std::string_view>> connect_stream::next()
   }
 }
 
-}  // namespace cofferdam::inline COFFERDAM_ABI
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
@@ -61,7 +61,7 @@ COFFERDAM_DECL bool has_media_type(const http_response_head& head, std::string_v
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail
 
-namespace cofferdam::inline COFFERDAM_ABI {
+namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 COFFERDAM_DECL awaitable<connect_answer> connect_unary(http_client& client, http_request what, std::string message,
                                                        http_limits limits) {
@@ -95,4 +95,4 @@ COFFERDAM_DECL awaitable<connect_opening> connect_server_stream(http_client& cli
   co_return connect_opening(std::move(stream));
 }
 
-}  // namespace cofferdam::inline COFFERDAM_ABI
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail

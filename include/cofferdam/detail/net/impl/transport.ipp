@@ -4,14 +4,14 @@
 
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/printable_text.hpp>
+#include <cofferdam/detail/net/transport.hpp>
 #include <cofferdam/net/detail/connect.hpp>
-#include <cofferdam/net/transport.hpp>
 
 #include <cstdint>
 #include <string>
 #include <utility>
 
-namespace cofferdam::inline COFFERDAM_ABI {
+namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 COFFERDAM_DECL connector unix_connector(std::string path, std::string host) {
   if (path.empty() || path.front() != '/' || path.size() > 107 || path.find('\0') != std::string::npos)
@@ -30,4 +30,4 @@ COFFERDAM_DECL connector tcp_connector(std::string host, std::uint16_t port) {
   return connector(name, std::move(field), detail::tcp_recipe(std::move(host), port, name));
 }
 
-}  // namespace cofferdam::inline COFFERDAM_ABI
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail

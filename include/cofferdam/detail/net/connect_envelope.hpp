@@ -18,7 +18,7 @@
 #include <string_view>
 #include <utility>
 
-namespace cofferdam::inline COFFERDAM_ABI {
+namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 /// One message of a Connect stream. Refers to the input of `connect_envelope_reader::next`, or to the reader.
 class connect_envelope {
@@ -200,4 +200,4 @@ inline std::string connect_end(std::string_view payload = "{}") {
   return text;
 }
 
-}  // namespace cofferdam::inline COFFERDAM_ABI
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <cofferdam/core/error.hpp>
-#include <cofferdam/net/http_parser.hpp>
+#include <cofferdam/net/http_parser_limits.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -12,7 +12,7 @@
 #include <optional>
 #include <utility>
 
-namespace cofferdam::inline COFFERDAM_ABI {
+namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 /// The limits of one request. An expired time limit is error{errc::io_error} with `net_errc::timed_out`, and closes the
 /// connection.
@@ -107,4 +107,4 @@ class http_client_settings {
   std::chrono::milliseconds idle_timeout_{240'000};
 };
 
-}  // namespace cofferdam::inline COFFERDAM_ABI
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail

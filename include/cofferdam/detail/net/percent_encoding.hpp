@@ -13,7 +13,7 @@
 #include <string>
 #include <string_view>
 
-namespace cofferdam::inline COFFERDAM_ABI {
+namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 /// Percent-encodes a text as one part of a URL: all bytes except the unreserved characters of RFC 3986, 2.3.
 inline std::string percent_encoded(std::string_view text) {
@@ -31,4 +31,4 @@ inline std::optional<std::string> percent_decoded(std::string_view text) {
   return checked->decode();
 }
 
-}  // namespace cofferdam::inline COFFERDAM_ABI
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail

@@ -5,10 +5,10 @@
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/error.hpp>
-#include <cofferdam/net/connect_envelope.hpp>
-#include <cofferdam/net/connect_error.hpp>
-#include <cofferdam/net/http_client.hpp>
-#include <cofferdam/net/http_limits.hpp>
+#include <cofferdam/detail/net/connect_envelope.hpp>
+#include <cofferdam/detail/net/connect_error.hpp>
+#include <cofferdam/detail/net/http_client.hpp>
+#include <cofferdam/detail/net/http_limits.hpp>
 #include <cofferdam/net/http_message.hpp>
 #include <cofferdam/net/net_error.hpp>
 
@@ -22,7 +22,7 @@
 #include <string_view>
 #include <utility>
 
-namespace cofferdam::inline COFFERDAM_ABI {
+namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 /// The result of a unary call: a message, or the failure that the peer reports.
 class connect_answer {
@@ -97,11 +97,7 @@ class connect_opening {
   connect_answer refusal_;
 };
 
-namespace detail {
-
 bool has_media_type(const http_response_head& head, std::string_view wanted);
-
-}  // namespace detail
 
 /// Makes a unary call with the JSON codec.
 /// \param client   kept by the caller until the awaitable completes.
@@ -124,8 +120,8 @@ awaitable<connect_answer> connect_unary(http_client& client, http_request what, 
 awaitable<connect_opening> connect_server_stream(http_client& client, http_request what, std::string message,
                                                  std::size_t most, http_limits limits);
 
-}  // namespace cofferdam::inline COFFERDAM_ABI
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
 
 #if !defined(COFFERDAM_SEPARATE_COMPILATION)
-#include <cofferdam/net/impl/connect_client.ipp>
+#include <cofferdam/detail/net/impl/connect_client.ipp>
 #endif

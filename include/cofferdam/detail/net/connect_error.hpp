@@ -22,7 +22,7 @@
 #include <system_error>
 #include <utility>
 
-namespace cofferdam::inline COFFERDAM_ABI {
+namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 /// The reason of a failed Connect call. The names on the wire are those of the enumerators.
 /// \par Source  Connect protocol, "Error Codes".
@@ -44,8 +44,6 @@ enum class connect_code {
   data_loss,
   unauthenticated,
 };
-
-namespace detail {
 
 struct connect_code_row {
   connect_code code;
@@ -71,8 +69,6 @@ inline constexpr std::array<connect_code_row, 16> connect_codes{{
     {connect_code::data_loss, "data_loss", 500},
     {connect_code::unauthenticated, "unauthenticated", 401},
 }};
-
-}  // namespace detail
 
 /// Returns the code's name on the wire.
 constexpr std::string_view to_string(connect_code code) noexcept {
@@ -168,8 +164,6 @@ inline std::optional<connect_failure> read_connect_end(std::string_view payload)
   return connect_failure(code, std::string(detail::text_at(*said, "message")));
 }
 
-namespace detail {
-
 inline boost::json::object connect_failure_object(const connect_failure& failure) {
   boost::json::object object;
   object["code"] = boost::json::string(json_view(to_string(failure.code())));
@@ -178,8 +172,6 @@ inline boost::json::object connect_failure_object(const connect_failure& failure
   object["message"] = boost::json::string(json_view(message));
   return object;
 }
-
-}  // namespace detail
 
 /// Returns the body of a failed unary answer, whose status is `connect_status(failure.code())`.
 /// \param failure  invalid UTF-8 in its message is replaced by U+FFFD.
@@ -194,4 +186,4 @@ inline std::string connect_end_text(const connect_failure& failure) {
   return boost::json::serialize(object);
 }
 
-}  // namespace cofferdam::inline COFFERDAM_ABI
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail

@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-namespace cofferdam::inline COFFERDAM_ABI {
+namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 /// The type of an entry in a tar archive.
 enum class tar_type {
@@ -89,4 +89,4 @@ class tar_entry {
   std::int64_t modified_ = 0;
 };
 
-}  // namespace cofferdam::inline COFFERDAM_ABI
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail

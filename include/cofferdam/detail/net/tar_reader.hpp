@@ -5,8 +5,8 @@
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/workspace_path.hpp>
+#include <cofferdam/detail/net/tar_entry.hpp>
 #include <cofferdam/net/detail/tar_format.hpp>
-#include <cofferdam/net/tar_entry.hpp>
 
 #include <algorithm>
 #include <array>
@@ -19,7 +19,7 @@
 #include <string_view>
 #include <utility>
 
-namespace cofferdam::inline COFFERDAM_ABI {
+namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 /// The limits of a `tar_reader`.
 class tar_limits {
@@ -493,4 +493,4 @@ class tar_reader {
   tar_entry entry_;
 };
 
-}  // namespace cofferdam::inline COFFERDAM_ABI
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail

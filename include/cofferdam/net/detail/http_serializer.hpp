@@ -11,9 +11,7 @@
 #include <string>
 #include <string_view>
 
-namespace cofferdam::inline COFFERDAM_ABI {
-
-namespace detail {
+namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 inline void append_fields(std::string& text, const http_fields& fields) {
   for (const http_field& one : fields) {
@@ -24,8 +22,6 @@ inline void append_fields(std::string& text, const http_fields& fields) {
   }
   text += "\r\n";
 }
-
-}  // namespace detail
 
 /// Returns the head of a request as sent, including the empty line after it.
 /// \throws error{errc::invalid_argument} if the method or the target could add lines.
@@ -67,4 +63,4 @@ inline constexpr std::string_view http_chunk_end = "\r\n";
 /// The end of a chunked body without trailers.
 inline constexpr std::string_view http_last_chunk = "0\r\n\r\n";
 
-}  // namespace cofferdam::inline COFFERDAM_ABI
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail

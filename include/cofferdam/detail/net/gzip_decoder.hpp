@@ -14,9 +14,7 @@
 #include <string>
 #include <vector>
 
-namespace cofferdam::inline COFFERDAM_ABI {
-
-namespace detail {
+namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 constexpr std::array<std::uint32_t, 256> make_crc32_table() {
   std::array<std::uint32_t, 256> all{};
@@ -126,8 +124,6 @@ class huffman_code {
   std::array<std::uint16_t, 288> symbols_{};
   std::array<directory_entry, table_size> table_{};
 };
-
-}  // namespace detail
 
 /// Decodes gzip, sans-I/O: the input is pieces of the stream, cut anywhere; the output is pieces of the content.
 ///
@@ -526,4 +522,4 @@ class gzip_decoder {
   bool has_check_ = false;
 };
 
-}  // namespace cofferdam::inline COFFERDAM_ABI
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail

@@ -2,18 +2,19 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
+#include <cofferdam/detail/net/tls_connector.hpp>
+#include <cofferdam/detail/net/transport.hpp>
 #include <cofferdam/net/detail/connect.hpp>
 #include <cofferdam/net/detail/tls_stream.hpp>
 #include <cofferdam/net/proxy.hpp>
 #include <cofferdam/net/tls.hpp>
-#include <cofferdam/net/transport.hpp>
 
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <utility>
 
-namespace cofferdam::inline COFFERDAM_ABI {
+namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 COFFERDAM_DECL connector tls_connector(std::string host, std::uint16_t port, const tls_settings& settings) {
   detail::check_host(host, port);
@@ -27,4 +28,4 @@ COFFERDAM_DECL connector tls_connector(std::string host, std::uint16_t port, con
                    detail::tls_recipe(std::move(host), port, name, expected, std::move(identity), std::move(proxy)));
 }
 
-}  // namespace cofferdam::inline COFFERDAM_ABI
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
