@@ -6,23 +6,11 @@
 
 #include <cofferdam/agent.hpp>
 #include <cofferdam/backends/docker.hpp>
-#include <cofferdam/backends/docker/api_error.hpp>
-#include <cofferdam/backends/docker/api_version.hpp>
 #include <cofferdam/backends/docker/build_request.hpp>
 #include <cofferdam/backends/docker/command_transport.hpp>
-#include <cofferdam/backends/docker/container_check.hpp>
 #include <cofferdam/backends/docker/container_options.hpp>
-#include <cofferdam/backends/docker/create_request.hpp>
-#include <cofferdam/backends/docker/daemon_location.hpp>
-#include <cofferdam/backends/docker/docker_ignore.hpp>
-#include <cofferdam/backends/docker/dockerfile_context.hpp>
-#include <cofferdam/backends/docker/find_daemon.hpp>
-#include <cofferdam/backends/docker/host_view.hpp>
-#include <cofferdam/backends/docker/image_name.hpp>
-#include <cofferdam/backends/docker/multiplexed_stream.hpp>
-#include <cofferdam/backends/docker/owner.hpp>
-#include <cofferdam/backends/docker/progress_stream.hpp>
-#include <cofferdam/backends/docker/registry_login.hpp>
+#include <cofferdam/backends/docker/daemon_choice.hpp>
+#include <cofferdam/backends/docker/progress_event.hpp>
 #include <cofferdam/backends/e2b.hpp>
 #include <cofferdam/backends/e2b/account.hpp>
 #include <cofferdam/backends/e2b/api_error.hpp>

@@ -16704,7 +16704,7 @@ inline bool gives_power(std::string_view path) {
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::docker::detail
 
-// ---- cofferdam/backends/docker/host_view.hpp ----
+// ---- cofferdam/backends/docker/detail/host_view.hpp ----
 
 
 #include <cstddef>
@@ -16722,7 +16722,7 @@ inline bool gives_power(std::string_view path) {
 #include <sys/stat.h>
 #include <unistd.h>
 
-namespace cofferdam::inline COFFERDAM_ABI::docker {
+namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
 
 /// The type of the file at a path of the host.
 enum class path_kind { nothing, file, socket, other };
@@ -16840,9 +16840,9 @@ class host_view {
   real_function real_;
 };
 
-}  // namespace cofferdam::inline COFFERDAM_ABI::docker
+}  // namespace cofferdam::inline COFFERDAM_ABI::docker::detail
 
-// ---- cofferdam/backends/docker/owner.hpp ----
+// ---- cofferdam/backends/docker/detail/owner.hpp ----
 
 
 #include <algorithm>
@@ -16865,7 +16865,7 @@ class host_view {
 #include <sys/stat.h>
 #include <unistd.h>
 
-namespace cofferdam::inline COFFERDAM_ABI::docker {
+namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
 
 /// The known facts about one process of this machine.
 class process_view {
@@ -17088,7 +17088,7 @@ inline bool is_past_deadline(std::string_view deadline, std::string_view label, 
   return std::chrono::duration_cast<std::chrono::seconds>(now.time_since_epoch()).count() > seconds;
 }
 
-}  // namespace cofferdam::inline COFFERDAM_ABI::docker
+}  // namespace cofferdam::inline COFFERDAM_ABI::docker::detail
 
 // ---- cofferdam/backends/docker/container_options.hpp ----
 
@@ -17389,10 +17389,10 @@ class container_options {
       return static_cast<unsigned char>(c) <= ' ' || c == '=' || c == '\x7f';
     });
     if (!plain) throw detail::bad_option("label " + detail::quoted(key) + ": a name has no blank and no '='");
-    std::string lower(key.substr(0, own_label_prefix.size()));
+    std::string lower(key.substr(0, detail::own_label_prefix.size()));
     for (char& c : lower)
       if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-    if (lower == own_label_prefix)
+    if (lower == detail::own_label_prefix)
       throw detail::bad_option("label " + detail::quoted(key) + ": names that start with cofferdam. are the library's");
     labels_.insert_or_assign(std::string(key), std::string(value));
     return *this;
@@ -17446,7 +17446,8 @@ class container_options {
   /// Returns the variables with their values, as `NAME=value`, in order of their names.
   /// \param missing  receives the names that are to be forwarded and are not set; may be null.
   /// \throws         error{errc::invalid_argument} for a forwarded value that is not UTF-8, or not text.
-  std::vector<std::string> environment(const host_view& host, std::vector<std::string>* missing = nullptr) const {
+  std::vector<std::string> environment(const detail::host_view& host,
+                                       std::vector<std::string>* missing = nullptr) const {
     std::vector<std::string> all;
     for (const auto& [name, given] : variables_) {
       const std::optional<std::string> value = given ? given : host.variable(name);
@@ -17495,363 +17496,11 @@ class container_options {
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::docker
 
-// ---- cofferdam/backends/docker/daemon_location.hpp ----
+// ---- cofferdam/backends/docker/daemon_choice.hpp ----
 
 
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <optional>
 #include <string>
-#include <string_view>
 #include <utility>
-#include <vector>
-
-namespace cofferdam::inline COFFERDAM_ABI::docker {
-
-/// The transport to a daemon.
-enum class daemon_transport {
-  unix_socket,  ///< a socket of this machine
-  tcp,          ///< plain HTTP: every program that can connect to the port has root's rights there
-  tls,          ///< HTTP over TLS
-  ssh,          ///< through the user's `ssh`
-};
-
-/// The files with TLS keys. An empty name means no file: without `ca` the system's authorities are trusted; without the
-/// other two there is no client certificate.
-class tls_files {
- public:
-  tls_files() = default;
-  tls_files(std::string ca, std::string certificate, std::string key)
-      : ca_(std::move(ca)), certificate_(std::move(certificate)), key_(std::move(key)) {}
-
-  const std::string& ca() const noexcept { return ca_; }
-  const std::string& certificate() const noexcept { return certificate_; }
-  const std::string& key() const noexcept { return key_; }
-
- private:
-  std::string ca_;
-  std::string certificate_;
-  std::string key_;
-};
-
-/// The address of one daemon. A value, made by `parse_daemon_address` and `find_daemon`, without any connection.
-class daemon_location {
- public:
-  using header_list = std::vector<std::pair<std::string, std::string>>;
-
-  /// Makes the location of a socket on this machine, by its absolute path.
-  static daemon_location at_socket(std::string path) {
-    daemon_location location(daemon_transport::unix_socket);
-    location.path_ = std::move(path);
-    return location;
-  }
-
-  /// Makes the location of a port on another machine. `parse_daemon_address` documents and checks the parts.
-  static daemon_location at_host(daemon_transport transport, std::string host,
-                                 std::optional<std::uint16_t> port = std::nullopt) {
-    daemon_location location(transport);
-    location.host_ = std::move(host);
-    location.port_ = port;
-    return location;
-  }
-
-  daemon_transport transport() const noexcept { return transport_; }
-
-  /// Returns, for unix_socket, the absolute path of the socket; for ssh, the socket on the other machine, or empty for
-  /// the usual one; for tcp and tls, the prefix of each request's path, `/base` or empty.
-  const std::string& path() const noexcept { return path_; }
-  daemon_location& path(std::string text) & {
-    path_ = std::move(text);
-    return *this;
-  }
-
-  /// Returns a name, an IPv4 address, or an IPv6 address without brackets; empty for a socket.
-  const std::string& host() const noexcept { return host_; }
-
-  /// Returns the port. Default: 2375 for tcp, 2376 for tls, 22 for ssh; 0 for a socket.
-  std::uint16_t port() const noexcept {
-    if (port_) return *port_;
-    switch (transport_) {
-      case daemon_transport::unix_socket: return 0;
-      case daemon_transport::tcp: return 2375;
-      case daemon_transport::tls: return 2376;
-      case daemon_transport::ssh: return 22;
-    }
-    return 0;
-  }
-  /// Returns true if the address has a port. If not, ssh's own configuration may set one.
-  bool has_port() const noexcept { return port_.has_value(); }
-
-  /// Returns the user name for ssh; empty: from ssh's own configuration.
-  const std::string& user() const noexcept { return user_; }
-  daemon_location& user(std::string name) & {
-    user_ = std::move(name);
-    return *this;
-  }
-
-  const tls_files& tls() const noexcept { return tls_; }
-  /// Returns true if the daemon must prove that it is `host()`.
-  bool verifies() const noexcept { return verifies_; }
-  /// Switches to TLS.
-  daemon_location& use_tls(tls_files files, bool verifies) & {
-    transport_ = daemon_transport::tls;
-    tls_ = std::move(files);
-    verifies_ = verifies;
-    return *this;
-  }
-
-  /// Returns the headers that the user's configuration adds to every request (HttpHeaders). They may contain secrets.
-  const header_list& headers() const noexcept { return headers_; }
-  daemon_location& headers(header_list all) & {
-    headers_ = std::move(all);
-    return *this;
-  }
-
-  /// Returns the address for error messages, without secrets: `tcp://host:2375`.
-  std::string address() const {
-    if (transport_ == daemon_transport::unix_socket) return "unix://" + one_line(path_);
-    std::string text = transport_ == daemon_transport::ssh ? "ssh://" : "tcp://";
-    if (!user_.empty()) text += user_ + "@";
-    text += host_.find(':') == std::string::npos ? host_ : "[" + host_ + "]";
-    if (port_ || transport_ != daemon_transport::ssh) text += ":" + std::to_string(port());
-    return text + one_line(path_);
-  }
-
- private:
-  explicit daemon_location(daemon_transport transport) : transport_(transport) {}
-
-  daemon_transport transport_;
-  std::string path_;
-  std::string host_;
-  std::optional<std::uint16_t> port_;
-  std::string user_;
-  tls_files tls_;
-  bool verifies_ = true;
-  header_list headers_;
-};
-
-/// The default socket of Docker.
-inline constexpr std::string_view default_socket = "/var/run/docker.sock";
-
-namespace detail {
-
-// Returns an address for an error message: the part before an `@`, which may be a password, is removed.
-inline std::string shown_address(std::string_view address) {
-  std::string shown(address);
-  const std::size_t from = shown.find("://") == std::string::npos ? 0 : shown.find("://") + 3;
-  const std::size_t at = shown.rfind('@');
-  if (at != std::string::npos && at >= from) shown.replace(from, at - from, "...");
-  return "\"" + one_line(shown, 120) + "\"";
-}
-
-// Parses one address, and remembers its source for error messages.
-class address_parser {
- public:
-  address_parser(std::string_view address, std::string_view said_by) : address_(address), said_by_(said_by) {}
-
-  daemon_location parse() const {
-    for (const char c : address_)
-      if (static_cast<unsigned char>(c) <= ' ' || c == '\x7f') throw wrong("has a blank or a control character in it");
-    const std::size_t colon = address_.find("://");
-    if (colon == std::string_view::npos)
-      throw wrong(address_.starts_with('/') ? "is a bare path: write unix:// before it" : "has no scheme");
-    const std::string_view scheme = address_.substr(0, colon);
-    const std::string_view rest = address_.substr(colon + 3);
-    if (scheme == "unix") return socket(rest);
-    if (scheme == "tcp" || scheme == "http") return host(daemon_transport::tcp, rest);
-    if (scheme == "https") return host(daemon_transport::tls, rest);
-    if (scheme == "ssh") return host(daemon_transport::ssh, rest);
-    throw wrong("has a scheme that is not known here");
-  }
-
- private:
-  static constexpr std::size_t max_socket = 107;  // sun_path without its NUL, unix(7)
-
-  error wrong(const std::string& what) const {
-    return error(exec_errc::invalid_argument,
-                 "docker: the address " + shown_address(address_) + " (from " + std::string(said_by_) + ") " + what +
-                     "; accepted are unix:///path, tcp://host[:port], https://host[:port] and "
-                     "ssh://[user@]host[:port][/path of the socket there]");
-  }
-
-  daemon_location socket(std::string_view path) const {
-    if (path.empty()) path = default_socket;
-    if (path.front() != '/') throw wrong("names a socket by a path that does not start with /");
-    if (path.size() > max_socket) throw wrong("names a socket by more than the 107 bytes that Linux takes");
-    return daemon_location::at_socket(std::string(path));
-  }
-
-  daemon_location host(daemon_transport transport, std::string_view rest) const {
-    if (rest.find_first_of("?#") != std::string_view::npos) throw wrong("has a query or a fragment");
-    const std::size_t slash = std::min(rest.find('/'), rest.size());
-    std::string_view authority = rest.substr(0, slash);
-    std::string_view path = rest.substr(slash);
-    std::string_view user;
-    if (const std::size_t at = authority.rfind('@'); at != std::string_view::npos) {
-      user = authority.substr(0, at);
-      authority.remove_prefix(at + 1);
-      if (user.find(':') != std::string_view::npos) throw wrong("has a password in it: use keys instead");
-      if (transport != daemon_transport::ssh) throw wrong("has a user in it, which only ssh:// has");
-      if (!is_name(user, "._-")) throw wrong("has a user of other characters than letters, digits, '.', '_' and '-'");
-    }
-    const auto [name, port] = host_and_port(authority);
-    if (path == "/") path = {};
-    if (path.size() > 1024) throw wrong("has a path of more than 1024 bytes");
-    daemon_location location = daemon_location::at_host(transport, std::string(name), port);
-    if (transport == daemon_transport::tls) location.use_tls(tls_files(), true);
-    while (transport != daemon_transport::ssh && path.ends_with('/')) path.remove_suffix(1);
-    location.path(std::string(path));
-    location.user(std::string(user));
-    return location;
-  }
-
-  std::pair<std::string_view, std::optional<std::uint16_t>> host_and_port(std::string_view authority) const {
-    std::string_view name = authority;
-    std::string_view port;
-    if (authority.starts_with('[')) {
-      const std::size_t close = authority.find(']');
-      if (close == std::string_view::npos) throw wrong("has a [ without its ]");
-      name = authority.substr(1, close - 1);
-      port = authority.substr(close + 1);
-      const bool is_address = name.find_first_not_of("0123456789abcdefABCDEF:.") == std::string_view::npos &&
-                              std::count(name.begin(), name.end(), ':') >= 2;
-      if (!is_address) throw wrong("has no IPv6 address between its brackets");
-      if (!port.empty() && port.front() != ':') throw wrong("has something else than a port behind its brackets");
-    } else {
-      const std::size_t colon = std::min(authority.find(':'), authority.size());
-      name = authority.substr(0, colon);
-      port = authority.substr(colon);
-      // Words passed to ssh must not look like options.
-      if (!is_name(name, ".-_") || name.size() > 253) throw wrong("has no valid host name");
-    }
-    if (port.empty()) return {name, std::nullopt};
-    port.remove_prefix(1);
-    const std::optional<std::uint16_t> number = cofferdam::detail::port_number(port);
-    if (!number) throw wrong("has no number from 1 to 65535 for a port");
-    return {name, *number};
-  }
-
-  static bool is_name(std::string_view text, std::string_view also) {
-    if (text.empty() || text.front() == '-') return false;
-    return std::all_of(text.begin(), text.end(), [also](char c) {
-      return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-             also.find(c) != std::string_view::npos;
-    });
-  }
-
-  std::string_view address_;
-  std::string_view said_by_;
-};
-
-}  // namespace detail
-
-/// Parses an address in the format of DOCKER_HOST.
-///
-/// ```
-/// address   = "unix://" [absolute path]                     ; without a path: /var/run/docker.sock
-///           / ("tcp" / "http" / "https") "://" host [":" port] [base]
-///           / "ssh://" [user "@"] host [":" port] [absolute path of the socket there]
-/// host      = 1*(letter / digit / "." / "-" / "_") / "[" IPv6 "]"    ; never starts with "-"
-/// ```
-/// `https` is `tcp` with TLS. A password, a query or a fragment is refused, and so is a path alone, which the docker
-/// command would take for a host.
-/// \param  said_by  the source of the address, for the error message.
-/// \throws          error{errc::invalid_argument}, with the accepted forms and without a password.
-/// \par Source      docker(1), "-H".
-inline daemon_location parse_daemon_address(std::string_view address, std::string_view said_by = "the options") {
-  return detail::address_parser(address, said_by).parse();
-}
-
-}  // namespace cofferdam::inline COFFERDAM_ABI::docker
-
-// ---- cofferdam/backends/detail/parse_object.hpp ----
-
-
-#include <boost/json/object.hpp>
-#include <boost/json/value.hpp>
-
-#include <string>
-#include <string_view>
-#include <system_error>
-#include <utility>
-
-namespace cofferdam::inline COFFERDAM_ABI::detail {
-
-/// Parses an untrusted JSON object. The error message has its purpose and nothing of its content, which may contain
-/// secrets.
-inline boost::json::object parse_object(std::string_view text, exec_errc code, const std::string& what) {
-  std::error_code failure;
-  boost::json::value value = parse_untrusted_json(text, failure);
-  if (failure) throw error(code, what + " is not valid JSON", failure);
-  if (!value.is_object()) throw error(code, what + " is JSON, but not an object");
-  return std::move(value.get_object());
-}
-
-}  // namespace cofferdam::inline COFFERDAM_ABI::detail
-
-// ---- cofferdam/backends/docker/detail/json.hpp ----
-
-
-namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
-
-using cofferdam::detail::array_at;
-using cofferdam::detail::is_true_at;
-using cofferdam::detail::json_text;
-using cofferdam::detail::json_view;
-using cofferdam::detail::member;
-using cofferdam::detail::number_at;
-using cofferdam::detail::object_at;
-using cofferdam::detail::parse_object;
-using cofferdam::detail::text_at;
-using cofferdam::detail::texts_at;
-
-}  // namespace cofferdam::inline COFFERDAM_ABI::docker::detail
-
-// ---- cofferdam/backends/docker/detail/config_file.hpp ----
-
-
-#include <boost/json/object.hpp>
-
-#include <optional>
-#include <string>
-
-namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
-
-// Returns the folder of the docker command's configuration: DOCKER_CONFIG, else ~/.docker; empty if there is no home
-// either.
-inline std::string config_folder(const host_view& host) {
-  std::string folder = host.said("DOCKER_CONFIG");
-  if (folder.empty() && !host.home().empty()) folder = host.home() + "/.docker";
-  return folder;
-}
-
-// config.json; no value if there is none.
-inline std::optional<boost::json::object> read_config(const host_view& host) {
-  const std::string folder = config_folder(host);
-  if (folder.empty()) return std::nullopt;
-  const std::string path = folder + "/config.json";
-  const std::optional<std::string> text = host.read(path);
-  if (!text || text->find_first_not_of(" \t\r\n") == std::string::npos) return std::nullopt;
-  return parse_object(
-      *text, exec_errc::provider_failed,
-      "docker: the configuration " + cofferdam::detail::shown_path(path) + " (see DOCKER_CONFIG) cannot be used: it");
-}
-
-}  // namespace cofferdam::inline COFFERDAM_ABI::docker::detail
-
-// ---- cofferdam/backends/docker/find_daemon.hpp ----
-
-
-#include <boost/json/object.hpp>
-
-#include <algorithm>
-#include <array>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
 
 namespace cofferdam::inline COFFERDAM_ABI::docker {
 
@@ -17860,7 +17509,7 @@ class daemon_choice {
  public:
   daemon_choice() = default;
 
-  /// Selects this daemon; see `parse_daemon_address`. Variables and contexts are then ignored.
+  /// Selects this daemon; as in DOCKER_HOST. Variables and contexts are then ignored.
   daemon_choice& address(std::string text) {
     address_ = std::move(text);
     return *this;
@@ -17896,226 +17545,13 @@ class daemon_choice {
   bool verifies_ = true;
 };
 
-/// The possible addresses of the daemon.
-class daemon_search {
- public:
-  daemon_search(std::vector<daemon_location> candidates, std::vector<std::string> tried)
-      : candidates_(std::move(candidates)), tried_(std::move(tried)) {}
-
-  /// Returns the candidates, at least one: the selected daemon; or, if none was selected, each usual socket that
-  /// exists, in the order in which to try them; or, if none exists, `default_socket`.
-  const std::vector<daemon_location>& candidates() const noexcept { return candidates_; }
-
-  /// Returns the sources that were checked, in order, for an error message: `DOCKER_HOST is not set`.
-  const std::vector<std::string>& tried() const noexcept { return tried_; }
-
- private:
-  std::vector<daemon_location> candidates_;
-  std::vector<std::string> tried_;
-};
-
-namespace detail {
-
-class daemon_finder {
- public:
-  daemon_finder(const host_view& host, const daemon_choice& choice)
-      : host_(host), choice_(choice), folder_(config_folder(host)) {}
-
-  daemon_search find() {
-    config_ = read_config(host_);
-    if (!choice_.address().empty()) return one(with_tls(parse_daemon_address(choice_.address()), "the options"));
-    if (!choice_.context().empty()) return named_context(choice_.context(), "the options");
-    if (const std::string said = host_.said("DOCKER_HOST"); !said.empty())
-      return one(with_tls(parse_daemon_address(said, "DOCKER_HOST"), "DOCKER_HOST"));
-    tried_.push_back("DOCKER_HOST is not set");
-    if (const std::string said = host_.said("DOCKER_CONTEXT"); !said.empty())
-      return named_context(said, "DOCKER_CONTEXT");
-    tried_.push_back("DOCKER_CONTEXT is not set");
-    if (config_)
-      if (const std::string said(text_at(*config_, "currentContext")); !said.empty())
-        return named_context(said, "currentContext of " + folder_ + "/config.json");
-    tried_.push_back("no current context in " + (folder_.empty() ? "~/.docker" : folder_) + "/config.json");
-    return usual_sockets();
-  }
-
- private:
-  daemon_search one(daemon_location location) {
-    tried_.push_back(location.address());
-    return done({std::move(location)});
-  }
-
-  daemon_search done(std::vector<daemon_location> found) {
-    daemon_location::header_list headers = configured_headers();
-    for (daemon_location& location : found) location.headers(headers);
-    return daemon_search(std::move(found), std::move(tried_));
-  }
-
-  daemon_search usual_sockets() {
-    std::vector<daemon_location> found;
-    for (const std::string& path : usual_paths()) {
-      if (host_.look(path) != path_kind::socket) {
-        tried_.push_back("there is no socket " + path);
-        continue;
-      }
-      tried_.push_back("unix://" + path);
-      found.push_back(daemon_location::at_socket(path));
-    }
-    if (found.empty()) found.push_back(daemon_location::at_socket(std::string(default_socket)));
-    return done(std::move(found));
-  }
-
-  std::vector<std::string> usual_paths() const {
-    std::string runtime = host_.said("XDG_RUNTIME_DIR");
-    if (runtime.empty()) runtime = "/run/user/" + std::to_string(host_.user_id());
-    std::vector<std::string> paths;
-    paths.emplace_back(default_socket);
-    paths.push_back(runtime + "/docker.sock");
-    if (!host_.home().empty()) paths.push_back(host_.home() + "/.docker/run/docker.sock");
-    paths.push_back(runtime + "/podman/podman.sock");
-    paths.emplace_back("/run/podman/podman.sock");
-    return paths;
-  }
-
-  daemon_search named_context(const std::string& name, const std::string& said_by) {
-    if (name == "default") {  // has no files: means the settings without a context
-      tried_.push_back("the context \"default\" (from " + said_by + ")");
-      return usual_sockets();
-    }
-    if (folder_.empty())
-      throw error(exec_errc::provider_failed, "docker: the context " + quoted(name) + " (from " + said_by +
-                                                  ") cannot be looked up: set HOME or DOCKER_CONFIG");
-    const std::string id = cofferdam::detail::sha256_digits(name);
-    const std::string meta = folder_ + "/contexts/meta/" + id + "/meta.json";
-    const std::optional<std::string> text = host_.read(meta);
-    if (!text)
-      throw error(exec_errc::provider_failed, "docker: there is no context " + quoted(name) + " (from " + said_by +
-                                                  "): no file " + cofferdam::detail::shown_path(meta) +
-                                                  "; see docker context ls");
-    const std::string what = "docker: the context " + quoted(name) + " in " + cofferdam::detail::shown_path(meta);
-    const boost::json::object context = parse_object(*text, exec_errc::provider_failed, what);
-    const boost::json::object* const endpoints = object_at(context, "Endpoints");
-    const boost::json::object* const endpoint = endpoints == nullptr ? nullptr : object_at(*endpoints, "docker");
-    const std::string_view address = endpoint == nullptr ? std::string_view() : text_at(*endpoint, "Host");
-    if (address.empty()) throw error(exec_errc::provider_failed, what + " has no Endpoints.docker.Host");
-    daemon_location location = parse_daemon_address(address, "the context " + quoted(name));
-    const std::string& keys = choice_.tls_folder();
-    const tls_files files = files_in(keys.empty() ? folder_ + "/contexts/tls/" + id + "/docker" : keys);
-    const bool skips = is_true_at(*endpoint, "SkipTLSVerify");
-    const bool speaks = skips || !choice_.verifies() || !files.ca().empty() || !files.certificate().empty();
-    const bool can = location.transport() == daemon_transport::tcp || location.transport() == daemon_transport::tls;
-    if (can && (speaks || location.transport() == daemon_transport::tls))
-      location.use_tls(files, !skips && choice_.verifies());
-    return one(std::move(location));
-  }
-
-  // For the docker command any text means yes, even "0". Where it would use TLS without verification, this library
-  // still verifies: only the program may switch that off, not a variable.
-  daemon_location with_tls(daemon_location location, const std::string& said_by) const {
-    const bool is_tls = location.transport() == daemon_transport::tls;
-    if (!is_tls && location.transport() != daemon_transport::tcp) return location;
-    const std::string said = host_.said("DOCKER_CERT_PATH");
-    const bool named = !choice_.tls_folder().empty() || !said.empty();
-    if (!is_tls && !named && choice_.verifies() && host_.said("DOCKER_TLS_VERIFY").empty() &&
-        host_.said("DOCKER_TLS").empty())
-      return location;
-    const std::string folder = !choice_.tls_folder().empty() ? choice_.tls_folder() : said.empty() ? folder_ : said;
-    tls_files files = files_in(folder);
-    if (named && files.ca().empty() && files.certificate().empty())
-      throw error(exec_errc::invalid_argument, "docker: the folder " + cofferdam::detail::shown_path(folder) +
-                                                   " that is to hold the keys for " + location.address() + " (from " +
-                                                   said_by + ") has neither a ca.pem nor a cert.pem in it");
-    location.use_tls(std::move(files), choice_.verifies());
-    return location;
-  }
-
-  tls_files files_in(const std::string& folder) const {
-    if (folder.empty()) return tls_files();
-    const auto there = [&](const char* name) {
-      std::string path = folder + "/" + name;
-      return host_.look(path) == path_kind::file ? path : std::string();
-    };
-    tls_files files(there("ca.pem"), there("cert.pem"), there("key.pem"));
-    if (files.certificate().empty() != files.key().empty())
-      throw error(exec_errc::invalid_argument, "docker: of cert.pem and key.pem, which belong together, the folder " +
-                                                   cofferdam::detail::shown_path(folder) + " has only one");
-    return files;
-  }
-
-  daemon_location::header_list configured_headers() const {
-    daemon_location::header_list headers;
-    const boost::json::object* const all = config_ ? object_at(*config_, "HttpHeaders") : nullptr;
-    if (all == nullptr) return headers;
-    for (const auto& [key, value] : *all) {
-      const std::string name(key.data(), key.size());
-      if (!value.is_string() || !is_header(name, text_at(*all, name)))
-        throw error(exec_errc::invalid_argument, "docker: the header " + quoted(name) + " under HttpHeaders in " +
-                                                     folder_ +
-                                                     "/config.json cannot be sent: it has a line break, no valid name, "
-                                                     "or one that the connection itself needs");
-      headers.emplace_back(name, text_at(*all, name));
-    }
-    return headers;
-  }
-
-  static bool is_header(std::string_view name, std::string_view value) {
-    const auto is_token = [](char c) {
-      return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-             std::string_view("!#$%&'*+-.^_`|~").find(c) != std::string_view::npos;
-    };
-    const auto is_control = [](char c) { return (static_cast<unsigned char>(c) < ' ' && c != '\t') || c == '\x7f'; };
-    std::string lower(name);
-    for (char& c : lower)
-      if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-    for (const std::string_view ours :
-         {"host", "content-length", "transfer-encoding", "connection", "upgrade", "expect"})
-      if (lower == ours) return false;
-    return !name.empty() && std::all_of(name.begin(), name.end(), is_token) &&
-           std::none_of(value.begin(), value.end(), is_control);
-  }
-
-  static std::string quoted(std::string_view name) { return "\"" + one_line(name, 100) + "\""; }
-
-  const host_view& host_;
-  const daemon_choice& choice_;
-  std::string folder_;
-  std::optional<boost::json::object> config_;
-  std::vector<std::string> tried_;
-};
-
-}  // namespace detail
-
-/// Finds the daemon's address, without connecting.
-///
-/// In this order: `choice`; DOCKER_HOST; DOCKER_CONTEXT; `currentContext` of Docker's `config.json` (in DOCKER_CONFIG,
-/// else ~/.docker); the usual sockets: /var/run/docker.sock, the rootless ones ($XDG_RUNTIME_DIR/docker.sock,
-/// ~/.docker/run/docker.sock), and Podman's ($XDG_RUNTIME_DIR/podman/podman.sock, /run/podman/podman.sock). There is
-/// more than one candidate only if no daemon was selected.
-///
-/// TCP becomes TLS if DOCKER_TLS_VERIFY, DOCKER_TLS or DOCKER_CERT_PATH is set, if the context has keys, or if `choice`
-/// requires it. The daemon is then verified, unless `choice` or the context (SkipTLSVerify) switches that off.
-/// \throws     error{errc::invalid_argument} for an address, a header or a folder of keys that cannot be used;
-///             error{errc::provider_failed} for a context or a configuration that is missing or broken. No secrets.
-/// \par Source docker(1); docker/cli `cli/config`, `cli/context/store`.
-inline daemon_search find_daemon(const host_view& host, const daemon_choice& choice = daemon_choice()) {
-  return detail::daemon_finder(host, choice).find();
-}
-
 }  // namespace cofferdam::inline COFFERDAM_ABI::docker
 
-// ---- cofferdam/backends/docker/progress_stream.hpp ----
+// ---- cofferdam/backends/docker/progress_event.hpp ----
 
 
-#include <boost/json/object.hpp>
-#include <boost/json/stream_parser.hpp>
-#include <boost/json/value.hpp>
-
-#include <cstddef>
 #include <cstdint>
-#include <deque>
-#include <optional>
 #include <string>
-#include <string_view>
-#include <system_error>
 #include <utility>
 
 namespace cofferdam::inline COFFERDAM_ABI::docker {
@@ -18171,115 +17607,6 @@ class progress_event {
   std::uint64_t current_ = 0;
   std::uint64_t total_ = 0;
   int code_ = 0;
-};
-
-/// A parser of the daemon's response to a pull, a load or a build: JSON objects one after another, with or without line
-/// ends between them. Sans-I/O: `feed` received bytes, cut anywhere; take events with `next`; call `finish` at the end.
-///
-/// The status of such a response is 200 even after a failure; the events then include a `failure`. Without one, the
-/// operation has succeeded only if `finish` does not throw, because a dying daemon ends its stream normally.
-/// \par Memory   one object, at most `max_object` bytes as text, and the events of what was fed and not yet taken.
-/// \par Source   moby `pkg/jsonmessage`.
-class progress_stream {
- public:
-  /// \param max_object  maximum size of an object in bytes.
-  explicit progress_stream(std::size_t max_object = std::size_t{1024} * 1024) : most_(max_object) {}
-
-  /// \throws error{errc::provider_failed}: not JSON, not an object, or too long. Nothing can be read after that.
-  void feed(std::string_view piece) {
-    if (failed_) throw bad("is not read any further");
-    while (!piece.empty()) {
-      if (size_ == 0) {
-        const std::size_t begin = piece.find_first_not_of(" \t\r\n");
-        if (begin == std::string_view::npos) return;
-        piece.remove_prefix(begin);
-        if (piece.front() != '{') throw bad("is not a JSON object");
-      }
-      // Scans no more than the object may still have.
-      const std::string_view part = piece.substr(0, most_ - size_);
-      if (part.empty()) throw bad("is longer than the " + std::to_string(most_) + " bytes that are read");
-      std::error_code failure;
-      const std::size_t used = parser_.write_some(part.data(), part.size(), failure);
-      if (failure) throw bad("is not valid JSON");
-      size_ += used;
-      piece.remove_prefix(used);
-      if (!parser_.done()) continue;
-      const boost::json::value value = parser_.release();
-      parser_.reset();
-      size_ = 0;
-      if (const boost::json::object* const object = value.if_object()) events_.push_back(event_of(*object));
-    }
-  }
-
-  /// Returns the next event; no value until more is fed.
-  std::optional<progress_event> next() {
-    if (events_.empty()) return std::nullopt;
-    std::optional<progress_event> event(std::move(events_.front()));
-    events_.pop_front();
-    return event;
-  }
-
-  /// Declares the end of the stream.
-  /// \throws error{errc::provider_lost}: it ended inside an object.
-  void finish() const {
-    if (size_ > 0)
-      throw error(exec_errc::provider_lost,
-                  "docker: the daemon's progress report ends in the middle of a message: the connection was cut");
-  }
-
- private:
-  error bad(const std::string& what) {
-    failed_ = true;
-    return error(exec_errc::provider_failed, "docker: a message of the daemon's progress report " + what);
-  }
-
-  static std::uint64_t count_at(const boost::json::object* object, std::string_view key) {
-    const std::optional<std::int64_t> number = object == nullptr ? std::nullopt : detail::number_at(*object, key);
-    return number && *number > 0 ? static_cast<std::uint64_t>(*number) : 0;
-  }
-
-  static progress_event event_of(const boost::json::object& object) {
-    using kind = progress_event::kind;
-    const boost::json::object* const failure = detail::object_at(object, "errorDetail");
-    if (failure != nullptr || detail::member(object, "error") != nullptr) {
-      std::string_view said = failure == nullptr ? std::string_view() : detail::text_at(*failure, "message");
-      if (said.empty()) said = detail::text_at(object, "error");
-      progress_event event(kind::failure);
-      event.text(said.empty() ? std::string("an error without a message") : std::string(said));
-      const std::uint64_t code = count_at(failure, "code");
-      if (code <= 255) event.code(static_cast<int>(code));
-      return event;
-    }
-    if (const boost::json::object* const aux = detail::object_at(object, "aux")) {
-      const std::string_view id = detail::text_at(*aux, "ID");
-      progress_event event(id.empty() ? kind::other : kind::image);
-      event.id(std::string(id));
-      return event;
-    }
-    if (detail::text_at(object, "id") == "moby.buildkit.trace") {
-      progress_event event(kind::trace);
-      if (const std::optional<bytes> raw = base64_decode(detail::text_at(object, "aux")))
-        event.text(std::string(as_text(*raw)));
-      return event;
-    }
-    if (detail::member(object, "stream") != nullptr) {
-      progress_event event(kind::output);
-      event.text(std::string(detail::text_at(object, "stream")));
-      return event;
-    }
-    const bool has_status = detail::member(object, "status") != nullptr;
-    progress_event event(has_status ? kind::status : kind::other);
-    event.text(std::string(detail::text_at(object, "status"))).id(std::string(detail::text_at(object, "id")));
-    const boost::json::object* const progress = detail::object_at(object, "progressDetail");
-    event.progress(count_at(progress, "current"), count_at(progress, "total"));
-    return event;
-  }
-
-  boost::json::stream_parser parser_;
-  std::size_t most_;
-  std::size_t size_ = 0;  // size of the object that is being read
-  bool failed_ = false;
-  std::deque<progress_event> events_;
 };
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::docker
@@ -18530,2161 +17857,6 @@ provider in_container(std::string_view name_or_id);
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::docker
 
-
-// ---- cofferdam/backends/docker/api_error.hpp ----
-
-
-#include <boost/json/object.hpp>
-#include <boost/json/parse.hpp>
-#include <boost/json/value.hpp>
-
-#include <algorithm>
-#include <cstddef>
-#include <string>
-#include <string_view>
-#include <system_error>
-#include <utility>
-#include <vector>
-
-namespace cofferdam::inline COFFERDAM_ABI::docker {
-
-namespace detail {
-
-class status_words {
- public:
-  static constexpr const char* name = "http status";
-  static std::string message(int value) { return "HTTP status " + std::to_string(value); }
-};
-
-}  // namespace detail
-
-/// Returns the category of `error::cause()` for a refusal by the daemon: the value is the HTTP status, such as 404.
-inline const std::error_category& http_status_category() noexcept {
-  return cofferdam::detail::category_of<detail::status_words>();
-}
-
-/// A call to the daemon, described for its error message.
-class api_call {
- public:
-  /// \param doing    `create the container`.
-  /// \param subject  the name of the image or container; may be empty.
-  /// \param address  the daemon's address, from `daemon_location::address()`.
-  api_call(std::string doing, std::string subject, std::string address)
-      : doing_(std::move(doing)), subject_(std::move(subject)), address_(std::move(address)) {}
-
-  /// Returns `docker: cannot create the container "x" (unix:///var/run/docker.sock)`.
-  std::string failed() const {
-    std::string text = "docker: cannot " + doing_;
-    if (!subject_.empty()) text += " \"" + one_line(subject_, 120) + "\"";
-    return text + " (" + address_ + ")";
-  }
-
- private:
-  std::string doing_;
-  std::string subject_;
-  std::string address_;
-};
-
-namespace detail {
-
-// Removes users and passwords from addresses in a daemon's message.
-inline std::string without_passwords(std::string_view text) {
-  std::string safe;
-  while (!text.empty()) {
-    const std::size_t scheme = text.find("://");
-    if (scheme == std::string_view::npos) break;
-    const std::size_t from = scheme + 3;
-    safe += text.substr(0, from);
-    text.remove_prefix(from);
-    const std::size_t end = std::min(text.find_first_of(" \t\r\n\"'/?#<>"), text.size());
-    const std::size_t at = text.substr(0, end).rfind('@');
-    if (at == std::string_view::npos) continue;
-    safe += "...";
-    text.remove_prefix(at);
-  }
-  return safe.append(text);
-}
-
-inline std::string shown_message(std::string_view text) {
-  while (text.ends_with('\n') || text.ends_with('\r') || text.ends_with(' ')) text.remove_suffix(1);
-  return "\"" + one_line(without_passwords(text.substr(0, 4096)), 400) + "\"";
-}
-
-inline bool holds(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
-
-// The meaning of a daemon's message, and the remedy. Podman sends 500 where Docker has a specific status.
-struct api_verdict {
-  exec_errc code;
-  const char* advice;
-};
-
-inline api_verdict judge(unsigned status, std::string_view said) {
-  // Must be first: the rest of such a message is text of the Dockerfile, and could match any case below.
-  if (holds(said, "returned a non-zero code") || holds(said, "executor failed running") ||
-      holds(said, "did not complete successfully"))
-    return {exec_errc::provider_failed, "a command of the Dockerfile failed: the build's output says why"};
-  if (holds(said, "is too new. Maximum supported API version"))
-    return {exec_errc::unsupported, "update the daemon, or set DOCKER_API_VERSION to the version it names"};
-  if (holds(said, "is too old. Minimum supported API version"))
-    return {exec_errc::unsupported, "this library is older than the daemon allows; update it"};
-  if (holds(said, "HTTP request to an HTTPS server"))
-    return {exec_errc::invalid_argument,
-            "the daemon speaks TLS: set DOCKER_TLS_VERIFY=1, and DOCKER_CERT_PATH to its keys"};
-  if (holds(said, "no space left on device"))
-    return {exec_errc::io_error, "the daemon's disk is full: see docker system df"};
-  if (holds(said, "toomanyrequests") || holds(said, "Too Many Requests"))
-    return {exec_errc::provider_failed,
-            "the registry limits how often one may pull: wait, or log in with docker login"};
-  if (holds(said, "no basic auth credentials") || holds(said, "unauthorized") || holds(said, "access denied") ||
-      holds(said, "authentication required") || holds(said, "denied: "))
-    return {exec_errc::permission_denied,
-            "the registry wants to know who asks, or has no such image: see docker login"};
-  if (holds(said, "image operating system") || holds(said, "no matching manifest"))
-    return {exec_errc::not_found, "the image is not there for this platform: name another with platform()"};
-  if (holds(said, "manifest unknown") || (holds(said, "manifest for") && holds(said, "not found")))
-    return {exec_errc::not_found, "the registry has no such tag: look at the spelling"};
-  if (holds(said, "o such image") || holds(said, "image not known"))
-    return {exec_errc::not_found, "pull it first: docker pull"};
-  if (holds(said, "no such host") || holds(said, "connection refused") || holds(said, "i/o timeout") ||
-      holds(said, "TLS handshake timeout"))
-    return {exec_errc::provider_failed, "the daemon cannot reach the registry: look at its network and proxy"};
-  if (holds(said, "already in use")) return {exec_errc::already_exists, "take another name, or remove what has it"};
-  if (holds(said, "nknown runtime") || holds(said, "unknown or invalid runtime name"))
-    return {exec_errc::unsupported, "the daemon has no such runtime: see docker info, or leave runtime() out"};
-  if (holds(said, "unable to find user") || holds(said, "no matching entries in passwd"))
-    return {exec_errc::invalid_argument, "the image has no such user: give numbers, such as 1000:1000"};
-  if (holds(said, "bind source path does not exist"))
-    return {exec_errc::not_found, "a folder to be mounted is not there on the daemon's machine"};
-  if (holds(said, "Cannot locate specified Dockerfile"))
-    return {exec_errc::not_found, "the context that was sent has no such Dockerfile"};
-  if (holds(said, "OCI runtime create failed") || holds(said, "failed to create shim task"))
-    return {exec_errc::provider_failed, "the container's first program cannot run: is the image for this machine?"};
-  if (holds(said, "cannot allocate memory"))
-    return {exec_errc::provider_failed, "the daemon's machine is out of memory"};
-  if (holds(said, "o such container") || holds(said, "no container with"))
-    return {exec_errc::provider_lost, "somebody removed it, or it ended"};
-  if (holds(said, "is not running") || holds(said, "state improper"))
-    return {exec_errc::provider_lost, "it is not running: somebody stopped it, or it ended"};
-  switch (status) {
-    case 400: return {exec_errc::invalid_argument, "the daemon does not take what was asked"};
-    case 401:
-    case 403: return {exec_errc::permission_denied, "the daemon, or a plug-in of it, refuses that"};
-    case 404: return {exec_errc::not_found, "the daemon has no such thing"};
-    case 409: return {exec_errc::already_exists, "it conflicts with what is there"};
-    case 503: return {exec_errc::provider_failed, "the daemon is not ready: try again"};
-    default: return {exec_errc::provider_failed, "the daemon's own log says more"};
-  }
-}
-
-}  // namespace detail
-
-/// Returns the message in an error response: `message` of the JSON (for Podman also `cause`), or the text itself. Any
-/// bytes; untrusted.
-inline std::string api_message(std::string_view body) {
-  std::error_code failure;
-  const boost::json::value value = boost::json::parse(boost::json::string_view(body.data(), body.size()), failure);
-  const boost::json::object* const object = failure ? nullptr : value.if_object();
-  if (object == nullptr) return std::string(body);
-  const std::string_view said = detail::text_at(*object, "message");
-  return std::string(said.empty() ? detail::text_at(*object, "cause") : said);
-}
-
-/// Converts an error response to an exception.
-///
-/// The sentence has the call, the daemon, the status, the daemon's message (quoted, escaped, without passwords) and a
-/// remedy.
-/// \param status  100 to 599; becomes `cause()`, in `http_status_category()`.
-/// \param body    JSON, text, or nothing. Keep no more than 64 KiB of it.
-/// \par Errors    `errc`: not_found, already_exists, permission_denied, invalid_argument, unsupported, io_error (disk
-///                full), provider_lost (the container is gone or stopped), provider_failed (all else).
-/// \par Source    Engine API, the responses of each call; messages of real daemons.
-inline error api_error(unsigned status, std::string_view body, const api_call& call) {
-  const std::string said = api_message(body);
-  const detail::api_verdict verdict = detail::judge(status, said);
-  const std::error_code cause(static_cast<int>(status), http_status_category());
-  std::string text = call.failed() + ": the daemon answers " + std::to_string(status);
-  if (!said.empty()) text += ", " + detail::shown_message(said);
-  return error(verdict.code, text + "; " + verdict.advice, cause);
-}
-
-/// Makes the error for a failure in the middle of a successful response (pull, build).
-inline error stream_error(std::string_view said, const api_call& call) {
-  return error(detail::judge(0, said).code,
-               call.failed() + ": " + detail::shown_message(said) + "; " + detail::judge(0, said).advice);
-}
-
-/// Makes the error for a failed connection.
-/// \param cause  of the system; it determines the remedy.
-/// \param tried  from `daemon_search`: the other addresses.
-inline error connect_error(std::error_code cause, std::string_view address,
-                           const std::vector<std::string>& tried = {}) {
-  std::string text = "docker: cannot connect to " + std::string(address) + ": ";
-  exec_errc code = exec_errc::provider_failed;
-  if (cause == std::errc::no_such_file_or_directory) {
-    text += "there is no such socket; start the daemon, or set DOCKER_HOST to its address";
-  } else if (cause == std::errc::permission_denied || cause == std::errc::operation_not_permitted) {
-    code = exec_errc::permission_denied;
-    text += "permission denied; join the group that owns the socket (usermod -aG docker, then log in again)";
-  } else if (cause == std::errc::connection_refused) {
-    text += "nothing listens there; the daemon is not running: start it, or set DOCKER_HOST to its address";
-  } else {
-    text += one_line(cause.message(), 200);
-  }
-  if (!tried.empty()) {
-    text += " (looked at: ";
-    for (std::size_t i = 0; i < tried.size(); ++i) text += (i > 0 ? "; " : "") + one_line(tried[i], 200);
-    text += ")";
-  }
-  return error(code, text, cause);
-}
-
-}  // namespace cofferdam::inline COFFERDAM_ABI::docker
-
-// ---- cofferdam/backends/docker/api_version.hpp ----
-
-
-#include <algorithm>
-#include <compare>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
-
-namespace cofferdam::inline COFFERDAM_ABI::docker {
-
-/// A version of the Engine API: `1.41`.
-class api_version {
- public:
-  constexpr api_version(unsigned major, unsigned minor) noexcept : major_(major), minor_(minor) {}
-
-  /// Parses `1.41`: two numbers of at most four digits. No value for anything else.
-  static std::optional<api_version> parse(std::string_view text) noexcept {
-    const std::size_t dot = std::min(text.find('.'), text.size());
-    const std::optional<unsigned> major = number(text.substr(0, dot));
-    const std::optional<unsigned> minor = dot == text.size() ? std::nullopt : number(text.substr(dot + 1));
-    if (!major || !minor) return std::nullopt;
-    return api_version(*major, *minor);
-  }
-
-  std::string text() const { return std::to_string(major_) + "." + std::to_string(minor_); }
-  /// Returns the prefix of each path except `/_ping`: `/v1.41`.
-  std::string path_prefix() const { return "/v" + text(); }
-
-  friend constexpr auto operator<=>(const api_version&, const api_version&) = default;
-
- private:
-  static std::optional<unsigned> number(std::string_view digits) noexcept {
-    if (digits.empty() || digits.size() > 4) return std::nullopt;
-    unsigned value = 0;
-    for (const char c : digits) {
-      if (c < '0' || c > '9') return std::nullopt;
-      value = value * 10 + static_cast<unsigned>(c - '0');
-    }
-    return value;
-  }
-
-  unsigned major_;
-  unsigned minor_;
-};
-
-/// The oldest version with all features used here: Docker 20.10, Podman 4.
-inline constexpr api_version oldest_api{1, 41};
-/// The newest version whose changes are known here.
-inline constexpr api_version newest_api{1, 51};
-
-/// The product that the daemon belongs to.
-enum class engine_kind { docker, podman };
-
-/// The headers of the response to `HEAD /_ping` (or `GET`).
-/// \par Source  Engine API, "Ping".
-class ping_answer {
- public:
-  using header_list = std::vector<std::pair<std::string, std::string>>;
-
-  /// \param headers  names in any case, values without blanks around them.
-  explicit ping_answer(const header_list& headers) {
-    for (const auto& [name, value] : headers) {
-      if (is(name, "api-version")) version_ = api_version::parse(value);
-      if (is(name, "ostype")) operating_system_ = value;
-      if (is(name, "builder-version")) has_buildkit_ = value == "2";
-      if (is(name, "libpod-api-version")) kind_ = engine_kind::podman;
-    }
-  }
-
-  /// Returns the newest version that the daemon supports; no value if it sent none, or is not a Docker daemon.
-  const std::optional<api_version>& version() const noexcept { return version_; }
-  /// Returns `linux` or `windows`; empty if the daemon sent none.
-  const std::string& operating_system() const noexcept { return operating_system_; }
-  /// Returns true if the daemon prefers BuildKit for builds.
-  bool has_buildkit() const noexcept { return has_buildkit_; }
-  engine_kind kind() const noexcept { return kind_; }
-
- private:
-  static bool is(std::string_view name, std::string_view lower) noexcept {
-    return std::equal(name.begin(), name.end(), lower.begin(), lower.end(), [](char a, char b) {
-      return (a >= 'A' && a <= 'Z' ? static_cast<char>(a - 'A' + 'a') : a) == b;
-    });
-  }
-
-  std::optional<api_version> version_;
-  std::string operating_system_;
-  bool has_buildkit_ = false;
-  engine_kind kind_ = engine_kind::docker;
-};
-
-/// Returns the version to use with a daemon: the newest that both sides support.
-/// \param address  the daemon's address for error messages.
-/// \param wanted   the value of DOCKER_API_VERSION: if it is not empty, exactly this version.
-/// \throws         error{errc::unsupported}: the daemon is too old, or runs Windows containers;
-///                 error{errc::provider_failed}: it is not a Docker daemon; error{errc::invalid_argument} for an
-///                 invalid DOCKER_API_VERSION.
-inline api_version negotiate(const ping_answer& ping, std::string_view address, std::string_view wanted = {}) {
-  const std::string daemon = "docker: the daemon at " + std::string(address);
-  if (!ping.version())
-    throw error(exec_errc::provider_failed,
-                daemon + " answers without an Api-Version: something else than Docker listens there");
-  if (!ping.operating_system().empty() && ping.operating_system() != "linux")
-    throw error(exec_errc::unsupported, daemon + " runs containers of \"" + one_line(ping.operating_system(), 40) +
-                                            "\"; only linux is supported: switch it to Linux containers");
-  if (!wanted.empty()) {
-    const std::optional<api_version> forced = api_version::parse(wanted);
-    if (!forced || *forced < oldest_api || *forced > newest_api)
-      throw error(exec_errc::invalid_argument, "docker: DOCKER_API_VERSION is \"" + one_line(wanted, 40) +
-                                                   "\"; it may be " + oldest_api.text() + " to " + newest_api.text());
-    return *forced;
-  }
-  if (*ping.version() < oldest_api)
-    throw error(exec_errc::unsupported, daemon + " speaks versions of the API up to " + ping.version()->text() +
-                                            ", too old: " + oldest_api.text() +
-                                            " or newer is needed, as Docker 20.10 and Podman 4 have it");
-  return std::min(*ping.version(), newest_api);
-}
-
-}  // namespace cofferdam::inline COFFERDAM_ABI::docker
-
-// ---- cofferdam/backends/docker/container_check.hpp ----
-
-
-#include <boost/json/array.hpp>
-#include <boost/json/object.hpp>
-
-#include <algorithm>
-#include <array>
-#include <cstddef>
-#include <cstdint>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
-
-namespace cofferdam::inline COFFERDAM_ABI::docker {
-
-/// The result of comparing the requested isolation with the real one.
-class container_check {
- public:
-  container_check(isolation_report isolation, std::vector<std::string> missing)
-      : walls_(std::move(isolation)), missing_(std::move(missing)) {}
-
-  /// Returns the isolation that exists. It does not include host death, which depends on the connection.
-  const isolation_report& isolation() const noexcept { return walls_; }
-  /// Returns short descriptions of the settings that the daemon did not apply; empty if it applied all.
-  const std::vector<std::string>& missing() const noexcept { return missing_; }
-
-  /// \throws error{errc::provider_failed} with the missing settings. The container must not be started then.
-  void require() const {
-    if (missing_.empty()) return;
-    std::string text = "docker: the daemon made the container, but not as it was asked to: ";
-    for (std::size_t i = 0; i < missing_.size(); ++i) text += (i > 0 ? "; " : "") + missing_[i];
-    throw error(exec_errc::provider_failed,
-                text + ". It was not started; see whether docker info warns of missing limits");
-  }
-
- private:
-  isolation_report walls_;
-  std::vector<std::string> missing_;
-};
-
-namespace detail {
-
-class container_checker {
- public:
-  container_checker(const boost::json::object& asked, const boost::json::object& inspected, engine_kind kind)
-      : asked_(asked),
-        asked_host_(object_or_empty(asked, "HostConfig")),
-        config_(object_or_empty(inspected, "Config")),
-        host_(object_or_empty(inspected, "HostConfig")),
-        inspected_(inspected),
-        kind_(kind) {}
-
-  container_check check() {
-    check_privileges();
-    check_limits();
-    check_namespaces();
-    check_files();
-    check_rest();
-    return container_check(std::move(walls_), std::move(missing_));
-  }
-
- private:
-  static const boost::json::object& object_or_empty(const boost::json::object& from, std::string_view key) {
-    static const boost::json::object empty;
-    const boost::json::object* const found = object_at(from, key);
-    return found == nullptr ? empty : *found;
-  }
-
-  bool expect(bool holds, const std::string& what) {
-    if (!holds) missing_.push_back(what);
-    return holds;
-  }
-
-  static bool holds_text(const boost::json::array* all, std::string_view wanted) {
-    return all != nullptr && std::any_of(all->begin(), all->end(), [wanted](const boost::json::value& one) {
-             const boost::json::string* const text = one.if_string();
-             return text != nullptr && capability(std::string_view(text->data(), text->size())) == wanted;
-           });
-  }
-
-  static std::string_view capability(std::string_view name) { return name.starts_with("CAP_") ? name.substr(4) : name; }
-
-  // Docker repeats the requested list. Podman lists each capability of its own default set that it removed.
-  bool drops_all() const {
-    const boost::json::array* const dropped = array_at(host_, "CapDrop");
-    if (holds_text(dropped, "ALL")) return true;
-    if (kind_ != engine_kind::podman) return false;
-    constexpr std::array<std::string_view, 11> podmans{"CHOWN",   "DAC_OVERRIDE",     "FOWNER",    "FSETID",
-                                                       "KILL",    "NET_BIND_SERVICE", "SETFCAP",   "SETGID",
-                                                       "SETPCAP", "SETUID",           "SYS_CHROOT"};
-    const boost::json::array* const kept = array_at(asked_host_, "CapAdd");
-    return std::all_of(podmans.begin(), podmans.end(),
-                       [&](std::string_view one) { return holds_text(dropped, one) || holds_text(kept, one); });
-  }
-
-  bool adds_no_more() const {
-    const boost::json::array* const added = array_at(host_, "CapAdd");
-    const boost::json::array* const wanted = array_at(asked_host_, "CapAdd");
-    return added == nullptr || std::all_of(added->begin(), added->end(), [&](const boost::json::value& one) {
-             const boost::json::string* const text = one.if_string();
-             return text != nullptr && holds_text(wanted, capability(std::string_view(text->data(), text->size())));
-           });
-  }
-
-  void check_privileges() {
-    bool fine = expect(drops_all(), "capabilities were not dropped");
-    fine &= expect(adds_no_more(), "capabilities were added that nobody asked for");
-    fine &= expect(!is_true_at(host_, "Privileged"), "it is privileged");
-    const boost::json::array* const security = array_at(host_, "SecurityOpt");
-    bool no_new = false;
-    bool weaker = false;
-    if (security != nullptr)
-      for (const boost::json::value& one : *security) {
-        const std::string_view text =
-            one.is_string() ? std::string_view(one.get_string().data(), one.get_string().size()) : std::string_view();
-        no_new |= text == "no-new-privileges" || text == "no-new-privileges:true" || text == "no-new-privileges=true";
-        weaker |= text.find("unconfined") != std::string_view::npos || text.find("disable") != std::string_view::npos;
-      }
-    fine &= expect(no_new, "no-new-privileges is not set");
-    fine &= expect(!weaker, "a security profile was switched off");
-    const std::string_view wanted = text_at(asked_, "User");
-    fine &= expect(text_at(config_, "User") == wanted, "its user is not the one that was asked for");
-    if (fine) walls_.set(isolation_kind::system_calls, "no capabilities, no new privileges");
-  }
-
-  bool same_number(const char* key) const {
-    const std::optional<std::int64_t> wanted = number_at(asked_host_, key);
-    return wanted && number_at(host_, key) == wanted;
-  }
-
-  void check_limits() {
-    if (expect(same_number("Memory"), "the memory limit was not set")) {
-      // Kernels without swap accounting cannot limit swap, and the daemon then reports that: the limit is weaker, and
-      // reported as such.
-      const bool unlimited = number_at(host_, "MemorySwap").value_or(0) <= 0;
-      if (unlimited || expect(same_number("MemorySwap"), "swap was not switched off"))
-        walls_.set(isolation_kind::memory, "limit of " + std::to_string(*number_at(host_, "Memory")) + " bytes, " +
-                                               (unlimited ? "but swap has no limit there" : "no swap"));
-    }
-    if (expect(same_number("PidsLimit"), "the limit on processes was not set"))
-      walls_.set(isolation_kind::process_count, "limit of " + std::to_string(*number_at(host_, "PidsLimit")));
-    expect(same_number("NanoCpus"), "the limit on CPUs was not set");
-    expect(has_no_core_files(), "core files were not switched off");
-  }
-
-  bool has_no_core_files() const {
-    const boost::json::array* const limits = array_at(host_, "Ulimits");
-    return limits != nullptr && std::any_of(limits->begin(), limits->end(), [](const boost::json::value& one) {
-             const boost::json::object* const limit = one.if_object();
-             if (limit == nullptr || number_at(*limit, "Hard") != 0) return false;
-             const std::string_view name = text_at(*limit, "Name");
-             return name == "core" || name == "RLIMIT_CORE";
-           });
-  }
-
-  // A namespace that is shared with the host or another container is shown as `host` or `container:x`.
-  bool is_shared(const char* key) const {
-    const std::string_view mode = text_at(host_, key);
-    if (mode == "shareable") return kind_ != engine_kind::podman;  // Podman reports `shareable` for `private`
-    return mode == "host" || mode.starts_with("container:") || mode.starts_with("ns:");
-  }
-
-  void check_namespaces() {
-    const std::string_view network = text_at(asked_host_, "NetworkMode");
-    const bool same = expect(!network.empty() && text_at(host_, "NetworkMode") == network,
-                             "its network is not the one that was asked for");
-    if (same && !is_shared("NetworkMode"))
-      walls_.set(isolation_kind::network, network == "none" ? std::string("nothing but itself")
-                                                            : "the daemon's network " + std::string(network));
-    const bool pids = expect(!is_shared("PidMode"), "it shares the processes of others");
-    const bool ipc = expect(!is_shared("IpcMode"), "it shares the memory of others");
-    expect(!is_shared("UTSMode") && !is_shared("UsernsMode"), "it shares a namespace with the host");
-    if (pids && ipc) {
-      walls_.set(isolation_kind::process_tree, "all of the container");
-      walls_.set(isolation_kind::signals, "all of the container");
-    }
-  }
-
-  static bool is_empty(const boost::json::object& object, const char* key) {
-    const boost::json::array* const found = array_at(object, key);
-    return found == nullptr || found->empty();
-  }
-
-  void check_files() {
-    bool fine = true;
-    const bool read_only = is_true_at(asked_host_, "ReadonlyRootfs");
-    fine &= expect(is_true_at(host_, "ReadonlyRootfs") == read_only, "its root is not read-only");
-    fine &= expect(is_empty(host_, "Devices") && is_empty(host_, "DeviceRequests"), "it was given devices");
-    fine &= expect(is_empty(host_, "VolumesFrom"), "it has the volumes of another container");
-    const boost::json::object& tmpfs = object_or_empty(asked_host_, "Tmpfs");
-    const boost::json::object& given = object_or_empty(host_, "Tmpfs");
-    for (const auto& [key, how] : tmpfs) {
-      const std::string path(key.data(), key.size());
-      fine &= expect(given.contains(key), "there is no tmpfs at " + path);
-      if (path != "/tmp" && path != text_at(asked_, "WorkingDir") && how.is_string())
-        describe_memory(path, std::string_view(how.get_string().data(), how.get_string().size()));
-    }
-    std::size_t binds = 0;
-    fine &= check_mounts(binds);
-    if (!fine) return;
-    std::string words = read_only ? "the image's files, read-only" : "the image's files, a copy of its own";
-    for (const std::string& one : volumes_) words += ", " + one;
-    if (binds > 0) words += ", and " + std::to_string(binds) + (binds == 1 ? " folder" : " folders") + " of the host";
-    walls_.set(isolation_kind::files, words);
-  }
-
-  // Reports writable memory besides the workspace and /tmp, and writable parts of the daemon's disk.
-  void describe_memory(const std::string& path, std::string_view how) {
-    const std::size_t at = how.find("size=");
-    if (at == std::string_view::npos) return;
-    const std::string_view digits = how.substr(at + 5, how.substr(at + 5).find(','));
-    volumes_.push_back(std::string(digits) + " bytes of memory at " + path);
-  }
-
-  // Each requested mount exists, and no other: no folder of the host, and no VOLUME of the image, which would be a
-  // folder on the daemon's disk.
-  bool check_mounts(std::size_t& binds) {
-    static const boost::json::array none;
-    const boost::json::object& tmpfs = object_or_empty(asked_host_, "Tmpfs");
-    const boost::json::array* const wanted = array_at(asked_host_, "Mounts");
-    const boost::json::array* const given = array_at(inspected_, "Mounts");
-    bool fine = true;
-    for (const boost::json::value& one : wanted == nullptr ? none : *wanted) {
-      const boost::json::object* const want = one.if_object();
-      if (want == nullptr) continue;
-      const boost::json::object* const have = mount_at(given == nullptr ? none : *given, text_at(*want, "Target"));
-      const std::string target(text_at(*want, "Target"));
-      const bool bind = text_at(*want, "Type") == "bind";
-      const std::string_view source = text_at(*want, "Source");
-      const bool same = have != nullptr && text_at(*have, "Type") == text_at(*want, "Type") &&
-                        (source.empty() || text_at(*have, bind ? "Source" : "Name") == source);
-      fine &= expect(same, "the mount at " + target + " is not there, or another");
-      if (!bind && !target.starts_with("/.cofferdam")) describe_volume(*want, target);
-      if (same && is_true_at(*want, "ReadOnly")) fine &= expect(!is_writable(*have), target + " is not read-only");
-      if (bind && !target.starts_with("/.cofferdam")) ++binds;  // our own mount contains no files of the host
-    }
-    for (const boost::json::value& one : given == nullptr ? none : *given) {
-      const boost::json::object* const have = one.if_object();
-      if (have == nullptr) continue;
-      const std::string_view path = text_at(*have, "Destination");
-      const bool is_wanted = mount_at(wanted == nullptr ? none : *wanted, path, "Target") != nullptr ||
-                             (text_at(*have, "Type") == "tmpfs" && tmpfs.contains(path));
-      fine &= expect(is_wanted, "nobody asked for the " + one_line(text_at(*have, "Type"), 40) + " mount at " +
-                                    one_line(path, 120));
-    }
-    return fine;
-  }
-
-  void describe_volume(const boost::json::object& want, const std::string& target) {
-    const boost::json::object& how = object_or_empty(want, "VolumeOptions");
-    const boost::json::object& driver = object_or_empty(how, "DriverConfig");
-    const std::string_view memory = text_at(object_or_empty(driver, "Options"), "o");
-    if (!memory.empty())
-      describe_memory(target, memory);
-    else if (!is_true_at(want, "ReadOnly"))
-      volumes_.push_back("the daemon's disk without a limit at " + target);
-  }
-
-  static bool is_writable(const boost::json::object& have) {
-    const boost::json::value* const writable = member(have, "RW");
-    return writable == nullptr || !writable->is_bool() || writable->get_bool();
-  }
-
-  static const boost::json::object* mount_at(const boost::json::array& all, std::string_view path,
-                                             std::string_view key = "Destination") {
-    for (const boost::json::value& one : all)
-      if (const boost::json::object* const object = one.if_object(); object != nullptr && text_at(*object, key) == path)
-        return object;
-    return nullptr;
-  }
-
-  void check_rest() {
-    expect(text_at(object_or_empty(host_, "LogConfig"), "Type") == "none", "its output is logged on the daemon's disk");
-    expect(is_true_at(host_, "AutoRemove"), "it would not be removed at its end");
-    if (const std::string_view runtime = text_at(asked_host_, "Runtime"); !runtime.empty())
-      expect(text_at(host_, "Runtime") == runtime, "its runtime is not the one that was asked for");
-    const boost::json::array* const entry = array_at(asked_, "Entrypoint");
-    const boost::json::array* const started = array_at(config_, "Entrypoint");
-    expect(entry != nullptr && started != nullptr && *entry == *started, "it would start another program");
-    const boost::json::object& labels = object_or_empty(config_, "Labels");
-    const boost::json::object& wanted = object_or_empty(asked_, "Labels");
-    const bool labelled = std::all_of(wanted.begin(), wanted.end(), [&](const auto& one) {
-      const boost::json::value* const found = labels.if_contains(one.key());
-      return found != nullptr && *found == one.value();
-    });
-    expect(labelled, "it does not have its labels");
-    expect(!is_true_at(config_, "Tty"), "it has a terminal");
-  }
-
-  const boost::json::object& asked_;
-  const boost::json::object& asked_host_;
-  const boost::json::object& config_;
-  const boost::json::object& host_;
-  const boost::json::object& inspected_;
-  engine_kind kind_;
-  isolation_report walls_;
-  std::vector<std::string> missing_;
-  std::vector<std::string> volumes_;
-};
-
-}  // namespace detail
-
-/// Compares the requested settings with those that the daemon has applied: both Docker and Podman ignore fields that
-/// they do not know.
-/// \param asked      `create_request::body()`.
-/// \param inspected  the response to `GET /containers/ID/json`, before the container is started.
-/// \return           the isolation that exists, and the missing settings. A setting that the response does not contain
-///                   is missing.
-/// \par Source       Engine API, "Inspect a container".
-inline container_check check_container(const boost::json::object& asked, const boost::json::object& inspected,
-                                       engine_kind kind = engine_kind::docker) {
-  return detail::container_checker(asked, inspected, kind).check();
-}
-
-}  // namespace cofferdam::inline COFFERDAM_ABI::docker
-
-// ---- cofferdam/backends/docker/create_request.hpp ----
-
-
-#include <boost/json/array.hpp>
-#include <boost/json/object.hpp>
-
-#include <algorithm>
-#include <chrono>
-#include <cmath>
-#include <cstddef>
-#include <cstdint>
-#include <initializer_list>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
-
-namespace cofferdam::inline COFFERDAM_ABI::docker {
-
-/// The user of a container's first program, and of its commands.
-enum class command_user {
-  as_container,  ///< all programs run as the container's user
-  /// the first program is root without capabilities except SETUID, SETGID and KILL, and switches to the commands' user
-  /// for each command, so that no command can kill it or read its memory
-  set_by_first,
-};
-
-/// Memory in place of a VOLUME that an image declares, with the mode and the owner of the image's folder.
-class image_volume {
- public:
-  /// \param target       absolute in the container.
-  /// \param bytes        maximum size in bytes.
-  /// \param has_content  true if the image has files there: the daemon then mounts the memory and copies them.
-  image_volume(std::string target, std::uint64_t bytes, unsigned mode, std::uint32_t uid, std::uint32_t gid,
-               bool has_content)
-      : target_(std::move(target)), bytes_(bytes), mode_(mode), uid_(uid), gid_(gid), has_content_(has_content) {}
-
-  const std::string& target() const noexcept { return target_; }
-  std::uint64_t bytes() const noexcept { return bytes_; }
-  unsigned mode() const noexcept { return mode_; }
-  std::uint32_t uid() const noexcept { return uid_; }
-  std::uint32_t gid() const noexcept { return gid_; }
-  bool has_content() const noexcept { return has_content_; }
-
- private:
-  std::string target_;
-  std::uint64_t bytes_;
-  unsigned mode_;
-  std::uint32_t uid_;
-  std::uint32_t gid_;
-  bool has_content_;
-};
-
-/// The body of `POST /containers/create`, hardened: under all options there are no capabilities (see `command_user`),
-/// no new privileges, no swap, limits on memory, CPUs and processes, no core files, no log on the daemon's disk, no
-/// health check, no devices and no namespace of the host. A value; it sends nothing.
-///
-/// \par Source  Engine API 1.41, "Create a container"; each field was tried on a daemon.
-class create_request {
- public:
-  /// \param image    a name or an id that the daemon has.
-  /// \param name     of the container: letters, digits, `_`, `.`, `-`; unique.
-  /// \param entry    the first program and its arguments. Required: the image's own entry point is not started.
-  /// \throws         error{errc::invalid_argument}.
-  create_request(std::string image, std::string name, std::vector<std::string> entry, container_options options)
-      : image_(std::move(image)), name_(std::move(name)), entry_(std::move(entry)), options_(std::move(options)) {
-    detail::require_text(image_, "the name of the image");
-    if (image_.empty()) throw detail::bad_option("the image has no name");
-    if (!detail::is_engine_name(name_) || name_.size() < 2)
-      throw detail::bad_option("a container cannot be called " + detail::quoted(name_));
-    if (entry_.empty() || entry_.front().empty()) throw detail::bad_option("a container needs a first program");
-    for (const std::string& word : entry_) detail::require_text(word, "the container's first command");
-  }
-
-  /// Declares that the first program reaps processes, like a warden: the daemon then adds no init program.
-  create_request& reaps() & {
-    reaps_ = true;
-    return *this;
-  }
-  create_request& commands(command_user who) & {
-    command_user_ = who;
-    return *this;
-  }
-  /// \param name  `Config.User` of the image, as inspected; may be empty.
-  create_request& image_user(std::string_view name) & {
-    image_user_ = std::string(name);
-    return *this;
-  }
-  /// Sets the owner of the folder that is mounted as the workspace; not root.
-  create_request& workspace_owner(std::uint32_t uid, std::uint32_t gid) & {
-    workspace_owner_ = std::to_string(uid) + ":" + std::to_string(gid);
-    return *this;
-  }
-  /// Sets the numeric ids of the commands, for memory that is mounted for them. Without them, if the user is given by
-  /// name, this memory is writable for everyone in the container.
-  create_request& guest_ids(std::uint32_t uid, std::uint32_t gid) & {
-    guest_ids_.emplace(uid, gid);
-    return *this;
-  }
-  /// Declares that the daemon's memory mounts have no owner (Podman): memory mounted for the commands is then writable
-  /// for everyone in the container.
-  create_request& unowned_memory() & {
-    unowned_memory_ = true;
-    return *this;
-  }
-  /// Mounts a volume with the library's own programs, read-only. No mount of the options may be at, above or beneath
-  /// it.
-  create_request& programs(std::string volume, std::string_view target) & {
-    programs_.emplace(mount::volume(volume, target).read_only());
-    return *this;
-  }
-  /// Mounts a folder of the host, read-only, that contains only the socket to which the first program connects.
-  create_request& host_link(std::string folder, std::string_view target) & {
-    host_link_.emplace(mount::bind(std::move(folder), target).read_only());
-    return *this;
-  }
-  create_request& no_host_link() & {
-    host_link_.reset();
-    return *this;
-  }
-  /// Adds memory in place of a VOLUME of the image. Otherwise the daemon would mount a folder on its disk.
-  create_request& add(image_volume volume) & {
-    image_volumes_.push_back(std::move(volume));
-    return *this;
-  }
-  create_request& owned_by(owner who, std::string host_name) & {
-    owner_ = std::move(who);
-    host_name_ = std::move(host_name);
-    return *this;
-  }
-  /// Sets the time after which any program may remove the container.
-  create_request& deadline(std::chrono::system_clock::time_point when) & {
-    deadline_ = when;
-    return *this;
-  }
-  /// Sets the daemon's number of CPUs (`/info`, NCPU): the daemon refuses higher limits.
-  create_request& host_cpus(unsigned count) & {
-    host_cpus_ = count;
-    return *this;
-  }
-  /// Sets the path of the daemon's own socket, if it has one: no mount may bring it into the container.
-  create_request& daemon_socket(std::string path) & {
-    daemon_socket_ = std::move(path);
-    return *this;
-  }
-
-  /// Declares that the daemon is on this machine: mounts are checked here, including symbolic links.
-  create_request& local_daemon() & {
-    is_local_ = true;
-    return *this;
-  }
-
-  const std::string& name() const noexcept { return name_; }
-  const container_options& options() const noexcept { return options_; }
-
-  /// Returns the user of commands: that of the options; else the owner of the folder that is mounted as the workspace;
-  /// else the image's user, if that is not root; else 1000:1000.
-  std::string guest_user() const {
-    if (!options_.user().empty()) return options_.user();
-    if (!workspace_owner_.empty()) return workspace_owner_;
-    return is_root(image_user_) ? "1000:1000" : image_user_;
-  }
-
-  /// Returns the parameters of the request, percent-encoded, without `?`.
-  std::string query() const {
-    std::string text = "name=" + name_;  // neither has characters that need encoding, except slashes
-    if (!options_.platform().empty()) {
-      text += "&platform=";
-      for (const char c : options_.platform()) text += c == '/' ? std::string("%2F") : std::string(1, c);
-    }
-    return text;
-  }
-
-  /// Returns the body.
-  /// \param host     the source of forwarded variables.
-  /// \param missing  receives the names that are not set.
-  /// \throws         error{errc::invalid_argument} for contradictory options.
-  boost::json::object body(const host_view& host, std::vector<std::string>* missing = nullptr) const {
-    check_mounts(host);
-    boost::json::object body;
-    body["Image"] = detail::json_text(image_);
-    body["Entrypoint"] = texts(entry_);
-    body["Cmd"] = boost::json::array();
-    body["User"] = detail::json_text(command_user_ == command_user::set_by_first ? "0:0" : guest_user());
-    body["WorkingDir"] = detail::json_text(options_.working_directory());
-    body["Hostname"] = "sandbox";
-    body["Env"] = texts(options_.environment(host, missing));
-    for (const char* const yes : {"OpenStdin", "StdinOnce", "AttachStdin", "AttachStdout", "AttachStderr"})
-      body[yes] = true;
-    body["Tty"] = false;
-    boost::json::object no_check;
-    no_check["Test"] = texts({"NONE"});
-    body["Healthcheck"] = std::move(no_check);
-    body["StopTimeout"] = 1;
-    body["Labels"] = labels();
-    body["HostConfig"] = host_config();
-    return body;
-  }
-
- private:
-  static bool is_root(std::string_view user) {
-    std::string_view name = user.substr(0, user.find(':'));
-    if (name.starts_with('+') || name.starts_with('-')) name.remove_prefix(1);  // the runtime parses "+0" as a number
-    return name.empty() || name == "root" || name.find_first_not_of('0') == std::string_view::npos;
-  }
-
-  static boost::json::array texts(const std::vector<std::string>& all) {
-    boost::json::array array;
-    for (const std::string& one : all) array.push_back(detail::json_text(one));
-    return array;
-  }
-
-  void check_mounts(const host_view& host) const {
-    const auto meets = [](std::string_view a, std::string_view b) {
-      return cofferdam::detail::is_beneath(a, b) || cofferdam::detail::is_beneath(b, a);
-    };
-    for (const mount& one : options_.mounts()) {
-      if (one.is_bind()) check_source(one, host);
-      check_programs(one.target(), meets);
-    }
-    for (const tmpfs_mount& one : options_.tmpfs()) check_programs(one.target(), meets);
-    for (const std::string& target : options_.volumes()) check_programs(target, meets);
-    for (const image_volume& one : image_volumes_) check_programs(one.target(), meets);
-    check_programs(options_.working_directory(), meets);
-  }
-
-  void check_source(const mount& one, const host_view& host) const {
-    const std::string real = is_local_ ? host.real(one.source()) : one.source();
-    const std::string place = "the mount of " + detail::quoted(one.source()) +
-                              (real == one.source() ? std::string() : ", which is " + detail::quoted(real) + ",");
-    if (!daemon_socket_.empty()) {
-      const std::string socket = detail::usual_spelling(is_local_ ? host.real(daemon_socket_) : daemon_socket_);
-      for (const std::string& source : {detail::usual_spelling(one.source()), detail::usual_spelling(real)})
-        if (cofferdam::detail::is_beneath(socket, source) || daemon_socket_ == source)
-          throw detail::bad_option(place + " would bring the daemon's own socket into the container");
-    }
-    if (detail::gives_power(real))
-      throw detail::bad_option(place +
-                               " would give the container power over the daemon's machine; mount a folder of your own");
-    if (!is_local_) return;
-    for (const std::string_view at_home : detail::powerful_places_at_home)
-      if (host.look(real + std::string(at_home)) != path_kind::nothing)
-        throw detail::bad_option(place + " holds " + detail::quoted(at_home.substr(1)) +
-                                 ", which gives power over the daemon's machine; mount a folder beneath it");
-  }
-
-  template <class Meets>
-  void check_programs(const std::string& target, Meets meets) const {
-    if (programs_ && meets(target, programs_->target()))
-      throw detail::bad_option("nothing can be at " + detail::quoted(target) + ": the library's own programs are at " +
-                               detail::quoted(programs_->target()));
-    if (host_link_ && meets(target, host_link_->target()))
-      throw detail::bad_option("nothing can be at " + detail::quoted(target) + ": the library's own socket is at " +
-                               detail::quoted(host_link_->target()));
-  }
-
-  boost::json::object labels() const {
-    boost::json::object labels;
-    for (const auto& [key, value] : options_.labels()) labels[detail::json_view(key)] = detail::json_text(value);
-    // Last, so that no other label can replace them; and always set, because otherwise those of the image would be
-    // used.
-    labels[detail::json_view(owner_label_key)] = detail::json_text(owner_ ? owner_label(*owner_, name_).text() : "");
-    labels["cofferdam.host"] = detail::json_text(is_valid_utf8(host_name_) ? host_name_ : std::string());
-    labels["cofferdam.version"] = detail::json_text(version);
-    std::string when;
-    if (deadline_)
-      when = std::to_string(std::chrono::duration_cast<std::chrono::seconds>(deadline_->time_since_epoch()).count());
-    labels["cofferdam.deadline"] = detail::json_text(when);
-    return labels;
-  }
-
-  boost::json::object host_config() const {
-    boost::json::object host;
-    host["AutoRemove"] = true;
-    host["Privileged"] = false;
-    host["PublishAllPorts"] = false;
-    host["NetworkMode"] = detail::json_text(options_.network());
-    host["IpcMode"] = "private";
-    boost::json::object log;
-    log["Type"] = "none";
-    host["LogConfig"] = std::move(log);
-    host["CapDrop"] = texts({"ALL"});
-    if (command_user_ == command_user::set_by_first) host["CapAdd"] = texts({"KILL", "SETGID", "SETUID"});
-    host["SecurityOpt"] = texts({"no-new-privileges"});
-    host["ReadonlyRootfs"] = options_.has_read_only_root();
-    host["Init"] = !reaps_;
-    host["Memory"] = static_cast<std::int64_t>(options_.memory());
-    host["MemorySwap"] = static_cast<std::int64_t>(options_.memory());
-    host["PidsLimit"] = static_cast<std::int64_t>(options_.pids());
-    host["NanoCpus"] = nano_cpus();
-    boost::json::object no_core;
-    no_core["Name"] = "core";
-    no_core["Soft"] = 0;
-    no_core["Hard"] = 0;
-    boost::json::array limits;
-    limits.push_back(std::move(no_core));
-    host["Ulimits"] = std::move(limits);
-    host["OomScoreAdj"] = 500;
-    // Together with the workspace's half and /tmp's quarter this is less than all memory. Otherwise a guest that fills
-    // them would end everything.
-    host["ShmSize"] = std::min<std::int64_t>(64 * 1024 * 1024, static_cast<std::int64_t>(options_.memory() / 8));
-    if (!options_.runtime().empty()) host["Runtime"] = detail::json_text(options_.runtime());
-    host["Tmpfs"] = tmpfs();
-    boost::json::array mounts;
-    for (const mount& one : options_.mounts()) mounts.push_back(mount_object(one));
-    for (const std::string& target : options_.volumes()) mounts.push_back(disk_object(target));
-    for (const image_volume& one : image_volumes_)
-      if (is_daemons(one)) mounts.push_back(memory_object(one));
-    if (programs_) mounts.push_back(mount_object(*programs_));
-    if (host_link_) mounts.push_back(mount_object(*host_link_));
-    host["Mounts"] = std::move(mounts);
-    return host;
-  }
-
-  std::int64_t nano_cpus() const {
-    double count = options_.cpus();
-    if (host_cpus_ > 0) count = std::min(count, static_cast<double>(host_cpus_));
-    return static_cast<std::int64_t>(std::llround(count * 1e9));
-  }
-
-  boost::json::object tmpfs() const {
-    boost::json::object all;
-    const auto add = [&all, this](const tmpfs_mount& one, const std::string& owner) {
-      const std::uint64_t bytes = one.bytes() != 0 ? one.bytes() : options_.volume_size();
-      all[detail::json_view(one.target())] =
-          detail::json_text("rw,nosuid,nodev," + std::string(one.is_executable() ? "exec" : "noexec") +
-                            ",size=" + std::to_string(bytes) + owner);
-    };
-    for (const image_volume& one : image_volumes_) {
-      if (is_daemons(one)) continue;
-      // Podman does not report the mode of the folder either: its archive calls show an empty volume that it has put
-      // there.
-      std::string owner = ",mode=1777";
-      if (!unowned_memory_)
-        owner =
-            ",mode=" + octal(one.mode()) + ",uid=" + std::to_string(one.uid()) + ",gid=" + std::to_string(one.gid());
-      add(tmpfs_mount(one.target(), one.bytes()).executable(), owner);
-    }
-    const std::string owned = guest_ids();
-    for (const tmpfs_mount& one : options_.tmpfs()) add(one, owned);
-    if (!options_.has_read_only_root()) return all;
-    const std::uint64_t size = options_.workspace_size();
-    if (!options_.has_at(options_.working_directory()))
-      add(tmpfs_mount(options_.working_directory(), size).executable(), owned);
-    if (!options_.has_at("/tmp") && options_.working_directory() != "/tmp")
-      add(tmpfs_mount("/tmp", std::max<std::uint64_t>(size / 2, 4096)).executable(), ",mode=1777");
-    return all;
-  }
-
-  // Returns the options of a tmpfs that give it to the commands' user. For a user name, only the daemon knows the
-  // number.
-  std::string guest_ids() const {
-    if (unowned_memory_) return ",mode=1777";
-    if (guest_ids_)
-      return ",mode=0755,uid=" + std::to_string(guest_ids_->first) + ",gid=" + std::to_string(guest_ids_->second);
-    const std::string user = guest_user();
-    const std::string_view text(user);
-    const std::string_view uid = text.substr(0, text.find(':'));
-    const std::string_view gid = uid.size() == text.size() ? std::string_view("0") : text.substr(uid.size() + 1);
-    const auto is_number = [](std::string_view digits) {
-      return !digits.empty() && digits.size() <= 10 && digits.find_first_not_of("0123456789") == std::string_view::npos;
-    };
-    if (!is_number(uid) || !is_number(gid)) return ",mode=1777";
-    return ",mode=0755,uid=" + std::string(uid) + ",gid=" + std::string(gid);
-  }
-
-  // Podman itself copies the image's content into memory, and keeps the owner.
-  bool is_daemons(const image_volume& one) const { return one.has_content() && !unowned_memory_; }
-
-  static std::string octal(unsigned mode) {
-    std::string digits = "0000";
-    for (std::size_t i = 4; i-- > 0; mode /= 8) digits[i] = static_cast<char>('0' + mode % 8);
-    return digits;
-  }
-
-  // Memory that the daemon mounts, so that its archive calls reach it. A volume without a name is removed with the
-  // container.
-  static boost::json::object memory_object(const image_volume& one) {
-    boost::json::object how;
-    how["type"] = "tmpfs";
-    how["device"] = "tmpfs";
-    how["o"] = detail::json_text("nosuid,nodev,size=" + std::to_string(one.bytes()) + ",mode=" + octal(one.mode()) +
-                                 ",uid=" + std::to_string(one.uid()) + ",gid=" + std::to_string(one.gid()));
-    boost::json::object driver;
-    driver["Name"] = "local";
-    driver["Options"] = std::move(how);
-    boost::json::object volume;
-    volume["NoCopy"] = true;  // a copy made before the start would be lost at the start
-    volume["DriverConfig"] = std::move(driver);
-    return unnamed_volume(one.target(), std::move(volume));
-  }
-
-  // A folder on the daemon's disk, with the image's content of that path.
-  static boost::json::object disk_object(const std::string& target) {
-    boost::json::object volume;
-    volume["NoCopy"] = false;
-    return unnamed_volume(target, std::move(volume));
-  }
-
-  static boost::json::object unnamed_volume(const std::string& target, boost::json::object how) {
-    boost::json::object object;
-    object["Type"] = "volume";
-    object["Target"] = detail::json_text(target);
-    object["ReadOnly"] = false;
-    object["VolumeOptions"] = std::move(how);
-    return object;
-  }
-
-  static boost::json::object mount_object(const mount& one) {
-    boost::json::object object;
-    object["Type"] = one.is_bind() ? "bind" : "volume";
-    object["Source"] = detail::json_text(one.source());
-    object["Target"] = detail::json_text(one.target());
-    object["ReadOnly"] = one.is_read_only();
-    if (!one.is_bind()) {
-      boost::json::object volume;
-      volume["NoCopy"] = true;  // otherwise the image's content would be copied into it
-      object["VolumeOptions"] = std::move(volume);
-    }
-    return object;
-  }
-
-  std::string image_;
-  std::string name_;
-  std::vector<std::string> entry_;
-  container_options options_;
-  bool reaps_ = false;
-  command_user command_user_ = command_user::as_container;
-  std::string image_user_;
-  std::string workspace_owner_;
-  std::optional<std::pair<std::uint32_t, std::uint32_t>> guest_ids_;
-  bool unowned_memory_ = false;
-  std::vector<image_volume> image_volumes_;
-  std::optional<mount> programs_;
-  std::optional<mount> host_link_;
-  std::optional<owner> owner_;
-  std::string host_name_;
-  std::optional<std::chrono::system_clock::time_point> deadline_;
-  unsigned host_cpus_ = 0;
-  std::string daemon_socket_;
-  bool is_local_ = false;
-};
-
-}  // namespace cofferdam::inline COFFERDAM_ABI::docker
-
-// ---- cofferdam/backends/docker/docker_ignore.hpp ----
-
-
-#include <algorithm>
-#include <array>
-#include <cstddef>
-#include <stdexcept>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
-
-namespace cofferdam::inline COFFERDAM_ABI::docker {
-
-namespace detail {
-
-// A compiled pattern. It needs one pass over a path, with any number of stars.
-class ignore_pattern {
- public:
-  ignore_pattern(std::string_view pattern, bool brings_back) : brings_back_(brings_back) { compile(pattern); }
-
-  bool brings_back() const noexcept { return brings_back_; }
-
-  // Returns true if the rule matches the path, or a directory above it.
-  bool matches_path_or_above(const std::vector<char32_t>& path) const {
-    std::vector<char> now(tokens_.size() + 1, 0);
-    std::vector<char> next(tokens_.size() + 1, 0);
-    now[0] = 1;
-    for (std::size_t at = 0;; ++at) {
-      bool alive = false;
-      for (std::size_t i = 0; i < tokens_.size(); ++i) {  // tokens that may match nothing only lead forward
-        if (!now[i]) continue;
-        alive = true;
-        const kind what = tokens_[i].what;
-        if (what == kind::star || what == kind::anything || what == kind::directories) now[i + 1] = 1;
-        if (what == kind::directories) now[i + 2] = 1;
-      }
-      if (now.back() && (at == path.size() || path[at] == U'/')) return true;
-      if (at == path.size() || !alive) return false;
-      std::fill(next.begin(), next.end(), char{0});
-      for (std::size_t i = 0; i < tokens_.size(); ++i)
-        if (now[i]) consume(i, path[at], next);
-      now.swap(next);
-    }
-  }
-
-  static constexpr char32_t raw_byte = 0x110000;  // above all code points: a byte that is not UTF-8
-
-  static std::vector<char32_t> characters_of(std::string_view text) {
-    std::vector<char32_t> characters;
-    characters.reserve(text.size());
-    while (!text.empty()) {
-      const utf8_unit unit = decode_utf8(text);
-      if (!unit.valid()) {
-        characters.push_back(raw_byte + static_cast<unsigned char>(text.front()));
-        text.remove_prefix(1);
-      } else {
-        characters.push_back(unit.code_point());
-        text.remove_prefix(unit.size());
-      }
-    }
-    return characters;
-  }
-
- private:
-  enum class kind {
-    literal,      // one character
-    any,          // one character except a slash
-    set,          // one of some characters
-    star,         // any number of characters except slashes
-    anything,     // any number of characters
-    directories,  // nothing, or a path up to the next token
-    inside,       // characters up to a slash, any number of times
-  };
-  struct token {
-    kind what = kind::literal;
-    char32_t character = 0;
-    bool negated = false;
-    std::vector<std::pair<char32_t, char32_t>> ranges;
-  };
-
-  void consume(std::size_t i, char32_t character, std::vector<char>& next) const {
-    const token& one = tokens_[i];
-    switch (one.what) {
-      case kind::literal: next[i + 1] |= static_cast<char>(one.character == character); break;
-      case kind::any: next[i + 1] |= static_cast<char>(character != U'/'); break;
-      case kind::set: next[i + 1] |= static_cast<char>(in_set(one, character)); break;
-      case kind::star: next[i] |= static_cast<char>(character != U'/'); break;
-      case kind::anything: next[i] = 1; break;
-      case kind::directories: break;
-      case kind::inside:
-        next[i] = 1;
-        next[i + 1] |= static_cast<char>(character == U'/');
-        break;
-    }
-  }
-
-  static bool in_set(const token& one, char32_t character) {
-    const bool found = std::any_of(one.ranges.begin(), one.ranges.end(), [character](const auto& range) {
-      return range.first <= character && character <= range.second;
-    });
-    return found != one.negated;
-  }
-
-  void add(kind what, char32_t character = 0) {
-    token one;
-    one.what = what;
-    one.character = character;
-    tokens_.push_back(std::move(one));
-  }
-
-  void compile(std::string_view pattern) {
-    const std::vector<char32_t> text = characters_of(pattern);
-    // `**.log` matches an ending, in any folder, if the rest has no special character.
-    const bool plain_rest = pattern.starts_with("**") && pattern.find_first_of("*?[]\\", 2) == std::string_view::npos;
-    for (std::size_t at = 0; at < text.size();) {
-      const char32_t c = text[at++];
-      if (c == U'*' && at < text.size() && text[at] == U'*') {
-        ++at;
-        const bool slash = at < text.size() && text[at] == U'/';
-        if (slash) ++at;
-        if (at == text.size() || (at == 2 && plain_rest)) {
-          add(kind::anything);
-        } else {
-          add(kind::directories);
-          add(kind::inside);
-        }
-      } else if (c == U'*') {
-        add(kind::star);
-      } else if (c == U'?') {
-        add(kind::any);
-      } else if (c == U'[') {
-        at = add_set(text, at);
-      } else if (c == U'\\') {
-        if (at == text.size()) throw std::invalid_argument("ends with a backslash");
-        add(kind::literal, text[at++]);
-      } else {
-        add(kind::literal, c);
-      }
-    }
-  }
-
-  // Parses a set after its `[`. Returns the position after the `]`.
-  std::size_t add_set(const std::vector<char32_t>& text, std::size_t at) {
-    token one;
-    one.what = kind::set;
-    if (at < text.size() && text[at] == U'^') {
-      one.negated = true;
-      ++at;
-    }
-    while (at < text.size() && (text[at] != U']' || one.ranges.empty())) {
-      const char32_t low = set_member(text, at);
-      char32_t high = low;
-      if (at < text.size() && text[at] == U'-') {
-        ++at;
-        high = set_member(text, at);
-      }
-      if (high < low) throw std::invalid_argument("has a range in [] that goes backwards");
-      one.ranges.emplace_back(low, high);
-    }
-    if (at == text.size()) throw std::invalid_argument("has a [ without its ]");
-    tokens_.push_back(std::move(one));
-    return at + 1;
-  }
-
-  static char32_t set_member(const std::vector<char32_t>& text, std::size_t& at) {
-    if (at < text.size() && text[at] == U'\\') {
-      ++at;
-    } else if (at < text.size() && (text[at] == U'-' || text[at] == U']')) {
-      throw std::invalid_argument("has a '-' or ']' in [] that no backslash stands before");
-    }
-    if (at == text.size()) throw std::invalid_argument("has a [ without its ]");
-    return text[at++];
-  }
-
-  std::vector<token> tokens_;
-  bool brings_back_;
-};
-
-// Removes white space as defined by Go, in UTF-8, from both ends.
-inline std::string_view trimmed(std::string_view text) {
-  constexpr std::array<std::string_view, 25> blanks{" ",
-                                                    "\t",
-                                                    "\n",
-                                                    "\v",
-                                                    "\f",
-                                                    "\r",
-                                                    "\xc2\x85",
-                                                    "\xc2\xa0",
-                                                    "\xe1\x9a\x80",
-                                                    "\xe2\x80\x80",
-                                                    "\xe2\x80\x81",
-                                                    "\xe2\x80\x82",
-                                                    "\xe2\x80\x83",
-                                                    "\xe2\x80\x84",
-                                                    "\xe2\x80\x85",
-                                                    "\xe2\x80\x86",
-                                                    "\xe2\x80\x87",
-                                                    "\xe2\x80\x88",
-                                                    "\xe2\x80\x89",
-                                                    "\xe2\x80\x8a",
-                                                    "\xe2\x80\xa8",
-                                                    "\xe2\x80\xa9",
-                                                    "\xe2\x80\xaf",
-                                                    "\xe2\x81\x9f",
-                                                    "\xe3\x80\x80"};
-  for (bool again = true; again;) {
-    again = false;
-    for (const std::string_view blank : blanks) {
-      if (text.starts_with(blank)) text.remove_prefix(blank.size()), again = true;
-      if (text.ends_with(blank)) text.remove_suffix(blank.size()), again = true;
-    }
-  }
-  return text;
-}
-
-// Returns the normalized path: `./a/./b/../1.txt` becomes `a/1.txt`, without reading any file.
-inline std::string cleaned_path(std::string_view path) {
-  const bool rooted = path.starts_with('/');
-  std::vector<std::string_view> parts;
-  for (std::size_t at = 0; at <= path.size();) {
-    const std::size_t slash = std::min(path.find('/', at), path.size());
-    const std::string_view part = path.substr(at, slash - at);
-    at = slash + 1;
-    if (part.empty() || part == ".") continue;
-    if (part != "..")
-      parts.push_back(part);
-    else if (!parts.empty() && parts.back() != "..")
-      parts.pop_back();
-    else if (!rooted)
-      parts.push_back(part);
-  }
-  std::string clean = rooted ? "/" : "";
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    if (i > 0) clean += '/';
-    clean += parts[i];
-  }
-  return clean.empty() ? "." : clean;
-}
-
-}  // namespace detail
-
-/// The rules of a `.dockerignore`: which files of a context folder are not sent to the builder. The daemon does not
-/// apply them: the sender of the context must.
-///
-/// One pattern per line. The last pattern that matches a path, or a directory above it, decides. A line whose first
-/// character is `#` is a comment. Blanks around a pattern are removed. `!` before a pattern includes again what an
-/// earlier pattern excluded. `./a//b/../c/` is `a/c`, and so is `/a/c`.
-///
-/// ```
-/// "*"    any characters of one name        "?"   one of them        "\x"  x itself
-/// "**"   at the end: everything; before "/" or a name: any number of folders, also none;
-///        first, and all behind it plain: any start
-/// "[...]", "[^...]"   one character (not) listed, "a-z" a range, "\]" and "\-" themselves
-/// ```
-/// Case-sensitive. Dots are not special. There is no "[!...]" and no "[:alpha:]".
-/// \par Cost    `ignored`: the product of the path's length and that of all patterns, at most.
-/// \par Source  moby/patternmatcher and its `ignorefile`; docs.docker.com, "dockerignore".
-class docker_ignore {
- public:
-  /// The maximum size of the file: 1 MiB. The maximum size of a pattern: 4095 bytes.
-  static constexpr std::size_t max_bytes = std::size_t{1024} * 1024;
-
-  /// Excludes nothing.
-  docker_ignore() = default;
-
-  /// \param  text  the file.
-  /// \throws       error{errc::invalid_argument}, with the line's number: a `!` alone, a `[` without its end, a
-  ///               backslash at the end, a pattern or a file that is too long.
-  explicit docker_ignore(std::string_view text) {
-    if (text.size() > max_bytes)
-      throw error(exec_errc::invalid_argument, "docker: a .dockerignore of more than 1048576 bytes is not read");
-    if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);
-    std::size_t number = 0;
-    while (!text.empty()) {
-      const std::size_t end = std::min(text.find('\n'), text.size());
-      const std::string_view line = text.substr(0, end);
-      text.remove_prefix(std::min(end + 1, text.size()));
-      ++number;
-      if (line.starts_with('#')) continue;
-      try {
-        add(detail::trimmed(line));
-      } catch (const std::invalid_argument& why) {
-        throw error(exec_errc::invalid_argument, "docker: line " + std::to_string(number) + " of .dockerignore, \"" +
-                                                     one_line(line, 100) + "\", " + why.what());
-      }
-    }
-  }
-
-  /// Returns true if a file or directory is left out.
-  /// \param path  relative to the context, `/`-separated, clean: neither `.` nor `..`, no slash at either end.
-  bool ignored(std::string_view path) const {
-    const std::vector<char32_t> characters = detail::ignore_pattern::characters_of(path);
-    bool out = false;
-    for (const detail::ignore_pattern& pattern : patterns_)
-      if (pattern.brings_back() == out && pattern.matches_path_or_above(characters)) out = !out;
-    return out;
-  }
-
-  /// Returns true if a directory is left out with all its contents, so that it need not be read.
-  bool ignores_all_of(std::string_view directory) const { return !brings_back_ && ignored(directory); }
-
- private:
-  void add(std::string_view pattern) {
-    if (pattern.empty()) return;
-    if (pattern.size() > 4095) throw std::invalid_argument("is longer than 4095 bytes");
-    const bool brings_back = pattern.front() == '!';
-    if (brings_back) pattern = detail::trimmed(pattern.substr(1));
-    if (pattern.empty()) throw std::invalid_argument("has a '!' and no pattern behind it");
-    std::string clean = detail::cleaned_path(pattern);
-    if (clean.size() > 1 && clean.front() == '/') clean.erase(0, 1);
-    if (brings_back && clean == "/") throw std::invalid_argument("has a '!' and no pattern behind it");
-    patterns_.emplace_back(clean, brings_back);
-    brings_back_ = brings_back_ || brings_back;
-  }
-
-  std::vector<detail::ignore_pattern> patterns_;
-  bool brings_back_ = false;
-};
-
-}  // namespace cofferdam::inline COFFERDAM_ABI::docker
-
-// ---- cofferdam/backends/docker/dockerfile_context.hpp ----
-
-
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <filesystem>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <system_error>
-#include <utility>
-#include <vector>
-
-namespace cofferdam::inline COFFERDAM_ABI::docker {
-
-/// One file, folder or symbolic link of a build's context.
-class context_entry {
- public:
-  context_entry(directory_entry what, std::string target) : what_(std::move(what)), target_(std::move(target)) {}
-
-  /// Relative to the context, on the host and in the archive; any bytes but NUL.
-  const std::string& path() const noexcept { return what_.path(); }
-  /// regular, directory or symlink.
-  file_type type() const noexcept { return what_.type(); }
-  /// Returns the size in bytes at the time of the listing; the file may have grown since.
-  std::uint64_t size() const noexcept { return what_.size(); }
-  unsigned mode() const noexcept { return what_.mode(); }
-  /// Returns the target of a symbolic link. It may lead anywhere, because it is sent as a link.
-  const std::string& target() const noexcept { return target_; }
-
- private:
-  directory_entry what_;
-  std::string target_;
-};
-
-/// The maximum size of a context.
-class context_limit {
- public:
-  context_limit() = default;
-  /// \param bytes  maximum size of all files together. Default 16 GiB.
-  context_limit& bytes(std::uint64_t count) {
-    bytes_ = count;
-    return *this;
-  }
-  /// \param count  maximum number of listed names. Default 1,000,000.
-  context_limit& files(std::size_t count) {
-    files_ = count;
-    return *this;
-  }
-
-  std::uint64_t bytes() const noexcept { return bytes_; }
-  std::size_t files() const noexcept { return files_; }
-
- private:
-  std::uint64_t bytes_ = std::uint64_t{16} << 30;
-  std::size_t files_ = 1'000'000;
-};
-
-/// Selects the files of a context folder for a build, in steps. Reads only the file with the rules.
-///
-/// The rules are those of `<Dockerfile>.dockerignore` next to the Dockerfile, else of `.dockerignore` in the context.
-/// The Dockerfile and the file with the rules are always among the entries: the daemon itself leaves them out of the
-/// image if the rules exclude them. A Dockerfile outside the context is not an entry; its content comes with
-/// `extra_content()`.
-///
-/// Symbolic links are entries of their own and never followed; sockets, FIFOs and devices are left out.
-/// \par Threads  one at a time. All members are synchronous; `step` does a bounded piece of the work.
-/// \par Source   docker/cli `cli/command/image/build`.
-class dockerfile_context {
- public:
-  /// \param context     a folder of this machine.
-  /// \param dockerfile  its path on this machine, inside or outside of the context; empty for `Dockerfile` in the
-  ///                    context.
-  /// \throws            error{errc::not_found, not_a_directory, not_a_file, permission_denied, io_error};
-  ///                    error{errc::invalid_argument} for rules that cannot be read; error{errc::too_large} for a
-  ///                    Dockerfile or rules of more than 1 MiB.
-  explicit dockerfile_context(const std::filesystem::path& context, const std::filesystem::path& dockerfile = {},
-                              context_limit limit = context_limit())
-      : folder_(directory::open(context)), limit_(limit) {
-    const std::filesystem::path file = dockerfile.empty() ? context / "Dockerfile" : dockerfile;
-    const std::filesystem::path real_folder = real(context);
-    const std::filesystem::path real_file = real(file);
-    const std::filesystem::path inside = real_file.lexically_relative(real_folder);
-    if (!inside.empty() && *inside.begin() != ".." && inside != ".") {
-      name_ = inside.generic_string();
-      static_cast<void>(folder_.open_file(name_));
-    } else {
-      extra_ = text_of(cofferdam::detail::file_reader::open_host(real_file.string()));
-      name_ = unused_name();
-    }
-    find_rules(file);
-    walk_.emplace(folder_.walk(".", list_options().entries(limit.files())));
-  }
-
-  /// Lists about `most` more names. Returns true at the end; then `entries` is complete.
-  /// \throws error{errc::too_large} at the limit; permission_denied for a folder that cannot be read and is not
-  ///     excluded; not_found if the Dockerfile has vanished.
-  bool step(std::size_t most = 1024) {
-    if (!walk_) return true;
-    for (std::size_t done = 0; done < most; ++done) {
-      std::optional<directory_entry> found = walk_->next();
-      if (!found) {
-        finish();
-        return true;
-      }
-      look_at(std::move(*found));
-    }
-    return false;
-  }
-
-  /// Returns the open folder. Open files beneath it with `link_policy::refuse`.
-  const directory& folder() const noexcept { return folder_; }
-  /// Returns the entries to send, in byte order of the paths, so that the same files give the same archive. An excluded
-  /// folder has no entry, even if a file in it has one.
-  const std::vector<context_entry>& entries() const noexcept { return entries_; }
-  /// Returns the size of all files in bytes.
-  std::uint64_t total_bytes() const noexcept { return total_; }
-  /// Returns the name of the Dockerfile for the daemon, relative to the archive.
-  const std::string& dockerfile() const noexcept { return name_; }
-  /// Returns the content of a Dockerfile from outside the context, to be sent under the name `dockerfile()`.
-  const std::optional<std::string>& extra_content() const noexcept { return extra_; }
-  /// Returns the text of the Dockerfile.
-  /// \throws error{errc::too_large} for more than 1 MiB.
-  std::string dockerfile_text() const { return extra_ ? *extra_ : text_of(folder_.open_file(name_)); }
-  /// Returns the path of the applied rules, relative to the context; empty if they are not in it.
-  const std::string& rules() const noexcept { return rules_name_; }
-
- private:
-  static constexpr std::size_t max_text = std::size_t{1024} * 1024;
-
-  static std::filesystem::path real(const std::filesystem::path& path) {
-    std::error_code failure;
-    std::filesystem::path found = std::filesystem::canonical(path, failure);
-    if (!failure) return found;
-    const bool missing = failure == std::errc::no_such_file_or_directory || failure == std::errc::not_a_directory;
-    throw error(missing ? exec_errc::not_found : exec_errc::io_error,
-                "docker: build: " + cofferdam::detail::shown_path(path.native()) + ": " +
-                    (missing ? std::string("there is no such file") : failure.message()) +
-                    "; name the Dockerfile and the folder of its context",
-                failure);
-  }
-
-  static std::string text_of(cofferdam::detail::file_reader reader) {
-    const bytes content = reader.read_rest(max_text);
-    return std::string(as_text(content));
-  }
-
-  bool is_there(const std::string& path) const {
-    try {
-      static_cast<void>(folder_.stat(path));
-      return true;
-    } catch (const error& failure) {
-      if (failure.code() == exec_errc::not_found || failure.code() == exec_errc::not_a_directory) return false;
-      throw;
-    }
-  }
-
-  std::string unused_name() const {
-    std::string name = ".cofferdam.Dockerfile";
-    while (is_there(name)) name += ".x";
-    return name;
-  }
-
-  void find_rules(const std::filesystem::path& dockerfile) {
-    if (extra_) {
-      std::error_code ignored;
-      std::filesystem::path beside = dockerfile;
-      beside += ".dockerignore";
-      if (std::filesystem::is_regular_file(beside, ignored)) {
-        ignore_ = docker_ignore(text_of(cofferdam::detail::file_reader::open_host(beside.string())));
-        return;
-      }
-    } else if (is_there(name_ + ".dockerignore")) {
-      rules_name_ = name_ + ".dockerignore";
-    }
-    if (rules_name_.empty() && is_there(".dockerignore")) rules_name_ = ".dockerignore";
-    if (!rules_name_.empty()) ignore_ = docker_ignore(text_of(folder_.open_file(rules_name_)));
-  }
-
-  bool is_needed(std::string_view path) const { return (!extra_ && path == name_) || path == rules_name_; }
-
-  bool leads_to_needed(std::string_view path) const {
-    const auto is_above = [path](std::string_view below) {
-      return below.size() > path.size() && below.starts_with(path) && below[path.size()] == '/';
-    };
-    return (!extra_ && is_above(name_)) || is_above(rules_name_);
-  }
-
-  void look_at(directory_entry found) {
-    if (found.type() == file_type::other) return;
-    if (found.is_directory() && !leads_to_needed(found.path()) && ignore_.ignores_all_of(found.path())) {
-      walk_->skip();
-      return;
-    }
-    if (!is_needed(found.path()) && ignore_.ignored(found.path())) return;
-    std::string target;
-    if (found.type() == file_type::symlink) target = folder_.link_target(found.path());
-    if (found.size() > limit_.bytes() - total_)
-      throw error(exec_errc::too_large, "docker: build: the context is more than the " +
-                                            std::to_string(limit_.bytes()) +
-                                            " bytes that were allowed; name what it does not need in .dockerignore");
-    total_ += found.size();
-    entries_.emplace_back(std::move(found), std::move(target));
-  }
-
-  void finish() {
-    walk_.reset();
-    std::sort(entries_.begin(), entries_.end(),
-              [](const context_entry& a, const context_entry& b) { return a.path() < b.path(); });
-    const bool has_dockerfile = extra_ || std::any_of(entries_.begin(), entries_.end(),
-                                                      [this](const auto& one) { return one.path() == name_; });
-    if (!has_dockerfile)
-      throw error(exec_errc::not_found, "docker: build: the Dockerfile " + cofferdam::detail::shown_path(name_) +
-                                            " was removed while the context was looked at");
-  }
-
-  directory folder_;
-  context_limit limit_;
-  std::string name_;
-  std::optional<std::string> extra_;
-  std::string rules_name_;
-  docker_ignore ignore_;
-  std::optional<cofferdam::detail::tree_walk> walk_;
-  std::vector<context_entry> entries_;
-  std::uint64_t total_ = 0;
-};
-
-}  // namespace cofferdam::inline COFFERDAM_ABI::docker
-
-// ---- cofferdam/backends/docker/image_name.hpp ----
-
-
-#include <algorithm>
-#include <cstddef>
-#include <string>
-#include <string_view>
-#include <utility>
-
-namespace cofferdam::inline COFFERDAM_ABI::docker {
-
-/// The name of an image, as for `docker run`, parsed and completed.
-///
-/// ```
-/// reference = [registry "/"] path [":" tag] ["@" digest] / id
-/// registry  = host [":" port]          ; has a "." or a ":" in it, or is "localhost"; else it is part of the path
-/// path      = part *("/" part)         ; "busybox" is docker.io/library/busybox
-/// part      = alnum *(sep alnum)       ; alnum = 1*(a-z / 0-9), sep = "." / "_" / "__" / 1*"-"
-/// tag       = (letter / digit / "_") 0*127(letter / digit / "_" / "." / "-")       ; "latest" where there is no digest
-/// digest    = "sha256:" 64hex / "sha384:" 96hex / "sha512:" 128hex                 ; lower case
-/// id        = ["sha256:"] 64hex        ; an image that the daemon has already; cannot be pulled
-/// ```
-/// \par Source  distribution/reference (grammar and normalisation); opencontainers/go-digest; `docker run` for ids.
-class image_name {
- public:
-  /// \param  text  as above; at most 1024 bytes.
-  /// \throws       error{errc::invalid_argument} with the mistake and, if possible, the correct spelling.
-  explicit image_name(std::string_view text) {
-    if (text.empty()) throw wrong(text, "is empty: write a name such as busybox:latest");
-    if (text.size() > 1024) throw wrong(text.substr(0, 80), "is longer than 1024 bytes");
-    if (is_hex(text, 64) || (text.starts_with("sha256:") && is_hex(text.substr(7), 64))) {
-      digest_ = text.size() == 64 ? "sha256:" + std::string(text) : std::string(text);
-      return;
-    }
-    std::string_view rest = text;
-    if (const std::size_t at = rest.find('@'); at != std::string_view::npos) {
-      digest_ = std::string(rest.substr(at + 1));
-      rest = rest.substr(0, at);
-      if (!is_digest(digest_)) throw wrong(text, "has a digest that is not sha256: and 64 lower-case hex digits");
-    }
-    take_registry(text, rest);
-    if (const std::size_t colon = rest.find(':'); colon != std::string_view::npos) {
-      tag_ = std::string(rest.substr(colon + 1));
-      rest = rest.substr(0, colon);
-      if (!is_tag(tag_))
-        throw wrong(text,
-                    "has a tag that is not 1 to 128 letters, digits, '_', '.' or '-', not starting with '.', '-'");
-    } else if (digest_.empty()) {
-      tag_ = "latest";
-    }
-    if (std::any_of(rest.begin(), rest.end(), [](char c) { return c >= 'A' && c <= 'Z'; }))
-      throw wrong(text, "has upper-case letters, which only a tag may have");
-    if (!is_path(rest))
-      throw wrong(text, "is not made of lower-case letters and digits with single '.', '_', '__' or '-' between them");
-    path_ = registry_ == hub && rest.find('/') == std::string_view::npos ? "library/" + std::string(rest)
-                                                                         : std::string(rest);
-    if (registry_.size() + 1 + path_.size() > 255) throw wrong(text, "is longer than 255 characters without its tag");
-  }
-
-  /// The default registry.
-  static constexpr std::string_view hub = "docker.io";
-
-  /// Returns true if it is the id of an image and not a name; then only `digest` is set.
-  bool is_id() const noexcept { return path_.empty(); }
-  /// Returns the host, with a port if it has one.
-  const std::string& registry() const noexcept { return registry_; }
-  /// Returns the path at the registry: `library/busybox`.
-  const std::string& path() const noexcept { return path_; }
-  /// Returns the tag; empty only if there is a digest.
-  const std::string& tag() const noexcept { return tag_; }
-  /// Returns `sha256:...`, or an empty text. It fixes the image, whatever the tag refers to.
-  const std::string& digest() const noexcept { return digest_; }
-
-  /// Returns `docker.io/library/busybox`.
-  std::string repository() const { return is_id() ? std::string() : registry_ + "/" + path_; }
-
-  /// Returns the complete name: two spellings of one name give the same text. For the daemon, and as a key.
-  std::string text() const {
-    if (is_id()) return digest_;
-    std::string all = repository();
-    if (!tag_.empty()) all += ":" + tag_;
-    if (!digest_.empty()) all += "@" + digest_;
-    return all;
-  }
-
-  /// Return the two parameters of a pull. Without a tag the daemon would pull all tags, so one of the two always has a
-  /// tag or a digest.
-  std::string pull_from() const { return digest_.empty() ? repository() : repository() + "@" + digest_; }
-  std::string pull_tag() const { return digest_.empty() ? tag_ : std::string(); }
-
-  friend bool operator==(const image_name& a, const image_name& b) = default;
-
- private:
-  static error wrong(std::string_view text, const std::string& what) {
-    return error(exec_errc::invalid_argument, "docker: the image name \"" + one_line(text, 120) + "\" " + what);
-  }
-
-  static bool is_digit(char c) noexcept { return c >= '0' && c <= '9'; }
-  static bool is_lower(char c) noexcept { return (c >= 'a' && c <= 'z') || is_digit(c); }
-  static bool is_letter(char c) noexcept { return is_lower(c) || (c >= 'A' && c <= 'Z'); }
-
-  static bool is_hex(std::string_view text, std::size_t size) {
-    return text.size() == size &&
-           std::all_of(text.begin(), text.end(), [](char c) { return is_digit(c) || (c >= 'a' && c <= 'f'); });
-  }
-
-  static bool is_digest(std::string_view text) {
-    if (text.starts_with("sha256:")) return is_hex(text.substr(7), 64);
-    if (text.starts_with("sha384:")) return is_hex(text.substr(7), 96);
-    return text.starts_with("sha512:") && is_hex(text.substr(7), 128);
-  }
-
-  static bool is_tag(std::string_view text) {
-    if (text.empty() || text.size() > 128 || text.front() == '.' || text.front() == '-') return false;
-    return std::all_of(text.begin(), text.end(),
-                       [](char c) { return is_letter(c) || c == '_' || c == '.' || c == '-'; });
-  }
-
-  static bool is_path(std::string_view path) {
-    for (std::size_t at = 0;;) {
-      const std::size_t slash = std::min(path.find('/', at), path.size());
-      if (!is_part(path.substr(at, slash - at))) return false;
-      if (slash == path.size()) return true;
-      at = slash + 1;
-    }
-  }
-
-  static bool is_part(std::string_view part) {
-    if (part.empty() || !is_lower(part.front()) || !is_lower(part.back())) return false;
-    for (std::size_t at = 0; at < part.size();) {
-      if (is_lower(part[at])) {
-        ++at;
-        continue;
-      }
-      const std::size_t end = std::min(part.find_first_not_of("._-", at), part.size());
-      const std::string_view between = part.substr(at, end - at);
-      const bool valid = between == "." || between == "_" || between == "__" ||
-                         between.find_first_not_of('-') == std::string_view::npos;
-      if (!valid || between.empty()) return false;
-      at = end;
-    }
-    return true;
-  }
-
-  // Takes the part before the first slash, if it is a host.
-  void take_registry(std::string_view text, std::string_view& rest) {
-    registry_ = hub;
-    const std::size_t slash = rest.find('/');
-    if (slash == std::string_view::npos) return;
-    const std::string_view first = rest.substr(0, slash);
-    if (first != "localhost" && first.find_first_of(".:") == std::string_view::npos) return;
-    if (!is_registry(first)) throw wrong(text, "has no valid registry before its first '/'");
-    registry_ = first == "index.docker.io" ? std::string(hub) : std::string(first);
-    rest.remove_prefix(slash + 1);
-  }
-
-  static bool is_registry(std::string_view text) {
-    std::string_view host = text;
-    std::string_view port;
-    if (text.starts_with('[')) {
-      const std::size_t close = text.find(']');
-      if (close == std::string_view::npos) return false;
-      host = text.substr(1, close - 1);
-      port = text.substr(close + 1);
-      if (host.empty() || host.find_first_not_of("0123456789abcdefABCDEF:") != std::string_view::npos) return false;
-    } else {
-      const std::size_t colon = std::min(text.find(':'), text.size());
-      host = text.substr(0, colon);
-      port = text.substr(colon);
-      for (std::size_t at = 0; at <= host.size();) {
-        const std::size_t dot = std::min(host.find('.', at), host.size());
-        const std::string_view label = host.substr(at, dot - at);
-        if (label.empty() || !is_letter(label.front()) || !is_letter(label.back())) return false;
-        if (!std::all_of(label.begin(), label.end(), [](char c) { return is_letter(c) || c == '-'; })) return false;
-        at = dot + 1;
-      }
-    }
-    if (port.empty()) return true;
-    port.remove_prefix(1);
-    return text[text.size() - port.size() - 1] == ':' && !port.empty() && port.size() <= 5 &&
-           std::all_of(port.begin(), port.end(), is_digit);
-  }
-
-  std::string registry_;
-  std::string path_;
-  std::string tag_;
-  std::string digest_;
-};
-
-}  // namespace cofferdam::inline COFFERDAM_ABI::docker
-
-// ---- cofferdam/backends/docker/multiplexed_stream.hpp ----
-
-
-#include <algorithm>
-#include <array>
-#include <cstddef>
-#include <cstdint>
-#include <optional>
-#include <string>
-#include <string_view>
-
-namespace cofferdam::inline COFFERDAM_ABI::docker {
-
-/// The output to which a piece of an attach or exec stream belongs.
-enum class stream_channel : std::uint8_t {
-  input = 0,   ///< the echoed input; daemons define it and do not send it
-  output = 1,  ///< standard output
-  error = 2,   ///< standard error
-  system = 3,  ///< a message of the daemon: the reason for the end
-};
-
-/// A part of a container's output. Refers to the input of `multiplexed_stream::next`.
-class stream_piece {
- public:
-  stream_piece(stream_channel channel, std::string_view content) : channel_(channel), content_(content) {}
-  stream_channel channel() const noexcept { return channel_; }
-  /// Never empty. Any bytes.
-  std::string_view content() const noexcept { return content_; }
-
- private:
-  stream_channel channel_;
-  std::string_view content_;
-};
-
-/// A parser of the stream of a container or an exec without a terminal. Sans-I/O. It copies and keeps only a head of 8
-/// bytes: a frame is returned in as many pieces as it was cut into.
-///
-/// ```
-/// frame = channel(1) zero(3) length(4, big-endian) content(length)      ; a length of 0 is allowed
-/// ```
-/// A stream with a terminal has no frames; do not use this class for it.
-/// \par Cost    no allocation; a frame may be up to 4 GiB long, since it is never held.
-/// \par Source  Engine API, "Attach to a container", "Stream format".
-class multiplexed_stream {
- public:
-  /// Takes the next piece from the front of `input`; no value once `input` is used up.
-  /// \param  input  received bytes, cut anywhere. On return it has the unused rest, which must be passed in again,
-  ///                before later bytes.
-  /// \throws        error{errc::provider_failed}: an invalid head. The stream must not be used after that.
-  std::optional<stream_piece> next(std::string_view& input) {
-    while (!input.empty()) {
-      if (left_ == 0) {
-        const std::size_t taken = std::min(input.size(), head_.size() - have_);
-        std::copy_n(input.data(), taken, head_.data() + have_);
-        have_ += taken;
-        input.remove_prefix(taken);
-        if (have_ == head_.size()) read_head();
-        continue;
-      }
-      const std::string_view content = input.substr(0, left_);
-      left_ -= static_cast<std::uint32_t>(content.size());
-      input.remove_prefix(content.size());
-      return stream_piece(channel_, content);
-    }
-    return std::nullopt;
-  }
-
-  /// Returns true if the stream is not inside a frame.
-  bool may_end() const noexcept { return left_ == 0 && have_ == 0; }
-
-  /// Declares the end of the stream.
-  /// \throws error{errc::provider_lost} if it ended inside a frame. An end between two frames does not prove success.
-  void finish() const {
-    if (!may_end())
-      throw error(exec_errc::provider_lost,
-                  "docker: the container's output ends in the middle of a frame: the connection was cut");
-  }
-
- private:
-  void read_head() {
-    have_ = 0;
-    const auto byte = [this](std::size_t at) {
-      return static_cast<std::uint32_t>(static_cast<unsigned char>(head_[at]));
-    };
-    if (byte(0) > 3 || byte(1) != 0 || byte(2) != 0 || byte(3) != 0)
-      throw error(exec_errc::provider_failed, "docker: the container's output has a frame of an unknown kind, " +
-                                                  std::to_string(byte(0)) +
-                                                  "; was it made with a terminal, which has no frames?");
-    channel_ = static_cast<stream_channel>(byte(0));
-    left_ = byte(4) << 24U | byte(5) << 16U | byte(6) << 8U | byte(7);
-  }
-
-  std::array<char, 8> head_{};
-  std::size_t have_ = 0;
-  std::uint32_t left_ = 0;
-  stream_channel channel_ = stream_channel::output;
-};
-
-}  // namespace cofferdam::inline COFFERDAM_ABI::docker
-
-// ---- cofferdam/backends/docker/registry_login.hpp ----
-
-
-#include <boost/json/object.hpp>
-#include <boost/json/serialize.hpp>
-
-#include <algorithm>
-#include <cstddef>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
-
-namespace cofferdam::inline COFFERDAM_ABI::docker {
-
-/// The credentials for a registry. Never printed; they leave this object only in the headers it makes.
-class registry_credentials {
- public:
-  /// No credentials: for public images.
-  registry_credentials() = default;
-
-  /// \param server  the registry's name in Docker's configuration; see `registry_server`.
-  static registry_credentials password(std::string server, std::string user, std::string secret) {
-    registry_credentials made;
-    made.server_ = std::move(server);
-    made.user_ = std::move(user);
-    made.secret_ = std::move(secret);
-    return made;
-  }
-
-  /// \param token  from an earlier login at the registry (an OAuth2 refresh token).
-  static registry_credentials identity_token(std::string server, std::string token) {
-    registry_credentials made;
-    made.server_ = std::move(server);
-    made.secret_ = std::move(token);
-    made.is_token_ = true;
-    return made;
-  }
-
-  bool is_anonymous() const noexcept { return secret_.empty() && user_.empty(); }
-  bool is_token() const noexcept { return is_token_; }
-  const std::string& server() const noexcept { return server_; }
-  const std::string& user() const noexcept { return user_; }
-
-  /// Returns the value of X-Registry-Auth. The header is sent with every pull; without credentials it is `e30=`, an
-  /// empty object.
-  ///
-  /// Base64 of the URL alphabet, with padding: the daemon silently ignores credentials in the other alphabet.
-  /// \throws error{errc::invalid_argument} for a name or secret that is not UTF-8: JSON cannot carry it.
-  std::string header() const { return encoded(object(true)); }
-
-  /// Returns the value of X-Registry-Config, with which the classic builder pulls the base images of a Dockerfile.
-  static std::string build_header(const std::vector<registry_credentials>& all) {
-    boost::json::object servers;
-    for (const registry_credentials& one : all)
-      if (!one.is_anonymous()) servers[detail::json_view(one.server_)] = one.object(false);
-    return encoded(servers);
-  }
-
- private:
-  boost::json::object object(bool with_server) const {
-    boost::json::object object;
-    if (is_anonymous()) return object;
-    if (!is_valid_utf8(user_) || !is_valid_utf8(secret_))
-      throw error(exec_errc::invalid_argument, "docker: the credentials for the registry \"" + one_line(server_, 100) +
-                                                   "\" are not UTF-8, so they cannot be sent; log in again");
-    if (is_token_) {
-      object["identitytoken"] = detail::json_text(secret_);
-    } else {
-      object["username"] = detail::json_text(user_);
-      object["password"] = detail::json_text(secret_);
-    }
-    if (with_server) object["serveraddress"] = detail::json_text(server_);
-    return object;
-  }
-
-  static std::string encoded(const boost::json::object& object) {
-    return base64_encode(as_bytes(boost::json::serialize(object)), base64_alphabet::url);
-  }
-
-  std::string server_;
-  std::string user_;
-  std::string secret_;
-  bool is_token_ = false;
-};
-
-/// Returns the name of a registry in Docker's configuration and for its helpers: Docker Hub has a special name there.
-inline std::string registry_server(std::string_view registry) {
-  if (registry == image_name::hub) return "https://index.docker.io/v1/";
-  return std::string(registry);
-}
-
-/// The source of the credentials for a registry: they are known, or a helper program has them.
-class registry_login {
- public:
-  explicit registry_login(registry_credentials credentials) : credentials_(std::move(credentials)) {}
-  registry_login(std::string helper, std::string server) : helper_(std::move(helper)), server_(std::move(server)) {}
-
-  bool needs_helper() const noexcept { return !helper_.empty(); }
-  /// Returns the credentials, if no helper is needed; otherwise none.
-  const registry_credentials& credentials() const noexcept { return credentials_; }
-
-  /// Returns the program to run, with the one argument `get`: `docker-credential-pass`. Searched in PATH.
-  const std::string& helper() const noexcept { return helper_; }
-  /// Returns the helper's standard input, without a line end. The input is then closed.
-  const std::string& helper_input() const noexcept { return server_; }
-
- private:
-  registry_credentials credentials_;
-  std::string helper_;
-  std::string server_;
-};
-
-namespace detail {
-
-// `http://host/v2/` becomes `host`.
-inline std::string_view host_of_server(std::string_view server) {
-  if (const std::size_t scheme = server.find("://"); scheme != std::string_view::npos) server.remove_prefix(scheme + 3);
-  return server.substr(0, server.find('/'));
-}
-
-inline bool is_helper_name(std::string_view name) {
-  return !name.empty() && name.size() <= 128 && std::all_of(name.begin(), name.end(), [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_' ||
-           c == '.';
-  });
-}
-
-// Returns the entry under `auths` for a server, or no credentials.
-inline registry_credentials stored_credentials(const boost::json::object& config, const std::string& server) {
-  const boost::json::object* const auths = object_at(config, "auths");
-  if (auths == nullptr) return registry_credentials();
-  const boost::json::object* entry = object_at(*auths, server);
-  if (entry == nullptr)
-    for (const auto& [key, value] : *auths)
-      if (host_of_server(std::string_view(key.data(), key.size())) == host_of_server(server) && value.is_object()) {
-        entry = &value.get_object();
-        break;
-      }
-  if (entry == nullptr) return registry_credentials();
-  if (const std::string token(text_at(*entry, "identitytoken")); !token.empty())
-    return registry_credentials::identity_token(server, token);
-  std::string user(text_at(*entry, "username"));
-  std::string secret(text_at(*entry, "password"));
-  if (const std::string_view joined = text_at(*entry, "auth"); !joined.empty()) {
-    const std::optional<bytes> raw = base64_decode(joined);
-    const std::string_view pair = raw ? as_text(*raw) : std::string_view();
-    const std::size_t colon = pair.find(':');
-    if (colon == std::string_view::npos)
-      throw error(exec_errc::provider_failed, "docker: the entry for the registry \"" + one_line(server, 100) +
-                                                  "\" under auths in config.json has an auth that is not base64 of "
-                                                  "user:password; run docker login again");
-    user = std::string(pair.substr(0, colon));
-    secret = std::string(pair.substr(colon + 1));
-    while (secret.ends_with('\0')) secret.pop_back();
-  }
-  return registry_credentials::password(server, std::move(user), std::move(secret));
-}
-
-}  // namespace detail
-
-/// Finds the source of the credentials for a registry in Docker's `config.json`: `credHelpers` of the registry, else
-/// `credsStore`, else `auths`. Without a configuration or an entry: no credentials.
-/// \param registry  from `image_name::registry()`.
-/// \throws          error{errc::provider_failed} for an unusable configuration; the sentence has nothing of its
-///                  content.
-/// \par Source      docker/cli `cli/config/configfile`.
-inline registry_login find_registry_login(const host_view& host, std::string_view registry) {
-  const std::optional<boost::json::object> config = detail::read_config(host);
-  if (!config) return registry_login(registry_credentials());
-  const std::string server = registry_server(registry);
-  std::string helper(detail::text_at(*config, "credsStore"));
-  if (const boost::json::object* const helpers = detail::object_at(*config, "credHelpers"))
-    for (const std::string_view key : {std::string_view(server), detail::host_of_server(server), registry})
-      if (detail::member(*helpers, key) != nullptr) {
-        helper = std::string(detail::text_at(*helpers, key));
-        break;
-      }
-  if (helper.empty()) return registry_login(detail::stored_credentials(*config, server));
-  if (!detail::is_helper_name(helper))
-    throw error(exec_errc::provider_failed,
-                "docker: config.json names the credential helper \"" + one_line(helper, 60) + "\" for the registry \"" +
-                    one_line(server, 100) + "\"; a name has only letters, digits, '-', '_' and '.'");
-  return registry_login("docker-credential-" + helper, server);
-}
-
-/// Parses a helper's answer to `get`.
-///
-/// If the helper does not exist, there are no credentials, as for the docker command; do not call this then.
-/// \param exit_code  of the helper.
-/// \param output     its whole standard output; keep at most 64 KiB.
-/// \return           no credentials, if the helper has none for this registry.
-/// \throws           error{errc::provider_failed}: it failed, or its answer is invalid. The sentence has nothing of the
-///                   answer.
-/// \par Source       docker/docker-credential-helpers, "Development".
-inline registry_credentials read_helper_answer(const registry_login& login, int exit_code, std::string_view output) {
-  const std::string what = "docker: the credential helper \"" + one_line(login.helper(), 100) +
-                           "\" for the registry \"" + one_line(login.helper_input(), 100) + "\"";
-  if (exit_code != 0) {
-    if (output.find("credentials not found in native keychain") != std::string_view::npos)
-      return registry_credentials();
-    throw error(exec_errc::provider_failed, what + " ended with exit code " + std::to_string(exit_code) +
-                                                "; run it by hand with the argument get to see why");
-  }
-  const boost::json::object answer = detail::parse_object(output, exec_errc::provider_failed, what + ": its answer");
-  std::string user(detail::text_at(answer, "Username"));
-  std::string secret(detail::text_at(answer, "Secret"));
-  if (secret.empty()) throw error(exec_errc::provider_failed, what + " answered without a secret");
-  if (user == "<token>") return registry_credentials::identity_token(login.helper_input(), std::move(secret));
-  return registry_credentials::password(login.helper_input(), std::move(user), std::move(secret));
-}
-
-}  // namespace cofferdam::inline COFFERDAM_ABI::docker
 
 // ---- cofferdam/backends/e2b/rate_limiter.hpp ----
 
@@ -21590,6 +18762,31 @@ class folder_watch {
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::e2b
 
+
+// ---- cofferdam/backends/detail/parse_object.hpp ----
+
+
+#include <boost/json/object.hpp>
+#include <boost/json/value.hpp>
+
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+/// Parses an untrusted JSON object. The error message has its purpose and nothing of its content, which may contain
+/// secrets.
+inline boost::json::object parse_object(std::string_view text, exec_errc code, const std::string& what) {
+  std::error_code failure;
+  boost::json::value value = parse_untrusted_json(text, failure);
+  if (failure) throw error(code, what + " is not valid JSON", failure);
+  if (!value.is_object()) throw error(code, what + " is JSON, but not an object");
+  return std::move(value.get_object());
+}
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
 
 // ---- cofferdam/backends/e2b/process_event.hpp ----
 
@@ -52298,6 +49495,830 @@ COFFERDAM_DECL int run(awaitable<int> work) {
 
 }  // namespace cofferdam::inline COFFERDAM_ABI
 
+// ---- cofferdam/backends/docker/detail/json.hpp ----
+
+
+namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
+
+using cofferdam::detail::array_at;
+using cofferdam::detail::is_true_at;
+using cofferdam::detail::json_text;
+using cofferdam::detail::json_view;
+using cofferdam::detail::member;
+using cofferdam::detail::number_at;
+using cofferdam::detail::object_at;
+using cofferdam::detail::parse_object;
+using cofferdam::detail::text_at;
+using cofferdam::detail::texts_at;
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::docker::detail
+
+// ---- cofferdam/backends/docker/detail/config_file.hpp ----
+
+
+#include <boost/json/object.hpp>
+
+#include <optional>
+#include <string>
+
+namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
+
+// Returns the folder of the docker command's configuration: DOCKER_CONFIG, else ~/.docker; empty if there is no home
+// either.
+inline std::string config_folder(const host_view& host) {
+  std::string folder = host.said("DOCKER_CONFIG");
+  if (folder.empty() && !host.home().empty()) folder = host.home() + "/.docker";
+  return folder;
+}
+
+// config.json; no value if there is none.
+inline std::optional<boost::json::object> read_config(const host_view& host) {
+  const std::string folder = config_folder(host);
+  if (folder.empty()) return std::nullopt;
+  const std::string path = folder + "/config.json";
+  const std::optional<std::string> text = host.read(path);
+  if (!text || text->find_first_not_of(" \t\r\n") == std::string::npos) return std::nullopt;
+  return parse_object(
+      *text, exec_errc::provider_failed,
+      "docker: the configuration " + cofferdam::detail::shown_path(path) + " (see DOCKER_CONFIG) cannot be used: it");
+}
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::docker::detail
+
+// ---- cofferdam/backends/docker/detail/daemon_location.hpp ----
+
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
+
+/// The transport to a daemon.
+enum class daemon_transport {
+  unix_socket,  ///< a socket of this machine
+  tcp,          ///< plain HTTP: every program that can connect to the port has root's rights there
+  tls,          ///< HTTP over TLS
+  ssh,          ///< through the user's `ssh`
+};
+
+/// The files with TLS keys. An empty name means no file: without `ca` the system's authorities are trusted; without the
+/// other two there is no client certificate.
+class tls_files {
+ public:
+  tls_files() = default;
+  tls_files(std::string ca, std::string certificate, std::string key)
+      : ca_(std::move(ca)), certificate_(std::move(certificate)), key_(std::move(key)) {}
+
+  const std::string& ca() const noexcept { return ca_; }
+  const std::string& certificate() const noexcept { return certificate_; }
+  const std::string& key() const noexcept { return key_; }
+
+ private:
+  std::string ca_;
+  std::string certificate_;
+  std::string key_;
+};
+
+/// The address of one daemon. A value, made by `parse_daemon_address` and `find_daemon`, without any connection.
+class daemon_location {
+ public:
+  using header_list = std::vector<std::pair<std::string, std::string>>;
+
+  /// Makes the location of a socket on this machine, by its absolute path.
+  static daemon_location at_socket(std::string path) {
+    daemon_location location(daemon_transport::unix_socket);
+    location.path_ = std::move(path);
+    return location;
+  }
+
+  /// Makes the location of a port on another machine. `parse_daemon_address` documents and checks the parts.
+  static daemon_location at_host(daemon_transport transport, std::string host,
+                                 std::optional<std::uint16_t> port = std::nullopt) {
+    daemon_location location(transport);
+    location.host_ = std::move(host);
+    location.port_ = port;
+    return location;
+  }
+
+  daemon_transport transport() const noexcept { return transport_; }
+
+  /// Returns, for unix_socket, the absolute path of the socket; for ssh, the socket on the other machine, or empty for
+  /// the usual one; for tcp and tls, the prefix of each request's path, `/base` or empty.
+  const std::string& path() const noexcept { return path_; }
+  daemon_location& path(std::string text) & {
+    path_ = std::move(text);
+    return *this;
+  }
+
+  /// Returns a name, an IPv4 address, or an IPv6 address without brackets; empty for a socket.
+  const std::string& host() const noexcept { return host_; }
+
+  /// Returns the port. Default: 2375 for tcp, 2376 for tls, 22 for ssh; 0 for a socket.
+  std::uint16_t port() const noexcept {
+    if (port_) return *port_;
+    switch (transport_) {
+      case daemon_transport::unix_socket: return 0;
+      case daemon_transport::tcp: return 2375;
+      case daemon_transport::tls: return 2376;
+      case daemon_transport::ssh: return 22;
+    }
+    return 0;
+  }
+  /// Returns true if the address has a port. If not, ssh's own configuration may set one.
+  bool has_port() const noexcept { return port_.has_value(); }
+
+  /// Returns the user name for ssh; empty: from ssh's own configuration.
+  const std::string& user() const noexcept { return user_; }
+  daemon_location& user(std::string name) & {
+    user_ = std::move(name);
+    return *this;
+  }
+
+  const tls_files& tls() const noexcept { return tls_; }
+  /// Returns true if the daemon must prove that it is `host()`.
+  bool verifies() const noexcept { return verifies_; }
+  /// Switches to TLS.
+  daemon_location& use_tls(tls_files files, bool verifies) & {
+    transport_ = daemon_transport::tls;
+    tls_ = std::move(files);
+    verifies_ = verifies;
+    return *this;
+  }
+
+  /// Returns the headers that the user's configuration adds to every request (HttpHeaders). They may contain secrets.
+  const header_list& headers() const noexcept { return headers_; }
+  daemon_location& headers(header_list all) & {
+    headers_ = std::move(all);
+    return *this;
+  }
+
+  /// Returns the address for error messages, without secrets: `tcp://host:2375`.
+  std::string address() const {
+    if (transport_ == daemon_transport::unix_socket) return "unix://" + one_line(path_);
+    std::string text = transport_ == daemon_transport::ssh ? "ssh://" : "tcp://";
+    if (!user_.empty()) text += user_ + "@";
+    text += host_.find(':') == std::string::npos ? host_ : "[" + host_ + "]";
+    if (port_ || transport_ != daemon_transport::ssh) text += ":" + std::to_string(port());
+    return text + one_line(path_);
+  }
+
+ private:
+  explicit daemon_location(daemon_transport transport) : transport_(transport) {}
+
+  daemon_transport transport_;
+  std::string path_;
+  std::string host_;
+  std::optional<std::uint16_t> port_;
+  std::string user_;
+  tls_files tls_;
+  bool verifies_ = true;
+  header_list headers_;
+};
+
+/// The default socket of Docker.
+inline constexpr std::string_view default_socket = "/var/run/docker.sock";
+
+// Returns an address for an error message: the part before an `@`, which may be a password, is removed.
+inline std::string shown_address(std::string_view address) {
+  std::string shown(address);
+  const std::size_t from = shown.find("://") == std::string::npos ? 0 : shown.find("://") + 3;
+  const std::size_t at = shown.rfind('@');
+  if (at != std::string::npos && at >= from) shown.replace(from, at - from, "...");
+  return "\"" + one_line(shown, 120) + "\"";
+}
+
+// Parses one address, and remembers its source for error messages.
+class address_parser {
+ public:
+  address_parser(std::string_view address, std::string_view said_by) : address_(address), said_by_(said_by) {}
+
+  daemon_location parse() const {
+    for (const char c : address_)
+      if (static_cast<unsigned char>(c) <= ' ' || c == '\x7f') throw wrong("has a blank or a control character in it");
+    const std::size_t colon = address_.find("://");
+    if (colon == std::string_view::npos)
+      throw wrong(address_.starts_with('/') ? "is a bare path: write unix:// before it" : "has no scheme");
+    const std::string_view scheme = address_.substr(0, colon);
+    const std::string_view rest = address_.substr(colon + 3);
+    if (scheme == "unix") return socket(rest);
+    if (scheme == "tcp" || scheme == "http") return host(daemon_transport::tcp, rest);
+    if (scheme == "https") return host(daemon_transport::tls, rest);
+    if (scheme == "ssh") return host(daemon_transport::ssh, rest);
+    throw wrong("has a scheme that is not known here");
+  }
+
+ private:
+  static constexpr std::size_t max_socket = 107;  // sun_path without its NUL, unix(7)
+
+  error wrong(const std::string& what) const {
+    return error(exec_errc::invalid_argument,
+                 "docker: the address " + shown_address(address_) + " (from " + std::string(said_by_) + ") " + what +
+                     "; accepted are unix:///path, tcp://host[:port], https://host[:port] and "
+                     "ssh://[user@]host[:port][/path of the socket there]");
+  }
+
+  daemon_location socket(std::string_view path) const {
+    if (path.empty()) path = default_socket;
+    if (path.front() != '/') throw wrong("names a socket by a path that does not start with /");
+    if (path.size() > max_socket) throw wrong("names a socket by more than the 107 bytes that Linux takes");
+    return daemon_location::at_socket(std::string(path));
+  }
+
+  daemon_location host(daemon_transport transport, std::string_view rest) const {
+    if (rest.find_first_of("?#") != std::string_view::npos) throw wrong("has a query or a fragment");
+    const std::size_t slash = std::min(rest.find('/'), rest.size());
+    std::string_view authority = rest.substr(0, slash);
+    std::string_view path = rest.substr(slash);
+    std::string_view user;
+    if (const std::size_t at = authority.rfind('@'); at != std::string_view::npos) {
+      user = authority.substr(0, at);
+      authority.remove_prefix(at + 1);
+      if (user.find(':') != std::string_view::npos) throw wrong("has a password in it: use keys instead");
+      if (transport != daemon_transport::ssh) throw wrong("has a user in it, which only ssh:// has");
+      if (!is_name(user, "._-")) throw wrong("has a user of other characters than letters, digits, '.', '_' and '-'");
+    }
+    const auto [name, port] = host_and_port(authority);
+    if (path == "/") path = {};
+    if (path.size() > 1024) throw wrong("has a path of more than 1024 bytes");
+    daemon_location location = daemon_location::at_host(transport, std::string(name), port);
+    if (transport == daemon_transport::tls) location.use_tls(tls_files(), true);
+    while (transport != daemon_transport::ssh && path.ends_with('/')) path.remove_suffix(1);
+    location.path(std::string(path));
+    location.user(std::string(user));
+    return location;
+  }
+
+  std::pair<std::string_view, std::optional<std::uint16_t>> host_and_port(std::string_view authority) const {
+    std::string_view name = authority;
+    std::string_view port;
+    if (authority.starts_with('[')) {
+      const std::size_t close = authority.find(']');
+      if (close == std::string_view::npos) throw wrong("has a [ without its ]");
+      name = authority.substr(1, close - 1);
+      port = authority.substr(close + 1);
+      const bool is_address = name.find_first_not_of("0123456789abcdefABCDEF:.") == std::string_view::npos &&
+                              std::count(name.begin(), name.end(), ':') >= 2;
+      if (!is_address) throw wrong("has no IPv6 address between its brackets");
+      if (!port.empty() && port.front() != ':') throw wrong("has something else than a port behind its brackets");
+    } else {
+      const std::size_t colon = std::min(authority.find(':'), authority.size());
+      name = authority.substr(0, colon);
+      port = authority.substr(colon);
+      // Words passed to ssh must not look like options.
+      if (!is_name(name, ".-_") || name.size() > 253) throw wrong("has no valid host name");
+    }
+    if (port.empty()) return {name, std::nullopt};
+    port.remove_prefix(1);
+    const std::optional<std::uint16_t> number = cofferdam::detail::port_number(port);
+    if (!number) throw wrong("has no number from 1 to 65535 for a port");
+    return {name, *number};
+  }
+
+  static bool is_name(std::string_view text, std::string_view also) {
+    if (text.empty() || text.front() == '-') return false;
+    return std::all_of(text.begin(), text.end(), [also](char c) {
+      return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+             also.find(c) != std::string_view::npos;
+    });
+  }
+
+  std::string_view address_;
+  std::string_view said_by_;
+};
+
+/// Parses an address in the format of DOCKER_HOST.
+///
+/// ```
+/// address   = "unix://" [absolute path]                     ; without a path: /var/run/docker.sock
+///           / ("tcp" / "http" / "https") "://" host [":" port] [base]
+///           / "ssh://" [user "@"] host [":" port] [absolute path of the socket there]
+/// host      = 1*(letter / digit / "." / "-" / "_") / "[" IPv6 "]"    ; never starts with "-"
+/// ```
+/// `https` is `tcp` with TLS. A password, a query or a fragment is refused, and so is a path alone, which the docker
+/// command would take for a host.
+/// \param  said_by  the source of the address, for the error message.
+/// \throws          error{errc::invalid_argument}, with the accepted forms and without a password.
+/// \par Source      docker(1), "-H".
+inline daemon_location parse_daemon_address(std::string_view address, std::string_view said_by = "the options") {
+  return detail::address_parser(address, said_by).parse();
+}
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::docker::detail
+
+// ---- cofferdam/backends/docker/detail/find_daemon.hpp ----
+
+
+#include <boost/json/object.hpp>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
+
+/// The possible addresses of the daemon.
+class daemon_search {
+ public:
+  daemon_search(std::vector<daemon_location> candidates, std::vector<std::string> tried)
+      : candidates_(std::move(candidates)), tried_(std::move(tried)) {}
+
+  /// Returns the candidates, at least one: the selected daemon; or, if none was selected, each usual socket that
+  /// exists, in the order in which to try them; or, if none exists, `default_socket`.
+  const std::vector<daemon_location>& candidates() const noexcept { return candidates_; }
+
+  /// Returns the sources that were checked, in order, for an error message: `DOCKER_HOST is not set`.
+  const std::vector<std::string>& tried() const noexcept { return tried_; }
+
+ private:
+  std::vector<daemon_location> candidates_;
+  std::vector<std::string> tried_;
+};
+
+class daemon_finder {
+ public:
+  daemon_finder(const host_view& host, const daemon_choice& choice)
+      : host_(host), choice_(choice), folder_(config_folder(host)) {}
+
+  daemon_search find() {
+    config_ = read_config(host_);
+    if (!choice_.address().empty()) return one(with_tls(parse_daemon_address(choice_.address()), "the options"));
+    if (!choice_.context().empty()) return named_context(choice_.context(), "the options");
+    if (const std::string said = host_.said("DOCKER_HOST"); !said.empty())
+      return one(with_tls(parse_daemon_address(said, "DOCKER_HOST"), "DOCKER_HOST"));
+    tried_.push_back("DOCKER_HOST is not set");
+    if (const std::string said = host_.said("DOCKER_CONTEXT"); !said.empty())
+      return named_context(said, "DOCKER_CONTEXT");
+    tried_.push_back("DOCKER_CONTEXT is not set");
+    if (config_)
+      if (const std::string said(text_at(*config_, "currentContext")); !said.empty())
+        return named_context(said, "currentContext of " + folder_ + "/config.json");
+    tried_.push_back("no current context in " + (folder_.empty() ? "~/.docker" : folder_) + "/config.json");
+    return usual_sockets();
+  }
+
+ private:
+  daemon_search one(daemon_location location) {
+    tried_.push_back(location.address());
+    return done({std::move(location)});
+  }
+
+  daemon_search done(std::vector<daemon_location> found) {
+    daemon_location::header_list headers = configured_headers();
+    for (daemon_location& location : found) location.headers(headers);
+    return daemon_search(std::move(found), std::move(tried_));
+  }
+
+  daemon_search usual_sockets() {
+    std::vector<daemon_location> found;
+    for (const std::string& path : usual_paths()) {
+      if (host_.look(path) != path_kind::socket) {
+        tried_.push_back("there is no socket " + path);
+        continue;
+      }
+      tried_.push_back("unix://" + path);
+      found.push_back(daemon_location::at_socket(path));
+    }
+    if (found.empty()) found.push_back(daemon_location::at_socket(std::string(default_socket)));
+    return done(std::move(found));
+  }
+
+  std::vector<std::string> usual_paths() const {
+    std::string runtime = host_.said("XDG_RUNTIME_DIR");
+    if (runtime.empty()) runtime = "/run/user/" + std::to_string(host_.user_id());
+    std::vector<std::string> paths;
+    paths.emplace_back(default_socket);
+    paths.push_back(runtime + "/docker.sock");
+    if (!host_.home().empty()) paths.push_back(host_.home() + "/.docker/run/docker.sock");
+    paths.push_back(runtime + "/podman/podman.sock");
+    paths.emplace_back("/run/podman/podman.sock");
+    return paths;
+  }
+
+  daemon_search named_context(const std::string& name, const std::string& said_by) {
+    if (name == "default") {  // has no files: means the settings without a context
+      tried_.push_back("the context \"default\" (from " + said_by + ")");
+      return usual_sockets();
+    }
+    if (folder_.empty())
+      throw error(exec_errc::provider_failed, "docker: the context " + quoted(name) + " (from " + said_by +
+                                                  ") cannot be looked up: set HOME or DOCKER_CONFIG");
+    const std::string id = cofferdam::detail::sha256_digits(name);
+    const std::string meta = folder_ + "/contexts/meta/" + id + "/meta.json";
+    const std::optional<std::string> text = host_.read(meta);
+    if (!text)
+      throw error(exec_errc::provider_failed, "docker: there is no context " + quoted(name) + " (from " + said_by +
+                                                  "): no file " + cofferdam::detail::shown_path(meta) +
+                                                  "; see docker context ls");
+    const std::string what = "docker: the context " + quoted(name) + " in " + cofferdam::detail::shown_path(meta);
+    const boost::json::object context = parse_object(*text, exec_errc::provider_failed, what);
+    const boost::json::object* const endpoints = object_at(context, "Endpoints");
+    const boost::json::object* const endpoint = endpoints == nullptr ? nullptr : object_at(*endpoints, "docker");
+    const std::string_view address = endpoint == nullptr ? std::string_view() : text_at(*endpoint, "Host");
+    if (address.empty()) throw error(exec_errc::provider_failed, what + " has no Endpoints.docker.Host");
+    daemon_location location = parse_daemon_address(address, "the context " + quoted(name));
+    const std::string& keys = choice_.tls_folder();
+    const tls_files files = files_in(keys.empty() ? folder_ + "/contexts/tls/" + id + "/docker" : keys);
+    const bool skips = is_true_at(*endpoint, "SkipTLSVerify");
+    const bool speaks = skips || !choice_.verifies() || !files.ca().empty() || !files.certificate().empty();
+    const bool can = location.transport() == daemon_transport::tcp || location.transport() == daemon_transport::tls;
+    if (can && (speaks || location.transport() == daemon_transport::tls))
+      location.use_tls(files, !skips && choice_.verifies());
+    return one(std::move(location));
+  }
+
+  // For the docker command any text means yes, even "0". Where it would use TLS without verification, this library
+  // still verifies: only the program may switch that off, not a variable.
+  daemon_location with_tls(daemon_location location, const std::string& said_by) const {
+    const bool is_tls = location.transport() == daemon_transport::tls;
+    if (!is_tls && location.transport() != daemon_transport::tcp) return location;
+    const std::string said = host_.said("DOCKER_CERT_PATH");
+    const bool named = !choice_.tls_folder().empty() || !said.empty();
+    if (!is_tls && !named && choice_.verifies() && host_.said("DOCKER_TLS_VERIFY").empty() &&
+        host_.said("DOCKER_TLS").empty())
+      return location;
+    const std::string folder = !choice_.tls_folder().empty() ? choice_.tls_folder() : said.empty() ? folder_ : said;
+    tls_files files = files_in(folder);
+    if (named && files.ca().empty() && files.certificate().empty())
+      throw error(exec_errc::invalid_argument, "docker: the folder " + cofferdam::detail::shown_path(folder) +
+                                                   " that is to hold the keys for " + location.address() + " (from " +
+                                                   said_by + ") has neither a ca.pem nor a cert.pem in it");
+    location.use_tls(std::move(files), choice_.verifies());
+    return location;
+  }
+
+  tls_files files_in(const std::string& folder) const {
+    if (folder.empty()) return tls_files();
+    const auto there = [&](const char* name) {
+      std::string path = folder + "/" + name;
+      return host_.look(path) == path_kind::file ? path : std::string();
+    };
+    tls_files files(there("ca.pem"), there("cert.pem"), there("key.pem"));
+    if (files.certificate().empty() != files.key().empty())
+      throw error(exec_errc::invalid_argument, "docker: of cert.pem and key.pem, which belong together, the folder " +
+                                                   cofferdam::detail::shown_path(folder) + " has only one");
+    return files;
+  }
+
+  daemon_location::header_list configured_headers() const {
+    daemon_location::header_list headers;
+    const boost::json::object* const all = config_ ? object_at(*config_, "HttpHeaders") : nullptr;
+    if (all == nullptr) return headers;
+    for (const auto& [key, value] : *all) {
+      const std::string name(key.data(), key.size());
+      if (!value.is_string() || !is_header(name, text_at(*all, name)))
+        throw error(exec_errc::invalid_argument, "docker: the header " + quoted(name) + " under HttpHeaders in " +
+                                                     folder_ +
+                                                     "/config.json cannot be sent: it has a line break, no valid name, "
+                                                     "or one that the connection itself needs");
+      headers.emplace_back(name, text_at(*all, name));
+    }
+    return headers;
+  }
+
+  static bool is_header(std::string_view name, std::string_view value) {
+    const auto is_token = [](char c) {
+      return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+             std::string_view("!#$%&'*+-.^_`|~").find(c) != std::string_view::npos;
+    };
+    const auto is_control = [](char c) { return (static_cast<unsigned char>(c) < ' ' && c != '\t') || c == '\x7f'; };
+    std::string lower(name);
+    for (char& c : lower)
+      if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+    for (const std::string_view ours :
+         {"host", "content-length", "transfer-encoding", "connection", "upgrade", "expect"})
+      if (lower == ours) return false;
+    return !name.empty() && std::all_of(name.begin(), name.end(), is_token) &&
+           std::none_of(value.begin(), value.end(), is_control);
+  }
+
+  static std::string quoted(std::string_view name) { return "\"" + one_line(name, 100) + "\""; }
+
+  const host_view& host_;
+  const daemon_choice& choice_;
+  std::string folder_;
+  std::optional<boost::json::object> config_;
+  std::vector<std::string> tried_;
+};
+
+/// Finds the daemon's address, without connecting.
+///
+/// In this order: `choice`; DOCKER_HOST; DOCKER_CONTEXT; `currentContext` of Docker's `config.json` (in DOCKER_CONFIG,
+/// else ~/.docker); the usual sockets: /var/run/docker.sock, the rootless ones ($XDG_RUNTIME_DIR/docker.sock,
+/// ~/.docker/run/docker.sock), and Podman's ($XDG_RUNTIME_DIR/podman/podman.sock, /run/podman/podman.sock). There is
+/// more than one candidate only if no daemon was selected.
+///
+/// TCP becomes TLS if DOCKER_TLS_VERIFY, DOCKER_TLS or DOCKER_CERT_PATH is set, if the context has keys, or if `choice`
+/// requires it. The daemon is then verified, unless `choice` or the context (SkipTLSVerify) switches that off.
+/// \throws     error{errc::invalid_argument} for an address, a header or a folder of keys that cannot be used;
+///             error{errc::provider_failed} for a context or a configuration that is missing or broken. No secrets.
+/// \par Source docker(1); docker/cli `cli/config`, `cli/context/store`.
+inline daemon_search find_daemon(const host_view& host, const daemon_choice& choice = daemon_choice()) {
+  return detail::daemon_finder(host, choice).find();
+}
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::docker::detail
+
+// ---- cofferdam/backends/docker/detail/image_name.hpp ----
+
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
+
+/// The name of an image, as for `docker run`, parsed and completed.
+///
+/// ```
+/// reference = [registry "/"] path [":" tag] ["@" digest] / id
+/// registry  = host [":" port]          ; has a "." or a ":" in it, or is "localhost"; else it is part of the path
+/// path      = part *("/" part)         ; "busybox" is docker.io/library/busybox
+/// part      = alnum *(sep alnum)       ; alnum = 1*(a-z / 0-9), sep = "." / "_" / "__" / 1*"-"
+/// tag       = (letter / digit / "_") 0*127(letter / digit / "_" / "." / "-")       ; "latest" where there is no digest
+/// digest    = "sha256:" 64hex / "sha384:" 96hex / "sha512:" 128hex                 ; lower case
+/// id        = ["sha256:"] 64hex        ; an image that the daemon has already; cannot be pulled
+/// ```
+/// \par Source  distribution/reference (grammar and normalisation); opencontainers/go-digest; `docker run` for ids.
+class image_name {
+ public:
+  /// \param  text  as above; at most 1024 bytes.
+  /// \throws       error{errc::invalid_argument} with the mistake and, if possible, the correct spelling.
+  explicit image_name(std::string_view text) {
+    if (text.empty()) throw wrong(text, "is empty: write a name such as busybox:latest");
+    if (text.size() > 1024) throw wrong(text.substr(0, 80), "is longer than 1024 bytes");
+    if (is_hex(text, 64) || (text.starts_with("sha256:") && is_hex(text.substr(7), 64))) {
+      digest_ = text.size() == 64 ? "sha256:" + std::string(text) : std::string(text);
+      return;
+    }
+    std::string_view rest = text;
+    if (const std::size_t at = rest.find('@'); at != std::string_view::npos) {
+      digest_ = std::string(rest.substr(at + 1));
+      rest = rest.substr(0, at);
+      if (!is_digest(digest_)) throw wrong(text, "has a digest that is not sha256: and 64 lower-case hex digits");
+    }
+    take_registry(text, rest);
+    if (const std::size_t colon = rest.find(':'); colon != std::string_view::npos) {
+      tag_ = std::string(rest.substr(colon + 1));
+      rest = rest.substr(0, colon);
+      if (!is_tag(tag_))
+        throw wrong(text,
+                    "has a tag that is not 1 to 128 letters, digits, '_', '.' or '-', not starting with '.', '-'");
+    } else if (digest_.empty()) {
+      tag_ = "latest";
+    }
+    if (std::any_of(rest.begin(), rest.end(), [](char c) { return c >= 'A' && c <= 'Z'; }))
+      throw wrong(text, "has upper-case letters, which only a tag may have");
+    if (!is_path(rest))
+      throw wrong(text, "is not made of lower-case letters and digits with single '.', '_', '__' or '-' between them");
+    path_ = registry_ == hub && rest.find('/') == std::string_view::npos ? "library/" + std::string(rest)
+                                                                         : std::string(rest);
+    if (registry_.size() + 1 + path_.size() > 255) throw wrong(text, "is longer than 255 characters without its tag");
+  }
+
+  /// The default registry.
+  static constexpr std::string_view hub = "docker.io";
+
+  /// Returns true if it is the id of an image and not a name; then only `digest` is set.
+  bool is_id() const noexcept { return path_.empty(); }
+  /// Returns the host, with a port if it has one.
+  const std::string& registry() const noexcept { return registry_; }
+  /// Returns the path at the registry: `library/busybox`.
+  const std::string& path() const noexcept { return path_; }
+  /// Returns the tag; empty only if there is a digest.
+  const std::string& tag() const noexcept { return tag_; }
+  /// Returns `sha256:...`, or an empty text. It fixes the image, whatever the tag refers to.
+  const std::string& digest() const noexcept { return digest_; }
+
+  /// Returns `docker.io/library/busybox`.
+  std::string repository() const { return is_id() ? std::string() : registry_ + "/" + path_; }
+
+  /// Returns the complete name: two spellings of one name give the same text. For the daemon, and as a key.
+  std::string text() const {
+    if (is_id()) return digest_;
+    std::string all = repository();
+    if (!tag_.empty()) all += ":" + tag_;
+    if (!digest_.empty()) all += "@" + digest_;
+    return all;
+  }
+
+  /// Return the two parameters of a pull. Without a tag the daemon would pull all tags, so one of the two always has a
+  /// tag or a digest.
+  std::string pull_from() const { return digest_.empty() ? repository() : repository() + "@" + digest_; }
+  std::string pull_tag() const { return digest_.empty() ? tag_ : std::string(); }
+
+  friend bool operator==(const image_name& a, const image_name& b) = default;
+
+ private:
+  static error wrong(std::string_view text, const std::string& what) {
+    return error(exec_errc::invalid_argument, "docker: the image name \"" + one_line(text, 120) + "\" " + what);
+  }
+
+  static bool is_digit(char c) noexcept { return c >= '0' && c <= '9'; }
+  static bool is_lower(char c) noexcept { return (c >= 'a' && c <= 'z') || is_digit(c); }
+  static bool is_letter(char c) noexcept { return is_lower(c) || (c >= 'A' && c <= 'Z'); }
+
+  static bool is_hex(std::string_view text, std::size_t size) {
+    return text.size() == size &&
+           std::all_of(text.begin(), text.end(), [](char c) { return is_digit(c) || (c >= 'a' && c <= 'f'); });
+  }
+
+  static bool is_digest(std::string_view text) {
+    if (text.starts_with("sha256:")) return is_hex(text.substr(7), 64);
+    if (text.starts_with("sha384:")) return is_hex(text.substr(7), 96);
+    return text.starts_with("sha512:") && is_hex(text.substr(7), 128);
+  }
+
+  static bool is_tag(std::string_view text) {
+    if (text.empty() || text.size() > 128 || text.front() == '.' || text.front() == '-') return false;
+    return std::all_of(text.begin(), text.end(),
+                       [](char c) { return is_letter(c) || c == '_' || c == '.' || c == '-'; });
+  }
+
+  static bool is_path(std::string_view path) {
+    for (std::size_t at = 0;;) {
+      const std::size_t slash = std::min(path.find('/', at), path.size());
+      if (!is_part(path.substr(at, slash - at))) return false;
+      if (slash == path.size()) return true;
+      at = slash + 1;
+    }
+  }
+
+  static bool is_part(std::string_view part) {
+    if (part.empty() || !is_lower(part.front()) || !is_lower(part.back())) return false;
+    for (std::size_t at = 0; at < part.size();) {
+      if (is_lower(part[at])) {
+        ++at;
+        continue;
+      }
+      const std::size_t end = std::min(part.find_first_not_of("._-", at), part.size());
+      const std::string_view between = part.substr(at, end - at);
+      const bool valid = between == "." || between == "_" || between == "__" ||
+                         between.find_first_not_of('-') == std::string_view::npos;
+      if (!valid || between.empty()) return false;
+      at = end;
+    }
+    return true;
+  }
+
+  // Takes the part before the first slash, if it is a host.
+  void take_registry(std::string_view text, std::string_view& rest) {
+    registry_ = hub;
+    const std::size_t slash = rest.find('/');
+    if (slash == std::string_view::npos) return;
+    const std::string_view first = rest.substr(0, slash);
+    if (first != "localhost" && first.find_first_of(".:") == std::string_view::npos) return;
+    if (!is_registry(first)) throw wrong(text, "has no valid registry before its first '/'");
+    registry_ = first == "index.docker.io" ? std::string(hub) : std::string(first);
+    rest.remove_prefix(slash + 1);
+  }
+
+  static bool is_registry(std::string_view text) {
+    std::string_view host = text;
+    std::string_view port;
+    if (text.starts_with('[')) {
+      const std::size_t close = text.find(']');
+      if (close == std::string_view::npos) return false;
+      host = text.substr(1, close - 1);
+      port = text.substr(close + 1);
+      if (host.empty() || host.find_first_not_of("0123456789abcdefABCDEF:") != std::string_view::npos) return false;
+    } else {
+      const std::size_t colon = std::min(text.find(':'), text.size());
+      host = text.substr(0, colon);
+      port = text.substr(colon);
+      for (std::size_t at = 0; at <= host.size();) {
+        const std::size_t dot = std::min(host.find('.', at), host.size());
+        const std::string_view label = host.substr(at, dot - at);
+        if (label.empty() || !is_letter(label.front()) || !is_letter(label.back())) return false;
+        if (!std::all_of(label.begin(), label.end(), [](char c) { return is_letter(c) || c == '-'; })) return false;
+        at = dot + 1;
+      }
+    }
+    if (port.empty()) return true;
+    port.remove_prefix(1);
+    return text[text.size() - port.size() - 1] == ':' && !port.empty() && port.size() <= 5 &&
+           std::all_of(port.begin(), port.end(), is_digit);
+  }
+
+  std::string registry_;
+  std::string path_;
+  std::string tag_;
+  std::string digest_;
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::docker::detail
+
+// ---- cofferdam/backends/docker/detail/multiplexed_stream.hpp ----
+
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
+
+/// The output to which a piece of an attach or exec stream belongs.
+enum class stream_channel : std::uint8_t {
+  input = 0,   ///< the echoed input; daemons define it and do not send it
+  output = 1,  ///< standard output
+  error = 2,   ///< standard error
+  system = 3,  ///< a message of the daemon: the reason for the end
+};
+
+/// A part of a container's output. Refers to the input of `multiplexed_stream::next`.
+class stream_piece {
+ public:
+  stream_piece(stream_channel channel, std::string_view content) : channel_(channel), content_(content) {}
+  stream_channel channel() const noexcept { return channel_; }
+  /// Never empty. Any bytes.
+  std::string_view content() const noexcept { return content_; }
+
+ private:
+  stream_channel channel_;
+  std::string_view content_;
+};
+
+/// A parser of the stream of a container or an exec without a terminal. Sans-I/O. It copies and keeps only a head of 8
+/// bytes: a frame is returned in as many pieces as it was cut into.
+///
+/// ```
+/// frame = channel(1) zero(3) length(4, big-endian) content(length)      ; a length of 0 is allowed
+/// ```
+/// A stream with a terminal has no frames; do not use this class for it.
+/// \par Cost    no allocation; a frame may be up to 4 GiB long, since it is never held.
+/// \par Source  Engine API, "Attach to a container", "Stream format".
+class multiplexed_stream {
+ public:
+  /// Takes the next piece from the front of `input`; no value once `input` is used up.
+  /// \param  input  received bytes, cut anywhere. On return it has the unused rest, which must be passed in again,
+  ///                before later bytes.
+  /// \throws        error{errc::provider_failed}: an invalid head. The stream must not be used after that.
+  std::optional<stream_piece> next(std::string_view& input) {
+    while (!input.empty()) {
+      if (left_ == 0) {
+        const std::size_t taken = std::min(input.size(), head_.size() - have_);
+        std::copy_n(input.data(), taken, head_.data() + have_);
+        have_ += taken;
+        input.remove_prefix(taken);
+        if (have_ == head_.size()) read_head();
+        continue;
+      }
+      const std::string_view content = input.substr(0, left_);
+      left_ -= static_cast<std::uint32_t>(content.size());
+      input.remove_prefix(content.size());
+      return stream_piece(channel_, content);
+    }
+    return std::nullopt;
+  }
+
+  /// Returns true if the stream is not inside a frame.
+  bool may_end() const noexcept { return left_ == 0 && have_ == 0; }
+
+  /// Declares the end of the stream.
+  /// \throws error{errc::provider_lost} if it ended inside a frame. An end between two frames does not prove success.
+  void finish() const {
+    if (!may_end())
+      throw error(exec_errc::provider_lost,
+                  "docker: the container's output ends in the middle of a frame: the connection was cut");
+  }
+
+ private:
+  void read_head() {
+    have_ = 0;
+    const auto byte = [this](std::size_t at) {
+      return static_cast<std::uint32_t>(static_cast<unsigned char>(head_[at]));
+    };
+    if (byte(0) > 3 || byte(1) != 0 || byte(2) != 0 || byte(3) != 0)
+      throw error(exec_errc::provider_failed, "docker: the container's output has a frame of an unknown kind, " +
+                                                  std::to_string(byte(0)) +
+                                                  "; was it made with a terminal, which has no frames?");
+    channel_ = static_cast<stream_channel>(byte(0));
+    left_ = byte(4) << 24U | byte(5) << 16U | byte(6) << 8U | byte(7);
+  }
+
+  std::array<char, 8> head_{};
+  std::size_t have_ = 0;
+  std::uint32_t left_ = 0;
+  stream_channel channel_ = stream_channel::output;
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::docker::detail
+
 // ---- cofferdam/backends/docker/detail/attached_stream.hpp ----
 
 
@@ -52404,6 +50425,330 @@ class attached_stream {
   std::unique_ptr<state> state_;
   std::string whose_;
 };
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::docker::detail
+
+// ---- cofferdam/backends/docker/detail/api_error.hpp ----
+
+
+#include <boost/json/object.hpp>
+#include <boost/json/parse.hpp>
+#include <boost/json/value.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
+
+class status_words {
+ public:
+  static constexpr const char* name = "http status";
+  static std::string message(int value) { return "HTTP status " + std::to_string(value); }
+};
+
+/// Returns the category of `error::cause()` for a refusal by the daemon: the value is the HTTP status, such as 404.
+inline const std::error_category& http_status_category() noexcept {
+  return cofferdam::detail::category_of<detail::status_words>();
+}
+
+/// A call to the daemon, described for its error message.
+class api_call {
+ public:
+  /// \param doing    `create the container`.
+  /// \param subject  the name of the image or container; may be empty.
+  /// \param address  the daemon's address, from `daemon_location::address()`.
+  api_call(std::string doing, std::string subject, std::string address)
+      : doing_(std::move(doing)), subject_(std::move(subject)), address_(std::move(address)) {}
+
+  /// Returns `docker: cannot create the container "x" (unix:///var/run/docker.sock)`.
+  std::string failed() const {
+    std::string text = "docker: cannot " + doing_;
+    if (!subject_.empty()) text += " \"" + one_line(subject_, 120) + "\"";
+    return text + " (" + address_ + ")";
+  }
+
+ private:
+  std::string doing_;
+  std::string subject_;
+  std::string address_;
+};
+
+// Removes users and passwords from addresses in a daemon's message.
+inline std::string without_passwords(std::string_view text) {
+  std::string safe;
+  while (!text.empty()) {
+    const std::size_t scheme = text.find("://");
+    if (scheme == std::string_view::npos) break;
+    const std::size_t from = scheme + 3;
+    safe += text.substr(0, from);
+    text.remove_prefix(from);
+    const std::size_t end = std::min(text.find_first_of(" \t\r\n\"'/?#<>"), text.size());
+    const std::size_t at = text.substr(0, end).rfind('@');
+    if (at == std::string_view::npos) continue;
+    safe += "...";
+    text.remove_prefix(at);
+  }
+  return safe.append(text);
+}
+
+inline std::string shown_message(std::string_view text) {
+  while (text.ends_with('\n') || text.ends_with('\r') || text.ends_with(' ')) text.remove_suffix(1);
+  return "\"" + one_line(without_passwords(text.substr(0, 4096)), 400) + "\"";
+}
+
+inline bool holds(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
+
+// The meaning of a daemon's message, and the remedy. Podman sends 500 where Docker has a specific status.
+struct api_verdict {
+  exec_errc code;
+  const char* advice;
+};
+
+inline api_verdict judge(unsigned status, std::string_view said) {
+  // Must be first: the rest of such a message is text of the Dockerfile, and could match any case below.
+  if (holds(said, "returned a non-zero code") || holds(said, "executor failed running") ||
+      holds(said, "did not complete successfully"))
+    return {exec_errc::provider_failed, "a command of the Dockerfile failed: the build's output says why"};
+  if (holds(said, "is too new. Maximum supported API version"))
+    return {exec_errc::unsupported, "update the daemon, or set DOCKER_API_VERSION to the version it names"};
+  if (holds(said, "is too old. Minimum supported API version"))
+    return {exec_errc::unsupported, "this library is older than the daemon allows; update it"};
+  if (holds(said, "HTTP request to an HTTPS server"))
+    return {exec_errc::invalid_argument,
+            "the daemon speaks TLS: set DOCKER_TLS_VERIFY=1, and DOCKER_CERT_PATH to its keys"};
+  if (holds(said, "no space left on device"))
+    return {exec_errc::io_error, "the daemon's disk is full: see docker system df"};
+  if (holds(said, "toomanyrequests") || holds(said, "Too Many Requests"))
+    return {exec_errc::provider_failed,
+            "the registry limits how often one may pull: wait, or log in with docker login"};
+  if (holds(said, "no basic auth credentials") || holds(said, "unauthorized") || holds(said, "access denied") ||
+      holds(said, "authentication required") || holds(said, "denied: "))
+    return {exec_errc::permission_denied,
+            "the registry wants to know who asks, or has no such image: see docker login"};
+  if (holds(said, "image operating system") || holds(said, "no matching manifest"))
+    return {exec_errc::not_found, "the image is not there for this platform: name another with platform()"};
+  if (holds(said, "manifest unknown") || (holds(said, "manifest for") && holds(said, "not found")))
+    return {exec_errc::not_found, "the registry has no such tag: look at the spelling"};
+  if (holds(said, "o such image") || holds(said, "image not known"))
+    return {exec_errc::not_found, "pull it first: docker pull"};
+  if (holds(said, "no such host") || holds(said, "connection refused") || holds(said, "i/o timeout") ||
+      holds(said, "TLS handshake timeout"))
+    return {exec_errc::provider_failed, "the daemon cannot reach the registry: look at its network and proxy"};
+  if (holds(said, "already in use")) return {exec_errc::already_exists, "take another name, or remove what has it"};
+  if (holds(said, "nknown runtime") || holds(said, "unknown or invalid runtime name"))
+    return {exec_errc::unsupported, "the daemon has no such runtime: see docker info, or leave runtime() out"};
+  if (holds(said, "unable to find user") || holds(said, "no matching entries in passwd"))
+    return {exec_errc::invalid_argument, "the image has no such user: give numbers, such as 1000:1000"};
+  if (holds(said, "bind source path does not exist"))
+    return {exec_errc::not_found, "a folder to be mounted is not there on the daemon's machine"};
+  if (holds(said, "Cannot locate specified Dockerfile"))
+    return {exec_errc::not_found, "the context that was sent has no such Dockerfile"};
+  if (holds(said, "OCI runtime create failed") || holds(said, "failed to create shim task"))
+    return {exec_errc::provider_failed, "the container's first program cannot run: is the image for this machine?"};
+  if (holds(said, "cannot allocate memory"))
+    return {exec_errc::provider_failed, "the daemon's machine is out of memory"};
+  if (holds(said, "o such container") || holds(said, "no container with"))
+    return {exec_errc::provider_lost, "somebody removed it, or it ended"};
+  if (holds(said, "is not running") || holds(said, "state improper"))
+    return {exec_errc::provider_lost, "it is not running: somebody stopped it, or it ended"};
+  switch (status) {
+    case 400: return {exec_errc::invalid_argument, "the daemon does not take what was asked"};
+    case 401:
+    case 403: return {exec_errc::permission_denied, "the daemon, or a plug-in of it, refuses that"};
+    case 404: return {exec_errc::not_found, "the daemon has no such thing"};
+    case 409: return {exec_errc::already_exists, "it conflicts with what is there"};
+    case 503: return {exec_errc::provider_failed, "the daemon is not ready: try again"};
+    default: return {exec_errc::provider_failed, "the daemon's own log says more"};
+  }
+}
+
+/// Returns the message in an error response: `message` of the JSON (for Podman also `cause`), or the text itself. Any
+/// bytes; untrusted.
+inline std::string api_message(std::string_view body) {
+  std::error_code failure;
+  const boost::json::value value = boost::json::parse(boost::json::string_view(body.data(), body.size()), failure);
+  const boost::json::object* const object = failure ? nullptr : value.if_object();
+  if (object == nullptr) return std::string(body);
+  const std::string_view said = detail::text_at(*object, "message");
+  return std::string(said.empty() ? detail::text_at(*object, "cause") : said);
+}
+
+/// Converts an error response to an exception.
+///
+/// The sentence has the call, the daemon, the status, the daemon's message (quoted, escaped, without passwords) and a
+/// remedy.
+/// \param status  100 to 599; becomes `cause()`, in `http_status_category()`.
+/// \param body    JSON, text, or nothing. Keep no more than 64 KiB of it.
+/// \par Errors    `errc`: not_found, already_exists, permission_denied, invalid_argument, unsupported, io_error (disk
+///                full), provider_lost (the container is gone or stopped), provider_failed (all else).
+/// \par Source    Engine API, the responses of each call; messages of real daemons.
+inline error api_error(unsigned status, std::string_view body, const api_call& call) {
+  const std::string said = api_message(body);
+  const detail::api_verdict verdict = detail::judge(status, said);
+  const std::error_code cause(static_cast<int>(status), http_status_category());
+  std::string text = call.failed() + ": the daemon answers " + std::to_string(status);
+  if (!said.empty()) text += ", " + detail::shown_message(said);
+  return error(verdict.code, text + "; " + verdict.advice, cause);
+}
+
+/// Makes the error for a failure in the middle of a successful response (pull, build).
+inline error stream_error(std::string_view said, const api_call& call) {
+  return error(detail::judge(0, said).code,
+               call.failed() + ": " + detail::shown_message(said) + "; " + detail::judge(0, said).advice);
+}
+
+/// Makes the error for a failed connection.
+/// \param cause  of the system; it determines the remedy.
+/// \param tried  from `daemon_search`: the other addresses.
+inline error connect_error(std::error_code cause, std::string_view address,
+                           const std::vector<std::string>& tried = {}) {
+  std::string text = "docker: cannot connect to " + std::string(address) + ": ";
+  exec_errc code = exec_errc::provider_failed;
+  if (cause == std::errc::no_such_file_or_directory) {
+    text += "there is no such socket; start the daemon, or set DOCKER_HOST to its address";
+  } else if (cause == std::errc::permission_denied || cause == std::errc::operation_not_permitted) {
+    code = exec_errc::permission_denied;
+    text += "permission denied; join the group that owns the socket (usermod -aG docker, then log in again)";
+  } else if (cause == std::errc::connection_refused) {
+    text += "nothing listens there; the daemon is not running: start it, or set DOCKER_HOST to its address";
+  } else {
+    text += one_line(cause.message(), 200);
+  }
+  if (!tried.empty()) {
+    text += " (looked at: ";
+    for (std::size_t i = 0; i < tried.size(); ++i) text += (i > 0 ? "; " : "") + one_line(tried[i], 200);
+    text += ")";
+  }
+  return error(code, text, cause);
+}
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::docker::detail
+
+// ---- cofferdam/backends/docker/detail/api_version.hpp ----
+
+
+#include <algorithm>
+#include <compare>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
+
+/// A version of the Engine API: `1.41`.
+class api_version {
+ public:
+  constexpr api_version(unsigned major, unsigned minor) noexcept : major_(major), minor_(minor) {}
+
+  /// Parses `1.41`: two numbers of at most four digits. No value for anything else.
+  static std::optional<api_version> parse(std::string_view text) noexcept {
+    const std::size_t dot = std::min(text.find('.'), text.size());
+    const std::optional<unsigned> major = number(text.substr(0, dot));
+    const std::optional<unsigned> minor = dot == text.size() ? std::nullopt : number(text.substr(dot + 1));
+    if (!major || !minor) return std::nullopt;
+    return api_version(*major, *minor);
+  }
+
+  std::string text() const { return std::to_string(major_) + "." + std::to_string(minor_); }
+  /// Returns the prefix of each path except `/_ping`: `/v1.41`.
+  std::string path_prefix() const { return "/v" + text(); }
+
+  friend constexpr auto operator<=>(const api_version&, const api_version&) = default;
+
+ private:
+  static std::optional<unsigned> number(std::string_view digits) noexcept {
+    if (digits.empty() || digits.size() > 4) return std::nullopt;
+    unsigned value = 0;
+    for (const char c : digits) {
+      if (c < '0' || c > '9') return std::nullopt;
+      value = value * 10 + static_cast<unsigned>(c - '0');
+    }
+    return value;
+  }
+
+  unsigned major_;
+  unsigned minor_;
+};
+
+/// The oldest version with all features used here: Docker 20.10, Podman 4.
+inline constexpr api_version oldest_api{1, 41};
+/// The newest version whose changes are known here.
+inline constexpr api_version newest_api{1, 51};
+
+/// The product that the daemon belongs to.
+enum class engine_kind { docker, podman };
+
+/// The headers of the response to `HEAD /_ping` (or `GET`).
+/// \par Source  Engine API, "Ping".
+class ping_answer {
+ public:
+  using header_list = std::vector<std::pair<std::string, std::string>>;
+
+  /// \param headers  names in any case, values without blanks around them.
+  explicit ping_answer(const header_list& headers) {
+    for (const auto& [name, value] : headers) {
+      if (is(name, "api-version")) version_ = api_version::parse(value);
+      if (is(name, "ostype")) operating_system_ = value;
+      if (is(name, "builder-version")) has_buildkit_ = value == "2";
+      if (is(name, "libpod-api-version")) kind_ = engine_kind::podman;
+    }
+  }
+
+  /// Returns the newest version that the daemon supports; no value if it sent none, or is not a Docker daemon.
+  const std::optional<api_version>& version() const noexcept { return version_; }
+  /// Returns `linux` or `windows`; empty if the daemon sent none.
+  const std::string& operating_system() const noexcept { return operating_system_; }
+  /// Returns true if the daemon prefers BuildKit for builds.
+  bool has_buildkit() const noexcept { return has_buildkit_; }
+  engine_kind kind() const noexcept { return kind_; }
+
+ private:
+  static bool is(std::string_view name, std::string_view lower) noexcept {
+    return std::equal(name.begin(), name.end(), lower.begin(), lower.end(), [](char a, char b) {
+      return (a >= 'A' && a <= 'Z' ? static_cast<char>(a - 'A' + 'a') : a) == b;
+    });
+  }
+
+  std::optional<api_version> version_;
+  std::string operating_system_;
+  bool has_buildkit_ = false;
+  engine_kind kind_ = engine_kind::docker;
+};
+
+/// Returns the version to use with a daemon: the newest that both sides support.
+/// \param address  the daemon's address for error messages.
+/// \param wanted   the value of DOCKER_API_VERSION: if it is not empty, exactly this version.
+/// \throws         error{errc::unsupported}: the daemon is too old, or runs Windows containers;
+///                 error{errc::provider_failed}: it is not a Docker daemon; error{errc::invalid_argument} for an
+///                 invalid DOCKER_API_VERSION.
+inline api_version negotiate(const ping_answer& ping, std::string_view address, std::string_view wanted = {}) {
+  const std::string daemon = "docker: the daemon at " + std::string(address);
+  if (!ping.version())
+    throw error(exec_errc::provider_failed,
+                daemon + " answers without an Api-Version: something else than Docker listens there");
+  if (!ping.operating_system().empty() && ping.operating_system() != "linux")
+    throw error(exec_errc::unsupported, daemon + " runs containers of \"" + one_line(ping.operating_system(), 40) +
+                                            "\"; only linux is supported: switch it to Linux containers");
+  if (!wanted.empty()) {
+    const std::optional<api_version> forced = api_version::parse(wanted);
+    if (!forced || *forced < oldest_api || *forced > newest_api)
+      throw error(exec_errc::invalid_argument, "docker: DOCKER_API_VERSION is \"" + one_line(wanted, 40) +
+                                                   "\"; it may be " + oldest_api.text() + " to " + newest_api.text());
+    return *forced;
+  }
+  if (*ping.version() < oldest_api)
+    throw error(exec_errc::unsupported, daemon + " speaks versions of the API up to " + ping.version()->text() +
+                                            ", too old: " + oldest_api.text() +
+                                            " or newer is needed, as Docker 20.10 and Podman 4 have it");
+  return std::min(*ping.version(), newest_api);
+}
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::docker::detail
 
@@ -53413,6 +51758,135 @@ class exec_place : public std::enable_shared_from_this<exec_place> {
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::docker::detail
 
+// ---- cofferdam/backends/docker/detail/progress_stream.hpp ----
+
+
+#include <boost/json/object.hpp>
+#include <boost/json/stream_parser.hpp>
+#include <boost/json/value.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
+
+/// A parser of the daemon's response to a pull, a load or a build: JSON objects one after another, with or without line
+/// ends between them. Sans-I/O: `feed` received bytes, cut anywhere; take events with `next`; call `finish` at the end.
+///
+/// The status of such a response is 200 even after a failure; the events then include a `failure`. Without one, the
+/// operation has succeeded only if `finish` does not throw, because a dying daemon ends its stream normally.
+/// \par Memory   one object, at most `max_object` bytes as text, and the events of what was fed and not yet taken.
+/// \par Source   moby `pkg/jsonmessage`.
+class progress_stream {
+ public:
+  /// \param max_object  maximum size of an object in bytes.
+  explicit progress_stream(std::size_t max_object = std::size_t{1024} * 1024) : most_(max_object) {}
+
+  /// \throws error{errc::provider_failed}: not JSON, not an object, or too long. Nothing can be read after that.
+  void feed(std::string_view piece) {
+    if (failed_) throw bad("is not read any further");
+    while (!piece.empty()) {
+      if (size_ == 0) {
+        const std::size_t begin = piece.find_first_not_of(" \t\r\n");
+        if (begin == std::string_view::npos) return;
+        piece.remove_prefix(begin);
+        if (piece.front() != '{') throw bad("is not a JSON object");
+      }
+      // Scans no more than the object may still have.
+      const std::string_view part = piece.substr(0, most_ - size_);
+      if (part.empty()) throw bad("is longer than the " + std::to_string(most_) + " bytes that are read");
+      std::error_code failure;
+      const std::size_t used = parser_.write_some(part.data(), part.size(), failure);
+      if (failure) throw bad("is not valid JSON");
+      size_ += used;
+      piece.remove_prefix(used);
+      if (!parser_.done()) continue;
+      const boost::json::value value = parser_.release();
+      parser_.reset();
+      size_ = 0;
+      if (const boost::json::object* const object = value.if_object()) events_.push_back(event_of(*object));
+    }
+  }
+
+  /// Returns the next event; no value until more is fed.
+  std::optional<progress_event> next() {
+    if (events_.empty()) return std::nullopt;
+    std::optional<progress_event> event(std::move(events_.front()));
+    events_.pop_front();
+    return event;
+  }
+
+  /// Declares the end of the stream.
+  /// \throws error{errc::provider_lost}: it ended inside an object.
+  void finish() const {
+    if (size_ > 0)
+      throw error(exec_errc::provider_lost,
+                  "docker: the daemon's progress report ends in the middle of a message: the connection was cut");
+  }
+
+ private:
+  error bad(const std::string& what) {
+    failed_ = true;
+    return error(exec_errc::provider_failed, "docker: a message of the daemon's progress report " + what);
+  }
+
+  static std::uint64_t count_at(const boost::json::object* object, std::string_view key) {
+    const std::optional<std::int64_t> number = object == nullptr ? std::nullopt : detail::number_at(*object, key);
+    return number && *number > 0 ? static_cast<std::uint64_t>(*number) : 0;
+  }
+
+  static progress_event event_of(const boost::json::object& object) {
+    using kind = progress_event::kind;
+    const boost::json::object* const failure = detail::object_at(object, "errorDetail");
+    if (failure != nullptr || detail::member(object, "error") != nullptr) {
+      std::string_view said = failure == nullptr ? std::string_view() : detail::text_at(*failure, "message");
+      if (said.empty()) said = detail::text_at(object, "error");
+      progress_event event(kind::failure);
+      event.text(said.empty() ? std::string("an error without a message") : std::string(said));
+      const std::uint64_t code = count_at(failure, "code");
+      if (code <= 255) event.code(static_cast<int>(code));
+      return event;
+    }
+    if (const boost::json::object* const aux = detail::object_at(object, "aux")) {
+      const std::string_view id = detail::text_at(*aux, "ID");
+      progress_event event(id.empty() ? kind::other : kind::image);
+      event.id(std::string(id));
+      return event;
+    }
+    if (detail::text_at(object, "id") == "moby.buildkit.trace") {
+      progress_event event(kind::trace);
+      if (const std::optional<bytes> raw = base64_decode(detail::text_at(object, "aux")))
+        event.text(std::string(as_text(*raw)));
+      return event;
+    }
+    if (detail::member(object, "stream") != nullptr) {
+      progress_event event(kind::output);
+      event.text(std::string(detail::text_at(object, "stream")));
+      return event;
+    }
+    const bool has_status = detail::member(object, "status") != nullptr;
+    progress_event event(has_status ? kind::status : kind::other);
+    event.text(std::string(detail::text_at(object, "status"))).id(std::string(detail::text_at(object, "id")));
+    const boost::json::object* const progress = detail::object_at(object, "progressDetail");
+    event.progress(count_at(progress, "current"), count_at(progress, "total"));
+    return event;
+  }
+
+  boost::json::stream_parser parser_;
+  std::size_t most_;
+  std::size_t size_ = 0;  // size of the object that is being read
+  bool failed_ = false;
+  std::deque<progress_event> events_;
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::docker::detail
+
 // ---- cofferdam/backends/docker/detail/build_trace.hpp ----
 
 
@@ -53578,6 +52052,217 @@ class build_trace {
   std::set<std::string> begun_;
   std::set<std::string> failed_;
 };
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::docker::detail
+
+// ---- cofferdam/backends/docker/detail/registry_login.hpp ----
+
+
+#include <boost/json/object.hpp>
+#include <boost/json/serialize.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
+
+/// The credentials for a registry. Never printed; they leave this object only in the headers it makes.
+class registry_credentials {
+ public:
+  /// No credentials: for public images.
+  registry_credentials() = default;
+
+  /// \param server  the registry's name in Docker's configuration; see `registry_server`.
+  static registry_credentials password(std::string server, std::string user, std::string secret) {
+    registry_credentials made;
+    made.server_ = std::move(server);
+    made.user_ = std::move(user);
+    made.secret_ = std::move(secret);
+    return made;
+  }
+
+  /// \param token  from an earlier login at the registry (an OAuth2 refresh token).
+  static registry_credentials identity_token(std::string server, std::string token) {
+    registry_credentials made;
+    made.server_ = std::move(server);
+    made.secret_ = std::move(token);
+    made.is_token_ = true;
+    return made;
+  }
+
+  bool is_anonymous() const noexcept { return secret_.empty() && user_.empty(); }
+  bool is_token() const noexcept { return is_token_; }
+  const std::string& server() const noexcept { return server_; }
+  const std::string& user() const noexcept { return user_; }
+
+  /// Returns the value of X-Registry-Auth. The header is sent with every pull; without credentials it is `e30=`, an
+  /// empty object.
+  ///
+  /// Base64 of the URL alphabet, with padding: the daemon silently ignores credentials in the other alphabet.
+  /// \throws error{errc::invalid_argument} for a name or secret that is not UTF-8: JSON cannot carry it.
+  std::string header() const { return encoded(object(true)); }
+
+  /// Returns the value of X-Registry-Config, with which the classic builder pulls the base images of a Dockerfile.
+  static std::string build_header(const std::vector<registry_credentials>& all) {
+    boost::json::object servers;
+    for (const registry_credentials& one : all)
+      if (!one.is_anonymous()) servers[detail::json_view(one.server_)] = one.object(false);
+    return encoded(servers);
+  }
+
+ private:
+  boost::json::object object(bool with_server) const {
+    boost::json::object object;
+    if (is_anonymous()) return object;
+    if (!is_valid_utf8(user_) || !is_valid_utf8(secret_))
+      throw error(exec_errc::invalid_argument, "docker: the credentials for the registry \"" + one_line(server_, 100) +
+                                                   "\" are not UTF-8, so they cannot be sent; log in again");
+    if (is_token_) {
+      object["identitytoken"] = detail::json_text(secret_);
+    } else {
+      object["username"] = detail::json_text(user_);
+      object["password"] = detail::json_text(secret_);
+    }
+    if (with_server) object["serveraddress"] = detail::json_text(server_);
+    return object;
+  }
+
+  static std::string encoded(const boost::json::object& object) {
+    return base64_encode(as_bytes(boost::json::serialize(object)), base64_alphabet::url);
+  }
+
+  std::string server_;
+  std::string user_;
+  std::string secret_;
+  bool is_token_ = false;
+};
+
+/// Returns the name of a registry in Docker's configuration and for its helpers: Docker Hub has a special name there.
+inline std::string registry_server(std::string_view registry) {
+  if (registry == image_name::hub) return "https://index.docker.io/v1/";
+  return std::string(registry);
+}
+
+/// The source of the credentials for a registry: they are known, or a helper program has them.
+class registry_login {
+ public:
+  explicit registry_login(registry_credentials credentials) : credentials_(std::move(credentials)) {}
+  registry_login(std::string helper, std::string server) : helper_(std::move(helper)), server_(std::move(server)) {}
+
+  bool needs_helper() const noexcept { return !helper_.empty(); }
+  /// Returns the credentials, if no helper is needed; otherwise none.
+  const registry_credentials& credentials() const noexcept { return credentials_; }
+
+  /// Returns the program to run, with the one argument `get`: `docker-credential-pass`. Searched in PATH.
+  const std::string& helper() const noexcept { return helper_; }
+  /// Returns the helper's standard input, without a line end. The input is then closed.
+  const std::string& helper_input() const noexcept { return server_; }
+
+ private:
+  registry_credentials credentials_;
+  std::string helper_;
+  std::string server_;
+};
+
+// `http://host/v2/` becomes `host`.
+inline std::string_view host_of_server(std::string_view server) {
+  if (const std::size_t scheme = server.find("://"); scheme != std::string_view::npos) server.remove_prefix(scheme + 3);
+  return server.substr(0, server.find('/'));
+}
+
+inline bool is_helper_name(std::string_view name) {
+  return !name.empty() && name.size() <= 128 && std::all_of(name.begin(), name.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_' ||
+           c == '.';
+  });
+}
+
+// Returns the entry under `auths` for a server, or no credentials.
+inline registry_credentials stored_credentials(const boost::json::object& config, const std::string& server) {
+  const boost::json::object* const auths = object_at(config, "auths");
+  if (auths == nullptr) return registry_credentials();
+  const boost::json::object* entry = object_at(*auths, server);
+  if (entry == nullptr)
+    for (const auto& [key, value] : *auths)
+      if (host_of_server(std::string_view(key.data(), key.size())) == host_of_server(server) && value.is_object()) {
+        entry = &value.get_object();
+        break;
+      }
+  if (entry == nullptr) return registry_credentials();
+  if (const std::string token(text_at(*entry, "identitytoken")); !token.empty())
+    return registry_credentials::identity_token(server, token);
+  std::string user(text_at(*entry, "username"));
+  std::string secret(text_at(*entry, "password"));
+  if (const std::string_view joined = text_at(*entry, "auth"); !joined.empty()) {
+    const std::optional<bytes> raw = base64_decode(joined);
+    const std::string_view pair = raw ? as_text(*raw) : std::string_view();
+    const std::size_t colon = pair.find(':');
+    if (colon == std::string_view::npos)
+      throw error(exec_errc::provider_failed, "docker: the entry for the registry \"" + one_line(server, 100) +
+                                                  "\" under auths in config.json has an auth that is not base64 of "
+                                                  "user:password; run docker login again");
+    user = std::string(pair.substr(0, colon));
+    secret = std::string(pair.substr(colon + 1));
+    while (secret.ends_with('\0')) secret.pop_back();
+  }
+  return registry_credentials::password(server, std::move(user), std::move(secret));
+}
+
+/// Finds the source of the credentials for a registry in Docker's `config.json`: `credHelpers` of the registry, else
+/// `credsStore`, else `auths`. Without a configuration or an entry: no credentials.
+/// \param registry  from `image_name::registry()`.
+/// \throws          error{errc::provider_failed} for an unusable configuration; the sentence has nothing of its
+///                  content.
+/// \par Source      docker/cli `cli/config/configfile`.
+inline registry_login find_registry_login(const host_view& host, std::string_view registry) {
+  const std::optional<boost::json::object> config = detail::read_config(host);
+  if (!config) return registry_login(registry_credentials());
+  const std::string server = registry_server(registry);
+  std::string helper(detail::text_at(*config, "credsStore"));
+  if (const boost::json::object* const helpers = detail::object_at(*config, "credHelpers"))
+    for (const std::string_view key : {std::string_view(server), detail::host_of_server(server), registry})
+      if (detail::member(*helpers, key) != nullptr) {
+        helper = std::string(detail::text_at(*helpers, key));
+        break;
+      }
+  if (helper.empty()) return registry_login(detail::stored_credentials(*config, server));
+  if (!detail::is_helper_name(helper))
+    throw error(exec_errc::provider_failed,
+                "docker: config.json names the credential helper \"" + one_line(helper, 60) + "\" for the registry \"" +
+                    one_line(server, 100) + "\"; a name has only letters, digits, '-', '_' and '.'");
+  return registry_login("docker-credential-" + helper, server);
+}
+
+/// Parses a helper's answer to `get`.
+///
+/// If the helper does not exist, there are no credentials, as for the docker command; do not call this then.
+/// \param exit_code  of the helper.
+/// \param output     its whole standard output; keep at most 64 KiB.
+/// \return           no credentials, if the helper has none for this registry.
+/// \throws           error{errc::provider_failed}: it failed, or its answer is invalid. The sentence has nothing of the
+///                   answer.
+/// \par Source       docker/docker-credential-helpers, "Development".
+inline registry_credentials read_helper_answer(const registry_login& login, int exit_code, std::string_view output) {
+  const std::string what = "docker: the credential helper \"" + one_line(login.helper(), 100) +
+                           "\" for the registry \"" + one_line(login.helper_input(), 100) + "\"";
+  if (exit_code != 0) {
+    if (output.find("credentials not found in native keychain") != std::string_view::npos)
+      return registry_credentials();
+    throw error(exec_errc::provider_failed, what + " ended with exit code " + std::to_string(exit_code) +
+                                                "; run it by hand with the argument get to see why");
+  }
+  const boost::json::object answer = detail::parse_object(output, exec_errc::provider_failed, what + ": its answer");
+  std::string user(detail::text_at(answer, "Username"));
+  std::string secret(detail::text_at(answer, "Secret"));
+  if (secret.empty()) throw error(exec_errc::provider_failed, what + " answered without a secret");
+  if (user == "<token>") return registry_credentials::identity_token(login.helper_input(), std::move(secret));
+  return registry_credentials::password(login.helper_input(), std::move(user), std::move(secret));
+}
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::docker::detail
 
@@ -53866,6 +52551,452 @@ inline awaitable<image> ensure_image(std::shared_ptr<engine> api, image_name nam
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::docker::detail
 
+// ---- cofferdam/backends/docker/detail/create_request.hpp ----
+
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
+
+/// The user of a container's first program, and of its commands.
+enum class command_user {
+  as_container,  ///< all programs run as the container's user
+  /// the first program is root without capabilities except SETUID, SETGID and KILL, and switches to the commands' user
+  /// for each command, so that no command can kill it or read its memory
+  set_by_first,
+};
+
+/// Memory in place of a VOLUME that an image declares, with the mode and the owner of the image's folder.
+class image_volume {
+ public:
+  /// \param target       absolute in the container.
+  /// \param bytes        maximum size in bytes.
+  /// \param has_content  true if the image has files there: the daemon then mounts the memory and copies them.
+  image_volume(std::string target, std::uint64_t bytes, unsigned mode, std::uint32_t uid, std::uint32_t gid,
+               bool has_content)
+      : target_(std::move(target)), bytes_(bytes), mode_(mode), uid_(uid), gid_(gid), has_content_(has_content) {}
+
+  const std::string& target() const noexcept { return target_; }
+  std::uint64_t bytes() const noexcept { return bytes_; }
+  unsigned mode() const noexcept { return mode_; }
+  std::uint32_t uid() const noexcept { return uid_; }
+  std::uint32_t gid() const noexcept { return gid_; }
+  bool has_content() const noexcept { return has_content_; }
+
+ private:
+  std::string target_;
+  std::uint64_t bytes_;
+  unsigned mode_;
+  std::uint32_t uid_;
+  std::uint32_t gid_;
+  bool has_content_;
+};
+
+/// The body of `POST /containers/create`, hardened: under all options there are no capabilities (see `command_user`),
+/// no new privileges, no swap, limits on memory, CPUs and processes, no core files, no log on the daemon's disk, no
+/// health check, no devices and no namespace of the host. A value; it sends nothing.
+///
+/// \par Source  Engine API 1.41, "Create a container"; each field was tried on a daemon.
+class create_request {
+ public:
+  /// \param image    a name or an id that the daemon has.
+  /// \param name     of the container: letters, digits, `_`, `.`, `-`; unique.
+  /// \param entry    the first program and its arguments. Required: the image's own entry point is not started.
+  /// \throws         error{errc::invalid_argument}.
+  create_request(std::string image, std::string name, std::vector<std::string> entry, container_options options)
+      : image_(std::move(image)), name_(std::move(name)), entry_(std::move(entry)), options_(std::move(options)) {
+    detail::require_text(image_, "the name of the image");
+    if (image_.empty()) throw detail::bad_option("the image has no name");
+    if (!detail::is_engine_name(name_) || name_.size() < 2)
+      throw detail::bad_option("a container cannot be called " + detail::quoted(name_));
+    if (entry_.empty() || entry_.front().empty()) throw detail::bad_option("a container needs a first program");
+    for (const std::string& word : entry_) detail::require_text(word, "the container's first command");
+  }
+
+  /// Declares that the first program reaps processes, like a warden: the daemon then adds no init program.
+  create_request& reaps() & {
+    reaps_ = true;
+    return *this;
+  }
+  create_request& commands(command_user who) & {
+    command_user_ = who;
+    return *this;
+  }
+  /// \param name  `Config.User` of the image, as inspected; may be empty.
+  create_request& image_user(std::string_view name) & {
+    image_user_ = std::string(name);
+    return *this;
+  }
+  /// Sets the owner of the folder that is mounted as the workspace; not root.
+  create_request& workspace_owner(std::uint32_t uid, std::uint32_t gid) & {
+    workspace_owner_ = std::to_string(uid) + ":" + std::to_string(gid);
+    return *this;
+  }
+  /// Sets the numeric ids of the commands, for memory that is mounted for them. Without them, if the user is given by
+  /// name, this memory is writable for everyone in the container.
+  create_request& guest_ids(std::uint32_t uid, std::uint32_t gid) & {
+    guest_ids_.emplace(uid, gid);
+    return *this;
+  }
+  /// Declares that the daemon's memory mounts have no owner (Podman): memory mounted for the commands is then writable
+  /// for everyone in the container.
+  create_request& unowned_memory() & {
+    unowned_memory_ = true;
+    return *this;
+  }
+  /// Mounts a volume with the library's own programs, read-only. No mount of the options may be at, above or beneath
+  /// it.
+  create_request& programs(std::string volume, std::string_view target) & {
+    programs_.emplace(mount::volume(volume, target).read_only());
+    return *this;
+  }
+  /// Mounts a folder of the host, read-only, that contains only the socket to which the first program connects.
+  create_request& host_link(std::string folder, std::string_view target) & {
+    host_link_.emplace(mount::bind(std::move(folder), target).read_only());
+    return *this;
+  }
+  create_request& no_host_link() & {
+    host_link_.reset();
+    return *this;
+  }
+  /// Adds memory in place of a VOLUME of the image. Otherwise the daemon would mount a folder on its disk.
+  create_request& add(image_volume volume) & {
+    image_volumes_.push_back(std::move(volume));
+    return *this;
+  }
+  create_request& owned_by(owner who, std::string host_name) & {
+    owner_ = std::move(who);
+    host_name_ = std::move(host_name);
+    return *this;
+  }
+  /// Sets the time after which any program may remove the container.
+  create_request& deadline(std::chrono::system_clock::time_point when) & {
+    deadline_ = when;
+    return *this;
+  }
+  /// Sets the daemon's number of CPUs (`/info`, NCPU): the daemon refuses higher limits.
+  create_request& host_cpus(unsigned count) & {
+    host_cpus_ = count;
+    return *this;
+  }
+  /// Sets the path of the daemon's own socket, if it has one: no mount may bring it into the container.
+  create_request& daemon_socket(std::string path) & {
+    daemon_socket_ = std::move(path);
+    return *this;
+  }
+
+  /// Declares that the daemon is on this machine: mounts are checked here, including symbolic links.
+  create_request& local_daemon() & {
+    is_local_ = true;
+    return *this;
+  }
+
+  const std::string& name() const noexcept { return name_; }
+  const container_options& options() const noexcept { return options_; }
+
+  /// Returns the user of commands: that of the options; else the owner of the folder that is mounted as the workspace;
+  /// else the image's user, if that is not root; else 1000:1000.
+  std::string guest_user() const {
+    if (!options_.user().empty()) return options_.user();
+    if (!workspace_owner_.empty()) return workspace_owner_;
+    return is_root(image_user_) ? "1000:1000" : image_user_;
+  }
+
+  /// Returns the parameters of the request, percent-encoded, without `?`.
+  std::string query() const {
+    std::string text = "name=" + name_;  // neither has characters that need encoding, except slashes
+    if (!options_.platform().empty()) {
+      text += "&platform=";
+      for (const char c : options_.platform()) text += c == '/' ? std::string("%2F") : std::string(1, c);
+    }
+    return text;
+  }
+
+  /// Returns the body.
+  /// \param host     the source of forwarded variables.
+  /// \param missing  receives the names that are not set.
+  /// \throws         error{errc::invalid_argument} for contradictory options.
+  boost::json::object body(const host_view& host, std::vector<std::string>* missing = nullptr) const {
+    check_mounts(host);
+    boost::json::object body;
+    body["Image"] = detail::json_text(image_);
+    body["Entrypoint"] = texts(entry_);
+    body["Cmd"] = boost::json::array();
+    body["User"] = detail::json_text(command_user_ == command_user::set_by_first ? "0:0" : guest_user());
+    body["WorkingDir"] = detail::json_text(options_.working_directory());
+    body["Hostname"] = "sandbox";
+    body["Env"] = texts(options_.environment(host, missing));
+    for (const char* const yes : {"OpenStdin", "StdinOnce", "AttachStdin", "AttachStdout", "AttachStderr"})
+      body[yes] = true;
+    body["Tty"] = false;
+    boost::json::object no_check;
+    no_check["Test"] = texts({"NONE"});
+    body["Healthcheck"] = std::move(no_check);
+    body["StopTimeout"] = 1;
+    body["Labels"] = labels();
+    body["HostConfig"] = host_config();
+    return body;
+  }
+
+ private:
+  static bool is_root(std::string_view user) {
+    std::string_view name = user.substr(0, user.find(':'));
+    if (name.starts_with('+') || name.starts_with('-')) name.remove_prefix(1);  // the runtime parses "+0" as a number
+    return name.empty() || name == "root" || name.find_first_not_of('0') == std::string_view::npos;
+  }
+
+  static boost::json::array texts(const std::vector<std::string>& all) {
+    boost::json::array array;
+    for (const std::string& one : all) array.push_back(detail::json_text(one));
+    return array;
+  }
+
+  void check_mounts(const host_view& host) const {
+    const auto meets = [](std::string_view a, std::string_view b) {
+      return cofferdam::detail::is_beneath(a, b) || cofferdam::detail::is_beneath(b, a);
+    };
+    for (const mount& one : options_.mounts()) {
+      if (one.is_bind()) check_source(one, host);
+      check_programs(one.target(), meets);
+    }
+    for (const tmpfs_mount& one : options_.tmpfs()) check_programs(one.target(), meets);
+    for (const std::string& target : options_.volumes()) check_programs(target, meets);
+    for (const image_volume& one : image_volumes_) check_programs(one.target(), meets);
+    check_programs(options_.working_directory(), meets);
+  }
+
+  void check_source(const mount& one, const host_view& host) const {
+    const std::string real = is_local_ ? host.real(one.source()) : one.source();
+    const std::string place = "the mount of " + detail::quoted(one.source()) +
+                              (real == one.source() ? std::string() : ", which is " + detail::quoted(real) + ",");
+    if (!daemon_socket_.empty()) {
+      const std::string socket = detail::usual_spelling(is_local_ ? host.real(daemon_socket_) : daemon_socket_);
+      for (const std::string& source : {detail::usual_spelling(one.source()), detail::usual_spelling(real)})
+        if (cofferdam::detail::is_beneath(socket, source) || daemon_socket_ == source)
+          throw detail::bad_option(place + " would bring the daemon's own socket into the container");
+    }
+    if (detail::gives_power(real))
+      throw detail::bad_option(place +
+                               " would give the container power over the daemon's machine; mount a folder of your own");
+    if (!is_local_) return;
+    for (const std::string_view at_home : detail::powerful_places_at_home)
+      if (host.look(real + std::string(at_home)) != path_kind::nothing)
+        throw detail::bad_option(place + " holds " + detail::quoted(at_home.substr(1)) +
+                                 ", which gives power over the daemon's machine; mount a folder beneath it");
+  }
+
+  template <class Meets>
+  void check_programs(const std::string& target, Meets meets) const {
+    if (programs_ && meets(target, programs_->target()))
+      throw detail::bad_option("nothing can be at " + detail::quoted(target) + ": the library's own programs are at " +
+                               detail::quoted(programs_->target()));
+    if (host_link_ && meets(target, host_link_->target()))
+      throw detail::bad_option("nothing can be at " + detail::quoted(target) + ": the library's own socket is at " +
+                               detail::quoted(host_link_->target()));
+  }
+
+  boost::json::object labels() const {
+    boost::json::object labels;
+    for (const auto& [key, value] : options_.labels()) labels[detail::json_view(key)] = detail::json_text(value);
+    // Last, so that no other label can replace them; and always set, because otherwise those of the image would be
+    // used.
+    labels[detail::json_view(owner_label_key)] = detail::json_text(owner_ ? owner_label(*owner_, name_).text() : "");
+    labels["cofferdam.host"] = detail::json_text(is_valid_utf8(host_name_) ? host_name_ : std::string());
+    labels["cofferdam.version"] = detail::json_text(version);
+    std::string when;
+    if (deadline_)
+      when = std::to_string(std::chrono::duration_cast<std::chrono::seconds>(deadline_->time_since_epoch()).count());
+    labels["cofferdam.deadline"] = detail::json_text(when);
+    return labels;
+  }
+
+  boost::json::object host_config() const {
+    boost::json::object host;
+    host["AutoRemove"] = true;
+    host["Privileged"] = false;
+    host["PublishAllPorts"] = false;
+    host["NetworkMode"] = detail::json_text(options_.network());
+    host["IpcMode"] = "private";
+    boost::json::object log;
+    log["Type"] = "none";
+    host["LogConfig"] = std::move(log);
+    host["CapDrop"] = texts({"ALL"});
+    if (command_user_ == command_user::set_by_first) host["CapAdd"] = texts({"KILL", "SETGID", "SETUID"});
+    host["SecurityOpt"] = texts({"no-new-privileges"});
+    host["ReadonlyRootfs"] = options_.has_read_only_root();
+    host["Init"] = !reaps_;
+    host["Memory"] = static_cast<std::int64_t>(options_.memory());
+    host["MemorySwap"] = static_cast<std::int64_t>(options_.memory());
+    host["PidsLimit"] = static_cast<std::int64_t>(options_.pids());
+    host["NanoCpus"] = nano_cpus();
+    boost::json::object no_core;
+    no_core["Name"] = "core";
+    no_core["Soft"] = 0;
+    no_core["Hard"] = 0;
+    boost::json::array limits;
+    limits.push_back(std::move(no_core));
+    host["Ulimits"] = std::move(limits);
+    host["OomScoreAdj"] = 500;
+    // Together with the workspace's half and /tmp's quarter this is less than all memory. Otherwise a guest that fills
+    // them would end everything.
+    host["ShmSize"] = std::min<std::int64_t>(64 * 1024 * 1024, static_cast<std::int64_t>(options_.memory() / 8));
+    if (!options_.runtime().empty()) host["Runtime"] = detail::json_text(options_.runtime());
+    host["Tmpfs"] = tmpfs();
+    boost::json::array mounts;
+    for (const mount& one : options_.mounts()) mounts.push_back(mount_object(one));
+    for (const std::string& target : options_.volumes()) mounts.push_back(disk_object(target));
+    for (const image_volume& one : image_volumes_)
+      if (is_daemons(one)) mounts.push_back(memory_object(one));
+    if (programs_) mounts.push_back(mount_object(*programs_));
+    if (host_link_) mounts.push_back(mount_object(*host_link_));
+    host["Mounts"] = std::move(mounts);
+    return host;
+  }
+
+  std::int64_t nano_cpus() const {
+    double count = options_.cpus();
+    if (host_cpus_ > 0) count = std::min(count, static_cast<double>(host_cpus_));
+    return static_cast<std::int64_t>(std::llround(count * 1e9));
+  }
+
+  boost::json::object tmpfs() const {
+    boost::json::object all;
+    const auto add = [&all, this](const tmpfs_mount& one, const std::string& owner) {
+      const std::uint64_t bytes = one.bytes() != 0 ? one.bytes() : options_.volume_size();
+      all[detail::json_view(one.target())] =
+          detail::json_text("rw,nosuid,nodev," + std::string(one.is_executable() ? "exec" : "noexec") +
+                            ",size=" + std::to_string(bytes) + owner);
+    };
+    for (const image_volume& one : image_volumes_) {
+      if (is_daemons(one)) continue;
+      // Podman does not report the mode of the folder either: its archive calls show an empty volume that it has put
+      // there.
+      std::string owner = ",mode=1777";
+      if (!unowned_memory_)
+        owner =
+            ",mode=" + octal(one.mode()) + ",uid=" + std::to_string(one.uid()) + ",gid=" + std::to_string(one.gid());
+      add(tmpfs_mount(one.target(), one.bytes()).executable(), owner);
+    }
+    const std::string owned = guest_ids();
+    for (const tmpfs_mount& one : options_.tmpfs()) add(one, owned);
+    if (!options_.has_read_only_root()) return all;
+    const std::uint64_t size = options_.workspace_size();
+    if (!options_.has_at(options_.working_directory()))
+      add(tmpfs_mount(options_.working_directory(), size).executable(), owned);
+    if (!options_.has_at("/tmp") && options_.working_directory() != "/tmp")
+      add(tmpfs_mount("/tmp", std::max<std::uint64_t>(size / 2, 4096)).executable(), ",mode=1777");
+    return all;
+  }
+
+  // Returns the options of a tmpfs that give it to the commands' user. For a user name, only the daemon knows the
+  // number.
+  std::string guest_ids() const {
+    if (unowned_memory_) return ",mode=1777";
+    if (guest_ids_)
+      return ",mode=0755,uid=" + std::to_string(guest_ids_->first) + ",gid=" + std::to_string(guest_ids_->second);
+    const std::string user = guest_user();
+    const std::string_view text(user);
+    const std::string_view uid = text.substr(0, text.find(':'));
+    const std::string_view gid = uid.size() == text.size() ? std::string_view("0") : text.substr(uid.size() + 1);
+    const auto is_number = [](std::string_view digits) {
+      return !digits.empty() && digits.size() <= 10 && digits.find_first_not_of("0123456789") == std::string_view::npos;
+    };
+    if (!is_number(uid) || !is_number(gid)) return ",mode=1777";
+    return ",mode=0755,uid=" + std::string(uid) + ",gid=" + std::string(gid);
+  }
+
+  // Podman itself copies the image's content into memory, and keeps the owner.
+  bool is_daemons(const image_volume& one) const { return one.has_content() && !unowned_memory_; }
+
+  static std::string octal(unsigned mode) {
+    std::string digits = "0000";
+    for (std::size_t i = 4; i-- > 0; mode /= 8) digits[i] = static_cast<char>('0' + mode % 8);
+    return digits;
+  }
+
+  // Memory that the daemon mounts, so that its archive calls reach it. A volume without a name is removed with the
+  // container.
+  static boost::json::object memory_object(const image_volume& one) {
+    boost::json::object how;
+    how["type"] = "tmpfs";
+    how["device"] = "tmpfs";
+    how["o"] = detail::json_text("nosuid,nodev,size=" + std::to_string(one.bytes()) + ",mode=" + octal(one.mode()) +
+                                 ",uid=" + std::to_string(one.uid()) + ",gid=" + std::to_string(one.gid()));
+    boost::json::object driver;
+    driver["Name"] = "local";
+    driver["Options"] = std::move(how);
+    boost::json::object volume;
+    volume["NoCopy"] = true;  // a copy made before the start would be lost at the start
+    volume["DriverConfig"] = std::move(driver);
+    return unnamed_volume(one.target(), std::move(volume));
+  }
+
+  // A folder on the daemon's disk, with the image's content of that path.
+  static boost::json::object disk_object(const std::string& target) {
+    boost::json::object volume;
+    volume["NoCopy"] = false;
+    return unnamed_volume(target, std::move(volume));
+  }
+
+  static boost::json::object unnamed_volume(const std::string& target, boost::json::object how) {
+    boost::json::object object;
+    object["Type"] = "volume";
+    object["Target"] = detail::json_text(target);
+    object["ReadOnly"] = false;
+    object["VolumeOptions"] = std::move(how);
+    return object;
+  }
+
+  static boost::json::object mount_object(const mount& one) {
+    boost::json::object object;
+    object["Type"] = one.is_bind() ? "bind" : "volume";
+    object["Source"] = detail::json_text(one.source());
+    object["Target"] = detail::json_text(one.target());
+    object["ReadOnly"] = one.is_read_only();
+    if (!one.is_bind()) {
+      boost::json::object volume;
+      volume["NoCopy"] = true;  // otherwise the image's content would be copied into it
+      object["VolumeOptions"] = std::move(volume);
+    }
+    return object;
+  }
+
+  std::string image_;
+  std::string name_;
+  std::vector<std::string> entry_;
+  container_options options_;
+  bool reaps_ = false;
+  command_user command_user_ = command_user::as_container;
+  std::string image_user_;
+  std::string workspace_owner_;
+  std::optional<std::pair<std::uint32_t, std::uint32_t>> guest_ids_;
+  bool unowned_memory_ = false;
+  std::vector<image_volume> image_volumes_;
+  std::optional<mount> programs_;
+  std::optional<mount> host_link_;
+  std::optional<owner> owner_;
+  std::string host_name_;
+  std::optional<std::chrono::system_clock::time_point> deadline_;
+  unsigned host_cpus_ = 0;
+  std::string daemon_socket_;
+  bool is_local_ = false;
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::docker::detail
+
 // ---- cofferdam/backends/docker/detail/remove_container.hpp ----
 
 
@@ -53880,7 +53011,9 @@ namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
 
 /// Returns true if a container may have been made although the request failed with this error: the connection was lost,
 /// or the response could not be read. If the daemon has refused, there is none.
-inline bool leaves_in_doubt(const error& reason) { return reason.cause().category() != docker::http_status_category(); }
+inline bool leaves_in_doubt(const error& reason) {
+  return reason.cause().category() != docker::detail::http_status_category();
+}
 
 /// Returns true if a daemon has failed because the container ended by itself while the daemon was about to kill it.
 inline bool ended_meanwhile(const error& reason) {
@@ -56883,6 +56016,321 @@ inline awaitable<void> adopt_container(std::shared_ptr<sandbox> into, std::share
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::docker::detail
 
+// ---- cofferdam/backends/docker/detail/container_check.hpp ----
+
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
+
+/// The result of comparing the requested isolation with the real one.
+class container_check {
+ public:
+  container_check(isolation_report isolation, std::vector<std::string> missing)
+      : walls_(std::move(isolation)), missing_(std::move(missing)) {}
+
+  /// Returns the isolation that exists. It does not include host death, which depends on the connection.
+  const isolation_report& isolation() const noexcept { return walls_; }
+  /// Returns short descriptions of the settings that the daemon did not apply; empty if it applied all.
+  const std::vector<std::string>& missing() const noexcept { return missing_; }
+
+  /// \throws error{errc::provider_failed} with the missing settings. The container must not be started then.
+  void require() const {
+    if (missing_.empty()) return;
+    std::string text = "docker: the daemon made the container, but not as it was asked to: ";
+    for (std::size_t i = 0; i < missing_.size(); ++i) text += (i > 0 ? "; " : "") + missing_[i];
+    throw error(exec_errc::provider_failed,
+                text + ". It was not started; see whether docker info warns of missing limits");
+  }
+
+ private:
+  isolation_report walls_;
+  std::vector<std::string> missing_;
+};
+
+class container_checker {
+ public:
+  container_checker(const boost::json::object& asked, const boost::json::object& inspected, engine_kind kind)
+      : asked_(asked),
+        asked_host_(object_or_empty(asked, "HostConfig")),
+        config_(object_or_empty(inspected, "Config")),
+        host_(object_or_empty(inspected, "HostConfig")),
+        inspected_(inspected),
+        kind_(kind) {}
+
+  container_check check() {
+    check_privileges();
+    check_limits();
+    check_namespaces();
+    check_files();
+    check_rest();
+    return container_check(std::move(walls_), std::move(missing_));
+  }
+
+ private:
+  static const boost::json::object& object_or_empty(const boost::json::object& from, std::string_view key) {
+    static const boost::json::object empty;
+    const boost::json::object* const found = object_at(from, key);
+    return found == nullptr ? empty : *found;
+  }
+
+  bool expect(bool holds, const std::string& what) {
+    if (!holds) missing_.push_back(what);
+    return holds;
+  }
+
+  static bool holds_text(const boost::json::array* all, std::string_view wanted) {
+    return all != nullptr && std::any_of(all->begin(), all->end(), [wanted](const boost::json::value& one) {
+             const boost::json::string* const text = one.if_string();
+             return text != nullptr && capability(std::string_view(text->data(), text->size())) == wanted;
+           });
+  }
+
+  static std::string_view capability(std::string_view name) { return name.starts_with("CAP_") ? name.substr(4) : name; }
+
+  // Docker repeats the requested list. Podman lists each capability of its own default set that it removed.
+  bool drops_all() const {
+    const boost::json::array* const dropped = array_at(host_, "CapDrop");
+    if (holds_text(dropped, "ALL")) return true;
+    if (kind_ != engine_kind::podman) return false;
+    constexpr std::array<std::string_view, 11> podmans{"CHOWN",   "DAC_OVERRIDE",     "FOWNER",    "FSETID",
+                                                       "KILL",    "NET_BIND_SERVICE", "SETFCAP",   "SETGID",
+                                                       "SETPCAP", "SETUID",           "SYS_CHROOT"};
+    const boost::json::array* const kept = array_at(asked_host_, "CapAdd");
+    return std::all_of(podmans.begin(), podmans.end(),
+                       [&](std::string_view one) { return holds_text(dropped, one) || holds_text(kept, one); });
+  }
+
+  bool adds_no_more() const {
+    const boost::json::array* const added = array_at(host_, "CapAdd");
+    const boost::json::array* const wanted = array_at(asked_host_, "CapAdd");
+    return added == nullptr || std::all_of(added->begin(), added->end(), [&](const boost::json::value& one) {
+             const boost::json::string* const text = one.if_string();
+             return text != nullptr && holds_text(wanted, capability(std::string_view(text->data(), text->size())));
+           });
+  }
+
+  void check_privileges() {
+    bool fine = expect(drops_all(), "capabilities were not dropped");
+    fine &= expect(adds_no_more(), "capabilities were added that nobody asked for");
+    fine &= expect(!is_true_at(host_, "Privileged"), "it is privileged");
+    const boost::json::array* const security = array_at(host_, "SecurityOpt");
+    bool no_new = false;
+    bool weaker = false;
+    if (security != nullptr)
+      for (const boost::json::value& one : *security) {
+        const std::string_view text =
+            one.is_string() ? std::string_view(one.get_string().data(), one.get_string().size()) : std::string_view();
+        no_new |= text == "no-new-privileges" || text == "no-new-privileges:true" || text == "no-new-privileges=true";
+        weaker |= text.find("unconfined") != std::string_view::npos || text.find("disable") != std::string_view::npos;
+      }
+    fine &= expect(no_new, "no-new-privileges is not set");
+    fine &= expect(!weaker, "a security profile was switched off");
+    const std::string_view wanted = text_at(asked_, "User");
+    fine &= expect(text_at(config_, "User") == wanted, "its user is not the one that was asked for");
+    if (fine) walls_.set(isolation_kind::system_calls, "no capabilities, no new privileges");
+  }
+
+  bool same_number(const char* key) const {
+    const std::optional<std::int64_t> wanted = number_at(asked_host_, key);
+    return wanted && number_at(host_, key) == wanted;
+  }
+
+  void check_limits() {
+    if (expect(same_number("Memory"), "the memory limit was not set")) {
+      // Kernels without swap accounting cannot limit swap, and the daemon then reports that: the limit is weaker, and
+      // reported as such.
+      const bool unlimited = number_at(host_, "MemorySwap").value_or(0) <= 0;
+      if (unlimited || expect(same_number("MemorySwap"), "swap was not switched off"))
+        walls_.set(isolation_kind::memory, "limit of " + std::to_string(*number_at(host_, "Memory")) + " bytes, " +
+                                               (unlimited ? "but swap has no limit there" : "no swap"));
+    }
+    if (expect(same_number("PidsLimit"), "the limit on processes was not set"))
+      walls_.set(isolation_kind::process_count, "limit of " + std::to_string(*number_at(host_, "PidsLimit")));
+    expect(same_number("NanoCpus"), "the limit on CPUs was not set");
+    expect(has_no_core_files(), "core files were not switched off");
+  }
+
+  bool has_no_core_files() const {
+    const boost::json::array* const limits = array_at(host_, "Ulimits");
+    return limits != nullptr && std::any_of(limits->begin(), limits->end(), [](const boost::json::value& one) {
+             const boost::json::object* const limit = one.if_object();
+             if (limit == nullptr || number_at(*limit, "Hard") != 0) return false;
+             const std::string_view name = text_at(*limit, "Name");
+             return name == "core" || name == "RLIMIT_CORE";
+           });
+  }
+
+  // A namespace that is shared with the host or another container is shown as `host` or `container:x`.
+  bool is_shared(const char* key) const {
+    const std::string_view mode = text_at(host_, key);
+    if (mode == "shareable") return kind_ != engine_kind::podman;  // Podman reports `shareable` for `private`
+    return mode == "host" || mode.starts_with("container:") || mode.starts_with("ns:");
+  }
+
+  void check_namespaces() {
+    const std::string_view network = text_at(asked_host_, "NetworkMode");
+    const bool same = expect(!network.empty() && text_at(host_, "NetworkMode") == network,
+                             "its network is not the one that was asked for");
+    if (same && !is_shared("NetworkMode"))
+      walls_.set(isolation_kind::network, network == "none" ? std::string("nothing but itself")
+                                                            : "the daemon's network " + std::string(network));
+    const bool pids = expect(!is_shared("PidMode"), "it shares the processes of others");
+    const bool ipc = expect(!is_shared("IpcMode"), "it shares the memory of others");
+    expect(!is_shared("UTSMode") && !is_shared("UsernsMode"), "it shares a namespace with the host");
+    if (pids && ipc) {
+      walls_.set(isolation_kind::process_tree, "all of the container");
+      walls_.set(isolation_kind::signals, "all of the container");
+    }
+  }
+
+  static bool is_empty(const boost::json::object& object, const char* key) {
+    const boost::json::array* const found = array_at(object, key);
+    return found == nullptr || found->empty();
+  }
+
+  void check_files() {
+    bool fine = true;
+    const bool read_only = is_true_at(asked_host_, "ReadonlyRootfs");
+    fine &= expect(is_true_at(host_, "ReadonlyRootfs") == read_only, "its root is not read-only");
+    fine &= expect(is_empty(host_, "Devices") && is_empty(host_, "DeviceRequests"), "it was given devices");
+    fine &= expect(is_empty(host_, "VolumesFrom"), "it has the volumes of another container");
+    const boost::json::object& tmpfs = object_or_empty(asked_host_, "Tmpfs");
+    const boost::json::object& given = object_or_empty(host_, "Tmpfs");
+    for (const auto& [key, how] : tmpfs) {
+      const std::string path(key.data(), key.size());
+      fine &= expect(given.contains(key), "there is no tmpfs at " + path);
+      if (path != "/tmp" && path != text_at(asked_, "WorkingDir") && how.is_string())
+        describe_memory(path, std::string_view(how.get_string().data(), how.get_string().size()));
+    }
+    std::size_t binds = 0;
+    fine &= check_mounts(binds);
+    if (!fine) return;
+    std::string words = read_only ? "the image's files, read-only" : "the image's files, a copy of its own";
+    for (const std::string& one : volumes_) words += ", " + one;
+    if (binds > 0) words += ", and " + std::to_string(binds) + (binds == 1 ? " folder" : " folders") + " of the host";
+    walls_.set(isolation_kind::files, words);
+  }
+
+  // Reports writable memory besides the workspace and /tmp, and writable parts of the daemon's disk.
+  void describe_memory(const std::string& path, std::string_view how) {
+    const std::size_t at = how.find("size=");
+    if (at == std::string_view::npos) return;
+    const std::string_view digits = how.substr(at + 5, how.substr(at + 5).find(','));
+    volumes_.push_back(std::string(digits) + " bytes of memory at " + path);
+  }
+
+  // Each requested mount exists, and no other: no folder of the host, and no VOLUME of the image, which would be a
+  // folder on the daemon's disk.
+  bool check_mounts(std::size_t& binds) {
+    static const boost::json::array none;
+    const boost::json::object& tmpfs = object_or_empty(asked_host_, "Tmpfs");
+    const boost::json::array* const wanted = array_at(asked_host_, "Mounts");
+    const boost::json::array* const given = array_at(inspected_, "Mounts");
+    bool fine = true;
+    for (const boost::json::value& one : wanted == nullptr ? none : *wanted) {
+      const boost::json::object* const want = one.if_object();
+      if (want == nullptr) continue;
+      const boost::json::object* const have = mount_at(given == nullptr ? none : *given, text_at(*want, "Target"));
+      const std::string target(text_at(*want, "Target"));
+      const bool bind = text_at(*want, "Type") == "bind";
+      const std::string_view source = text_at(*want, "Source");
+      const bool same = have != nullptr && text_at(*have, "Type") == text_at(*want, "Type") &&
+                        (source.empty() || text_at(*have, bind ? "Source" : "Name") == source);
+      fine &= expect(same, "the mount at " + target + " is not there, or another");
+      if (!bind && !target.starts_with("/.cofferdam")) describe_volume(*want, target);
+      if (same && is_true_at(*want, "ReadOnly")) fine &= expect(!is_writable(*have), target + " is not read-only");
+      if (bind && !target.starts_with("/.cofferdam")) ++binds;  // our own mount contains no files of the host
+    }
+    for (const boost::json::value& one : given == nullptr ? none : *given) {
+      const boost::json::object* const have = one.if_object();
+      if (have == nullptr) continue;
+      const std::string_view path = text_at(*have, "Destination");
+      const bool is_wanted = mount_at(wanted == nullptr ? none : *wanted, path, "Target") != nullptr ||
+                             (text_at(*have, "Type") == "tmpfs" && tmpfs.contains(path));
+      fine &= expect(is_wanted, "nobody asked for the " + one_line(text_at(*have, "Type"), 40) + " mount at " +
+                                    one_line(path, 120));
+    }
+    return fine;
+  }
+
+  void describe_volume(const boost::json::object& want, const std::string& target) {
+    const boost::json::object& how = object_or_empty(want, "VolumeOptions");
+    const boost::json::object& driver = object_or_empty(how, "DriverConfig");
+    const std::string_view memory = text_at(object_or_empty(driver, "Options"), "o");
+    if (!memory.empty())
+      describe_memory(target, memory);
+    else if (!is_true_at(want, "ReadOnly"))
+      volumes_.push_back("the daemon's disk without a limit at " + target);
+  }
+
+  static bool is_writable(const boost::json::object& have) {
+    const boost::json::value* const writable = member(have, "RW");
+    return writable == nullptr || !writable->is_bool() || writable->get_bool();
+  }
+
+  static const boost::json::object* mount_at(const boost::json::array& all, std::string_view path,
+                                             std::string_view key = "Destination") {
+    for (const boost::json::value& one : all)
+      if (const boost::json::object* const object = one.if_object(); object != nullptr && text_at(*object, key) == path)
+        return object;
+    return nullptr;
+  }
+
+  void check_rest() {
+    expect(text_at(object_or_empty(host_, "LogConfig"), "Type") == "none", "its output is logged on the daemon's disk");
+    expect(is_true_at(host_, "AutoRemove"), "it would not be removed at its end");
+    if (const std::string_view runtime = text_at(asked_host_, "Runtime"); !runtime.empty())
+      expect(text_at(host_, "Runtime") == runtime, "its runtime is not the one that was asked for");
+    const boost::json::array* const entry = array_at(asked_, "Entrypoint");
+    const boost::json::array* const started = array_at(config_, "Entrypoint");
+    expect(entry != nullptr && started != nullptr && *entry == *started, "it would start another program");
+    const boost::json::object& labels = object_or_empty(config_, "Labels");
+    const boost::json::object& wanted = object_or_empty(asked_, "Labels");
+    const bool labelled = std::all_of(wanted.begin(), wanted.end(), [&](const auto& one) {
+      const boost::json::value* const found = labels.if_contains(one.key());
+      return found != nullptr && *found == one.value();
+    });
+    expect(labelled, "it does not have its labels");
+    expect(!is_true_at(config_, "Tty"), "it has a terminal");
+  }
+
+  const boost::json::object& asked_;
+  const boost::json::object& asked_host_;
+  const boost::json::object& config_;
+  const boost::json::object& host_;
+  const boost::json::object& inspected_;
+  engine_kind kind_;
+  isolation_report walls_;
+  std::vector<std::string> missing_;
+  std::vector<std::string> volumes_;
+};
+
+/// Compares the requested settings with those that the daemon has applied: both Docker and Podman ignore fields that
+/// they do not know.
+/// \param asked      `create_request::body()`.
+/// \param inspected  the response to `GET /containers/ID/json`, before the container is started.
+/// \return           the isolation that exists, and the missing settings. A setting that the response does not contain
+///                   is missing.
+/// \par Source       Engine API, "Inspect a container".
+inline container_check check_container(const boost::json::object& asked, const boost::json::object& inspected,
+                                       engine_kind kind = engine_kind::docker) {
+  return detail::container_checker(asked, inspected, kind).check();
+}
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::docker::detail
+
 // ---- cofferdam/backends/docker/detail/host_link.hpp ----
 
 
@@ -57467,6 +56915,554 @@ inline builder builder_for(engine_kind kind, bool prefers_buildkit, bool is_need
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::docker::detail
 
+// ---- cofferdam/backends/docker/detail/docker_ignore.hpp ----
+
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
+
+// A compiled pattern. It needs one pass over a path, with any number of stars.
+class ignore_pattern {
+ public:
+  ignore_pattern(std::string_view pattern, bool brings_back) : brings_back_(brings_back) { compile(pattern); }
+
+  bool brings_back() const noexcept { return brings_back_; }
+
+  // Returns true if the rule matches the path, or a directory above it.
+  bool matches_path_or_above(const std::vector<char32_t>& path) const {
+    std::vector<char> now(tokens_.size() + 1, 0);
+    std::vector<char> next(tokens_.size() + 1, 0);
+    now[0] = 1;
+    for (std::size_t at = 0;; ++at) {
+      bool alive = false;
+      for (std::size_t i = 0; i < tokens_.size(); ++i) {  // tokens that may match nothing only lead forward
+        if (!now[i]) continue;
+        alive = true;
+        const kind what = tokens_[i].what;
+        if (what == kind::star || what == kind::anything || what == kind::directories) now[i + 1] = 1;
+        if (what == kind::directories) now[i + 2] = 1;
+      }
+      if (now.back() && (at == path.size() || path[at] == U'/')) return true;
+      if (at == path.size() || !alive) return false;
+      std::fill(next.begin(), next.end(), char{0});
+      for (std::size_t i = 0; i < tokens_.size(); ++i)
+        if (now[i]) consume(i, path[at], next);
+      now.swap(next);
+    }
+  }
+
+  static constexpr char32_t raw_byte = 0x110000;  // above all code points: a byte that is not UTF-8
+
+  static std::vector<char32_t> characters_of(std::string_view text) {
+    std::vector<char32_t> characters;
+    characters.reserve(text.size());
+    while (!text.empty()) {
+      const utf8_unit unit = decode_utf8(text);
+      if (!unit.valid()) {
+        characters.push_back(raw_byte + static_cast<unsigned char>(text.front()));
+        text.remove_prefix(1);
+      } else {
+        characters.push_back(unit.code_point());
+        text.remove_prefix(unit.size());
+      }
+    }
+    return characters;
+  }
+
+ private:
+  enum class kind {
+    literal,      // one character
+    any,          // one character except a slash
+    set,          // one of some characters
+    star,         // any number of characters except slashes
+    anything,     // any number of characters
+    directories,  // nothing, or a path up to the next token
+    inside,       // characters up to a slash, any number of times
+  };
+  struct token {
+    kind what = kind::literal;
+    char32_t character = 0;
+    bool negated = false;
+    std::vector<std::pair<char32_t, char32_t>> ranges;
+  };
+
+  void consume(std::size_t i, char32_t character, std::vector<char>& next) const {
+    const token& one = tokens_[i];
+    switch (one.what) {
+      case kind::literal: next[i + 1] |= static_cast<char>(one.character == character); break;
+      case kind::any: next[i + 1] |= static_cast<char>(character != U'/'); break;
+      case kind::set: next[i + 1] |= static_cast<char>(in_set(one, character)); break;
+      case kind::star: next[i] |= static_cast<char>(character != U'/'); break;
+      case kind::anything: next[i] = 1; break;
+      case kind::directories: break;
+      case kind::inside:
+        next[i] = 1;
+        next[i + 1] |= static_cast<char>(character == U'/');
+        break;
+    }
+  }
+
+  static bool in_set(const token& one, char32_t character) {
+    const bool found = std::any_of(one.ranges.begin(), one.ranges.end(), [character](const auto& range) {
+      return range.first <= character && character <= range.second;
+    });
+    return found != one.negated;
+  }
+
+  void add(kind what, char32_t character = 0) {
+    token one;
+    one.what = what;
+    one.character = character;
+    tokens_.push_back(std::move(one));
+  }
+
+  void compile(std::string_view pattern) {
+    const std::vector<char32_t> text = characters_of(pattern);
+    // `**.log` matches an ending, in any folder, if the rest has no special character.
+    const bool plain_rest = pattern.starts_with("**") && pattern.find_first_of("*?[]\\", 2) == std::string_view::npos;
+    for (std::size_t at = 0; at < text.size();) {
+      const char32_t c = text[at++];
+      if (c == U'*' && at < text.size() && text[at] == U'*') {
+        ++at;
+        const bool slash = at < text.size() && text[at] == U'/';
+        if (slash) ++at;
+        if (at == text.size() || (at == 2 && plain_rest)) {
+          add(kind::anything);
+        } else {
+          add(kind::directories);
+          add(kind::inside);
+        }
+      } else if (c == U'*') {
+        add(kind::star);
+      } else if (c == U'?') {
+        add(kind::any);
+      } else if (c == U'[') {
+        at = add_set(text, at);
+      } else if (c == U'\\') {
+        if (at == text.size()) throw std::invalid_argument("ends with a backslash");
+        add(kind::literal, text[at++]);
+      } else {
+        add(kind::literal, c);
+      }
+    }
+  }
+
+  // Parses a set after its `[`. Returns the position after the `]`.
+  std::size_t add_set(const std::vector<char32_t>& text, std::size_t at) {
+    token one;
+    one.what = kind::set;
+    if (at < text.size() && text[at] == U'^') {
+      one.negated = true;
+      ++at;
+    }
+    while (at < text.size() && (text[at] != U']' || one.ranges.empty())) {
+      const char32_t low = set_member(text, at);
+      char32_t high = low;
+      if (at < text.size() && text[at] == U'-') {
+        ++at;
+        high = set_member(text, at);
+      }
+      if (high < low) throw std::invalid_argument("has a range in [] that goes backwards");
+      one.ranges.emplace_back(low, high);
+    }
+    if (at == text.size()) throw std::invalid_argument("has a [ without its ]");
+    tokens_.push_back(std::move(one));
+    return at + 1;
+  }
+
+  static char32_t set_member(const std::vector<char32_t>& text, std::size_t& at) {
+    if (at < text.size() && text[at] == U'\\') {
+      ++at;
+    } else if (at < text.size() && (text[at] == U'-' || text[at] == U']')) {
+      throw std::invalid_argument("has a '-' or ']' in [] that no backslash stands before");
+    }
+    if (at == text.size()) throw std::invalid_argument("has a [ without its ]");
+    return text[at++];
+  }
+
+  std::vector<token> tokens_;
+  bool brings_back_;
+};
+
+// Removes white space as defined by Go, in UTF-8, from both ends.
+inline std::string_view trimmed(std::string_view text) {
+  constexpr std::array<std::string_view, 25> blanks{" ",
+                                                    "\t",
+                                                    "\n",
+                                                    "\v",
+                                                    "\f",
+                                                    "\r",
+                                                    "\xc2\x85",
+                                                    "\xc2\xa0",
+                                                    "\xe1\x9a\x80",
+                                                    "\xe2\x80\x80",
+                                                    "\xe2\x80\x81",
+                                                    "\xe2\x80\x82",
+                                                    "\xe2\x80\x83",
+                                                    "\xe2\x80\x84",
+                                                    "\xe2\x80\x85",
+                                                    "\xe2\x80\x86",
+                                                    "\xe2\x80\x87",
+                                                    "\xe2\x80\x88",
+                                                    "\xe2\x80\x89",
+                                                    "\xe2\x80\x8a",
+                                                    "\xe2\x80\xa8",
+                                                    "\xe2\x80\xa9",
+                                                    "\xe2\x80\xaf",
+                                                    "\xe2\x81\x9f",
+                                                    "\xe3\x80\x80"};
+  for (bool again = true; again;) {
+    again = false;
+    for (const std::string_view blank : blanks) {
+      if (text.starts_with(blank)) text.remove_prefix(blank.size()), again = true;
+      if (text.ends_with(blank)) text.remove_suffix(blank.size()), again = true;
+    }
+  }
+  return text;
+}
+
+// Returns the normalized path: `./a/./b/../1.txt` becomes `a/1.txt`, without reading any file.
+inline std::string cleaned_path(std::string_view path) {
+  const bool rooted = path.starts_with('/');
+  std::vector<std::string_view> parts;
+  for (std::size_t at = 0; at <= path.size();) {
+    const std::size_t slash = std::min(path.find('/', at), path.size());
+    const std::string_view part = path.substr(at, slash - at);
+    at = slash + 1;
+    if (part.empty() || part == ".") continue;
+    if (part != "..")
+      parts.push_back(part);
+    else if (!parts.empty() && parts.back() != "..")
+      parts.pop_back();
+    else if (!rooted)
+      parts.push_back(part);
+  }
+  std::string clean = rooted ? "/" : "";
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    if (i > 0) clean += '/';
+    clean += parts[i];
+  }
+  return clean.empty() ? "." : clean;
+}
+
+/// The rules of a `.dockerignore`: which files of a context folder are not sent to the builder. The daemon does not
+/// apply them: the sender of the context must.
+///
+/// One pattern per line. The last pattern that matches a path, or a directory above it, decides. A line whose first
+/// character is `#` is a comment. Blanks around a pattern are removed. `!` before a pattern includes again what an
+/// earlier pattern excluded. `./a//b/../c/` is `a/c`, and so is `/a/c`.
+///
+/// ```
+/// "*"    any characters of one name        "?"   one of them        "\x"  x itself
+/// "**"   at the end: everything; before "/" or a name: any number of folders, also none;
+///        first, and all behind it plain: any start
+/// "[...]", "[^...]"   one character (not) listed, "a-z" a range, "\]" and "\-" themselves
+/// ```
+/// Case-sensitive. Dots are not special. There is no "[!...]" and no "[:alpha:]".
+/// \par Cost    `ignored`: the product of the path's length and that of all patterns, at most.
+/// \par Source  moby/patternmatcher and its `ignorefile`; docs.docker.com, "dockerignore".
+class docker_ignore {
+ public:
+  /// The maximum size of the file: 1 MiB. The maximum size of a pattern: 4095 bytes.
+  static constexpr std::size_t max_bytes = std::size_t{1024} * 1024;
+
+  /// Excludes nothing.
+  docker_ignore() = default;
+
+  /// \param  text  the file.
+  /// \throws       error{errc::invalid_argument}, with the line's number: a `!` alone, a `[` without its end, a
+  ///               backslash at the end, a pattern or a file that is too long.
+  explicit docker_ignore(std::string_view text) {
+    if (text.size() > max_bytes)
+      throw error(exec_errc::invalid_argument, "docker: a .dockerignore of more than 1048576 bytes is not read");
+    if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);
+    std::size_t number = 0;
+    while (!text.empty()) {
+      const std::size_t end = std::min(text.find('\n'), text.size());
+      const std::string_view line = text.substr(0, end);
+      text.remove_prefix(std::min(end + 1, text.size()));
+      ++number;
+      if (line.starts_with('#')) continue;
+      try {
+        add(detail::trimmed(line));
+      } catch (const std::invalid_argument& why) {
+        throw error(exec_errc::invalid_argument, "docker: line " + std::to_string(number) + " of .dockerignore, \"" +
+                                                     one_line(line, 100) + "\", " + why.what());
+      }
+    }
+  }
+
+  /// Returns true if a file or directory is left out.
+  /// \param path  relative to the context, `/`-separated, clean: neither `.` nor `..`, no slash at either end.
+  bool ignored(std::string_view path) const {
+    const std::vector<char32_t> characters = detail::ignore_pattern::characters_of(path);
+    bool out = false;
+    for (const detail::ignore_pattern& pattern : patterns_)
+      if (pattern.brings_back() == out && pattern.matches_path_or_above(characters)) out = !out;
+    return out;
+  }
+
+  /// Returns true if a directory is left out with all its contents, so that it need not be read.
+  bool ignores_all_of(std::string_view directory) const { return !brings_back_ && ignored(directory); }
+
+ private:
+  void add(std::string_view pattern) {
+    if (pattern.empty()) return;
+    if (pattern.size() > 4095) throw std::invalid_argument("is longer than 4095 bytes");
+    const bool brings_back = pattern.front() == '!';
+    if (brings_back) pattern = detail::trimmed(pattern.substr(1));
+    if (pattern.empty()) throw std::invalid_argument("has a '!' and no pattern behind it");
+    std::string clean = detail::cleaned_path(pattern);
+    if (clean.size() > 1 && clean.front() == '/') clean.erase(0, 1);
+    if (brings_back && clean == "/") throw std::invalid_argument("has a '!' and no pattern behind it");
+    patterns_.emplace_back(clean, brings_back);
+    brings_back_ = brings_back_ || brings_back;
+  }
+
+  std::vector<detail::ignore_pattern> patterns_;
+  bool brings_back_ = false;
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::docker::detail
+
+// ---- cofferdam/backends/docker/detail/dockerfile_context.hpp ----
+
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
+
+/// One file, folder or symbolic link of a build's context.
+class context_entry {
+ public:
+  context_entry(directory_entry what, std::string target) : what_(std::move(what)), target_(std::move(target)) {}
+
+  /// Relative to the context, on the host and in the archive; any bytes but NUL.
+  const std::string& path() const noexcept { return what_.path(); }
+  /// regular, directory or symlink.
+  file_type type() const noexcept { return what_.type(); }
+  /// Returns the size in bytes at the time of the listing; the file may have grown since.
+  std::uint64_t size() const noexcept { return what_.size(); }
+  unsigned mode() const noexcept { return what_.mode(); }
+  /// Returns the target of a symbolic link. It may lead anywhere, because it is sent as a link.
+  const std::string& target() const noexcept { return target_; }
+
+ private:
+  directory_entry what_;
+  std::string target_;
+};
+
+/// The maximum size of a context.
+class context_limit {
+ public:
+  context_limit() = default;
+  /// \param bytes  maximum size of all files together. Default 16 GiB.
+  context_limit& bytes(std::uint64_t count) {
+    bytes_ = count;
+    return *this;
+  }
+  /// \param count  maximum number of listed names. Default 1,000,000.
+  context_limit& files(std::size_t count) {
+    files_ = count;
+    return *this;
+  }
+
+  std::uint64_t bytes() const noexcept { return bytes_; }
+  std::size_t files() const noexcept { return files_; }
+
+ private:
+  std::uint64_t bytes_ = std::uint64_t{16} << 30;
+  std::size_t files_ = 1'000'000;
+};
+
+/// Selects the files of a context folder for a build, in steps. Reads only the file with the rules.
+///
+/// The rules are those of `<Dockerfile>.dockerignore` next to the Dockerfile, else of `.dockerignore` in the context.
+/// The Dockerfile and the file with the rules are always among the entries: the daemon itself leaves them out of the
+/// image if the rules exclude them. A Dockerfile outside the context is not an entry; its content comes with
+/// `extra_content()`.
+///
+/// Symbolic links are entries of their own and never followed; sockets, FIFOs and devices are left out.
+/// \par Threads  one at a time. All members are synchronous; `step` does a bounded piece of the work.
+/// \par Source   docker/cli `cli/command/image/build`.
+class dockerfile_context {
+ public:
+  /// \param context     a folder of this machine.
+  /// \param dockerfile  its path on this machine, inside or outside of the context; empty for `Dockerfile` in the
+  ///                    context.
+  /// \throws            error{errc::not_found, not_a_directory, not_a_file, permission_denied, io_error};
+  ///                    error{errc::invalid_argument} for rules that cannot be read; error{errc::too_large} for a
+  ///                    Dockerfile or rules of more than 1 MiB.
+  explicit dockerfile_context(const std::filesystem::path& context, const std::filesystem::path& dockerfile = {},
+                              context_limit limit = context_limit())
+      : folder_(directory::open(context)), limit_(limit) {
+    const std::filesystem::path file = dockerfile.empty() ? context / "Dockerfile" : dockerfile;
+    const std::filesystem::path real_folder = real(context);
+    const std::filesystem::path real_file = real(file);
+    const std::filesystem::path inside = real_file.lexically_relative(real_folder);
+    if (!inside.empty() && *inside.begin() != ".." && inside != ".") {
+      name_ = inside.generic_string();
+      static_cast<void>(folder_.open_file(name_));
+    } else {
+      extra_ = text_of(cofferdam::detail::file_reader::open_host(real_file.string()));
+      name_ = unused_name();
+    }
+    find_rules(file);
+    walk_.emplace(folder_.walk(".", list_options().entries(limit.files())));
+  }
+
+  /// Lists about `most` more names. Returns true at the end; then `entries` is complete.
+  /// \throws error{errc::too_large} at the limit; permission_denied for a folder that cannot be read and is not
+  ///     excluded; not_found if the Dockerfile has vanished.
+  bool step(std::size_t most = 1024) {
+    if (!walk_) return true;
+    for (std::size_t done = 0; done < most; ++done) {
+      std::optional<directory_entry> found = walk_->next();
+      if (!found) {
+        finish();
+        return true;
+      }
+      look_at(std::move(*found));
+    }
+    return false;
+  }
+
+  /// Returns the open folder. Open files beneath it with `link_policy::refuse`.
+  const directory& folder() const noexcept { return folder_; }
+  /// Returns the entries to send, in byte order of the paths, so that the same files give the same archive. An excluded
+  /// folder has no entry, even if a file in it has one.
+  const std::vector<context_entry>& entries() const noexcept { return entries_; }
+  /// Returns the size of all files in bytes.
+  std::uint64_t total_bytes() const noexcept { return total_; }
+  /// Returns the name of the Dockerfile for the daemon, relative to the archive.
+  const std::string& dockerfile() const noexcept { return name_; }
+  /// Returns the content of a Dockerfile from outside the context, to be sent under the name `dockerfile()`.
+  const std::optional<std::string>& extra_content() const noexcept { return extra_; }
+  /// Returns the text of the Dockerfile.
+  /// \throws error{errc::too_large} for more than 1 MiB.
+  std::string dockerfile_text() const { return extra_ ? *extra_ : text_of(folder_.open_file(name_)); }
+  /// Returns the path of the applied rules, relative to the context; empty if they are not in it.
+  const std::string& rules() const noexcept { return rules_name_; }
+
+ private:
+  static constexpr std::size_t max_text = std::size_t{1024} * 1024;
+
+  static std::filesystem::path real(const std::filesystem::path& path) {
+    std::error_code failure;
+    std::filesystem::path found = std::filesystem::canonical(path, failure);
+    if (!failure) return found;
+    const bool missing = failure == std::errc::no_such_file_or_directory || failure == std::errc::not_a_directory;
+    throw error(missing ? exec_errc::not_found : exec_errc::io_error,
+                "docker: build: " + cofferdam::detail::shown_path(path.native()) + ": " +
+                    (missing ? std::string("there is no such file") : failure.message()) +
+                    "; name the Dockerfile and the folder of its context",
+                failure);
+  }
+
+  static std::string text_of(cofferdam::detail::file_reader reader) {
+    const bytes content = reader.read_rest(max_text);
+    return std::string(as_text(content));
+  }
+
+  bool is_there(const std::string& path) const {
+    try {
+      static_cast<void>(folder_.stat(path));
+      return true;
+    } catch (const error& failure) {
+      if (failure.code() == exec_errc::not_found || failure.code() == exec_errc::not_a_directory) return false;
+      throw;
+    }
+  }
+
+  std::string unused_name() const {
+    std::string name = ".cofferdam.Dockerfile";
+    while (is_there(name)) name += ".x";
+    return name;
+  }
+
+  void find_rules(const std::filesystem::path& dockerfile) {
+    if (extra_) {
+      std::error_code ignored;
+      std::filesystem::path beside = dockerfile;
+      beside += ".dockerignore";
+      if (std::filesystem::is_regular_file(beside, ignored)) {
+        ignore_ = docker_ignore(text_of(cofferdam::detail::file_reader::open_host(beside.string())));
+        return;
+      }
+    } else if (is_there(name_ + ".dockerignore")) {
+      rules_name_ = name_ + ".dockerignore";
+    }
+    if (rules_name_.empty() && is_there(".dockerignore")) rules_name_ = ".dockerignore";
+    if (!rules_name_.empty()) ignore_ = docker_ignore(text_of(folder_.open_file(rules_name_)));
+  }
+
+  bool is_needed(std::string_view path) const { return (!extra_ && path == name_) || path == rules_name_; }
+
+  bool leads_to_needed(std::string_view path) const {
+    const auto is_above = [path](std::string_view below) {
+      return below.size() > path.size() && below.starts_with(path) && below[path.size()] == '/';
+    };
+    return (!extra_ && is_above(name_)) || is_above(rules_name_);
+  }
+
+  void look_at(directory_entry found) {
+    if (found.type() == file_type::other) return;
+    if (found.is_directory() && !leads_to_needed(found.path()) && ignore_.ignores_all_of(found.path())) {
+      walk_->skip();
+      return;
+    }
+    if (!is_needed(found.path()) && ignore_.ignored(found.path())) return;
+    std::string target;
+    if (found.type() == file_type::symlink) target = folder_.link_target(found.path());
+    if (found.size() > limit_.bytes() - total_)
+      throw error(exec_errc::too_large, "docker: build: the context is more than the " +
+                                            std::to_string(limit_.bytes()) +
+                                            " bytes that were allowed; name what it does not need in .dockerignore");
+    total_ += found.size();
+    entries_.emplace_back(std::move(found), std::move(target));
+  }
+
+  void finish() {
+    walk_.reset();
+    std::sort(entries_.begin(), entries_.end(),
+              [](const context_entry& a, const context_entry& b) { return a.path() < b.path(); });
+    const bool has_dockerfile = extra_ || std::any_of(entries_.begin(), entries_.end(),
+                                                      [this](const auto& one) { return one.path() == name_; });
+    if (!has_dockerfile)
+      throw error(exec_errc::not_found, "docker: build: the Dockerfile " + cofferdam::detail::shown_path(name_) +
+                                            " was removed while the context was looked at");
+  }
+
+  directory folder_;
+  context_limit limit_;
+  std::string name_;
+  std::optional<std::string> extra_;
+  std::string rules_name_;
+  docker_ignore ignore_;
+  std::optional<cofferdam::detail::tree_walk> walk_;
+  std::vector<context_entry> entries_;
+  std::uint64_t total_ = 0;
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::docker::detail
+
 // ---- cofferdam/backends/docker/detail/image_build.hpp ----
 
 
@@ -57720,7 +57716,7 @@ inline awaitable<int> sweep(std::shared_ptr<engine> api, owner here) {
       co_await api->ask(std::move(drop), api->call("remove the container", std::string(name)), gone);
       ++removed;
     } catch (const error& reason) {  // continues with the next container
-      if (reason.cause().category() != docker::http_status_category()) throw;
+      if (reason.cause().category() != docker::detail::http_status_category()) throw;
     }
   }
   co_return removed;

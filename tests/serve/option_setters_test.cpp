@@ -2,7 +2,7 @@
 // Copyright the cofferdam authors. See LICENSE.
 #include <cofferdam/backends/docker/build_request.hpp>
 #include <cofferdam/backends/docker/container_options.hpp>
-#include <cofferdam/backends/docker/find_daemon.hpp>
+#include <cofferdam/backends/docker/detail/find_daemon.hpp>
 #include <cofferdam/backends/e2b/code_interpreter.hpp>
 #include <cofferdam/backends/local.hpp>
 #include <cofferdam/code/code_request.hpp>

@@ -14,6 +14,6 @@ std::string version_seen_by_the_other_file() { return std::string(cofferdam::ver
 
 std::vector<const std::error_category*> categories_seen_by_the_other_file() {
   return {&cofferdam::error_category(),       &cofferdam::net_error_category(),
-          &cofferdam::chat_error_category(),  &cofferdam::docker::http_status_category(),
+          &cofferdam::chat_error_category(),  &cofferdam::docker::detail::http_status_category(),
           &cofferdam::e2b::status_category(), &cofferdam::e2b::sandbox_category()};
 }

@@ -36,9 +36,9 @@
 namespace {
 
 using namespace cofferdam;
-using cofferdam::docker::owner;
 using cofferdam::docker::detail::attached_stream;
 using cofferdam::docker::detail::host_link;
+using cofferdam::docker::detail::owner;
 using cofferdam_test::pause_for;
 using socket_type = asio::local::stream_protocol::socket;
 

@@ -3,8 +3,8 @@
 #pragma once
 
 #include <cofferdam/backends/docker/detail/host_power.hpp>
-#include <cofferdam/backends/docker/host_view.hpp>
-#include <cofferdam/backends/docker/owner.hpp>
+#include <cofferdam/backends/docker/detail/host_view.hpp>
+#include <cofferdam/backends/docker/detail/owner.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/path_advice.hpp>
 #include <cofferdam/core/printable_text.hpp>
@@ -307,10 +307,10 @@ class container_options {
       return static_cast<unsigned char>(c) <= ' ' || c == '=' || c == '\x7f';
     });
     if (!plain) throw detail::bad_option("label " + detail::quoted(key) + ": a name has no blank and no '='");
-    std::string lower(key.substr(0, own_label_prefix.size()));
+    std::string lower(key.substr(0, detail::own_label_prefix.size()));
     for (char& c : lower)
       if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-    if (lower == own_label_prefix)
+    if (lower == detail::own_label_prefix)
       throw detail::bad_option("label " + detail::quoted(key) + ": names that start with cofferdam. are the library's");
     labels_.insert_or_assign(std::string(key), std::string(value));
     return *this;
@@ -364,7 +364,8 @@ class container_options {
   /// Returns the variables with their values, as `NAME=value`, in order of their names.
   /// \param missing  receives the names that are to be forwarded and are not set; may be null.
   /// \throws         error{errc::invalid_argument} for a forwarded value that is not UTF-8, or not text.
-  std::vector<std::string> environment(const host_view& host, std::vector<std::string>* missing = nullptr) const {
+  std::vector<std::string> environment(const detail::host_view& host,
+                                       std::vector<std::string>* missing = nullptr) const {
     std::vector<std::string> all;
     for (const auto& [name, given] : variables_) {
       const std::optional<std::string> value = given ? given : host.variable(name);

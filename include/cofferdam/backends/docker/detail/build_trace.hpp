@@ -2,7 +2,7 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
-#include <cofferdam/backends/docker/progress_stream.hpp>
+#include <cofferdam/backends/docker/detail/progress_stream.hpp>
 #include <cofferdam/core/utf8.hpp>
 
 #include <cstddef>

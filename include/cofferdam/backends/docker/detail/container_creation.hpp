@@ -2,31 +2,31 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
-#include <cofferdam/backends/docker/api_version.hpp>
 #include <cofferdam/backends/docker/command_transport.hpp>
-#include <cofferdam/backends/docker/container_check.hpp>
-#include <cofferdam/backends/docker/daemon_location.hpp>
+#include <cofferdam/backends/docker/detail/api_version.hpp>
 #include <cofferdam/backends/docker/detail/attached_stream.hpp>
 #include <cofferdam/backends/docker/detail/base_variables.hpp>
+#include <cofferdam/backends/docker/detail/container_check.hpp>
 #include <cofferdam/backends/docker/detail/container_plan.hpp>
 #include <cofferdam/backends/docker/detail/container_session.hpp>
+#include <cofferdam/backends/docker/detail/daemon_location.hpp>
 #include <cofferdam/backends/docker/detail/engine.hpp>
 #include <cofferdam/backends/docker/detail/exec_place.hpp>
 #include <cofferdam/backends/docker/detail/find_shell.hpp>
 #include <cofferdam/backends/docker/detail/guest_user.hpp>
 #include <cofferdam/backends/docker/detail/host_link.hpp>
+#include <cofferdam/backends/docker/detail/host_view.hpp>
 #include <cofferdam/backends/docker/detail/image_build.hpp>
 #include <cofferdam/backends/docker/detail/image_volumes.hpp>
 #include <cofferdam/backends/docker/detail/images.hpp>
 #include <cofferdam/backends/docker/detail/leftovers.hpp>
 #include <cofferdam/backends/docker/detail/owned_container.hpp>
+#include <cofferdam/backends/docker/detail/owner.hpp>
 #include <cofferdam/backends/docker/detail/running_mounts.hpp>
 #include <cofferdam/backends/docker/detail/sandbox.hpp>
 #include <cofferdam/backends/docker/detail/sandbox_settings.hpp>
 #include <cofferdam/backends/docker/detail/unlinked_daemons.hpp>
 #include <cofferdam/backends/docker/detail/warden_volume.hpp>
-#include <cofferdam/backends/docker/host_view.hpp>
-#include <cofferdam/backends/docker/owner.hpp>
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/command.hpp>
 #include <cofferdam/core/command_result.hpp>

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <cofferdam/backends/docker/detail/attached_stream.hpp>
-#include <cofferdam/backends/docker/owner.hpp>
+#include <cofferdam/backends/docker/detail/owner.hpp>
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/detail/os/pipe.hpp>

@@ -5,11 +5,11 @@
 #include <cofferdam/backends/docker/build_request.hpp>
 #include <cofferdam/backends/docker/container_options.hpp>
 #include <cofferdam/backends/docker/detail/build_syntax.hpp>
+#include <cofferdam/backends/docker/detail/dockerfile_context.hpp>
 #include <cofferdam/backends/docker/detail/engine.hpp>
+#include <cofferdam/backends/docker/detail/find_daemon.hpp>
 #include <cofferdam/backends/docker/detail/images.hpp>
 #include <cofferdam/backends/docker/detail/shared_round.hpp>
-#include <cofferdam/backends/docker/dockerfile_context.hpp>
-#include <cofferdam/backends/docker/find_daemon.hpp>
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/error.hpp>

@@ -3,12 +3,12 @@
 #pragma once
 
 #include <cofferdam/backends/docker/container_options.hpp>
-#include <cofferdam/backends/docker/create_request.hpp>
+#include <cofferdam/backends/docker/detail/create_request.hpp>
 #include <cofferdam/backends/docker/detail/engine.hpp>
 #include <cofferdam/backends/docker/detail/guest_user.hpp>
 #include <cofferdam/backends/docker/detail/images.hpp>
+#include <cofferdam/backends/docker/detail/owner.hpp>
 #include <cofferdam/backends/docker/detail/scratch_container.hpp>
-#include <cofferdam/backends/docker/owner.hpp>
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/error.hpp>

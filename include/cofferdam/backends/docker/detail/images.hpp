@@ -5,12 +5,12 @@
 #include <cofferdam/backends/docker/container_options.hpp>
 #include <cofferdam/backends/docker/detail/build_trace.hpp>
 #include <cofferdam/backends/docker/detail/engine.hpp>
+#include <cofferdam/backends/docker/detail/host_view.hpp>
+#include <cofferdam/backends/docker/detail/image_name.hpp>
 #include <cofferdam/backends/docker/detail/json.hpp>
+#include <cofferdam/backends/docker/detail/progress_stream.hpp>
+#include <cofferdam/backends/docker/detail/registry_login.hpp>
 #include <cofferdam/backends/docker/detail/shared_round.hpp>
-#include <cofferdam/backends/docker/host_view.hpp>
-#include <cofferdam/backends/docker/image_name.hpp>
-#include <cofferdam/backends/docker/progress_stream.hpp>
-#include <cofferdam/backends/docker/registry_login.hpp>
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/command.hpp>
 #include <cofferdam/core/error.hpp>

@@ -2,11 +2,11 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
-#include <cofferdam/backends/docker/api_error.hpp>
+#include <cofferdam/backends/docker/detail/api_error.hpp>
 #include <cofferdam/backends/docker/detail/engine.hpp>
 #include <cofferdam/backends/docker/detail/host_link.hpp>
 #include <cofferdam/backends/docker/detail/json.hpp>
-#include <cofferdam/backends/docker/owner.hpp>
+#include <cofferdam/backends/docker/detail/owner.hpp>
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/detail/net/percent_encoding.hpp>
@@ -58,7 +58,7 @@ inline awaitable<int> sweep(std::shared_ptr<engine> api, owner here) {
       co_await api->ask(std::move(drop), api->call("remove the container", std::string(name)), gone);
       ++removed;
     } catch (const error& reason) {  // continues with the next container
-      if (reason.cause().category() != docker::http_status_category()) throw;
+      if (reason.cause().category() != docker::detail::http_status_category()) throw;
     }
   }
   co_return removed;

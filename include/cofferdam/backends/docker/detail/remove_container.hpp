@@ -2,7 +2,7 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
-#include <cofferdam/backends/docker/api_error.hpp>
+#include <cofferdam/backends/docker/detail/api_error.hpp>
 #include <cofferdam/backends/docker/detail/engine.hpp>
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/error.hpp>
@@ -20,7 +20,9 @@ namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
 
 /// Returns true if a container may have been made although the request failed with this error: the connection was lost,
 /// or the response could not be read. If the daemon has refused, there is none.
-inline bool leaves_in_doubt(const error& reason) { return reason.cause().category() != docker::http_status_category(); }
+inline bool leaves_in_doubt(const error& reason) {
+  return reason.cause().category() != docker::detail::http_status_category();
+}
 
 /// Returns true if a daemon has failed because the container ended by itself while the daemon was about to kill it.
 inline bool ended_meanwhile(const error& reason) {

@@ -25,7 +25,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-namespace cofferdam::inline COFFERDAM_ABI::docker {
+namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
 
 /// The known facts about one process of this machine.
 class process_view {
@@ -248,4 +248,4 @@ inline bool is_past_deadline(std::string_view deadline, std::string_view label, 
   return std::chrono::duration_cast<std::chrono::seconds>(now.time_since_epoch()).count() > seconds;
 }
 
-}  // namespace cofferdam::inline COFFERDAM_ABI::docker
+}  // namespace cofferdam::inline COFFERDAM_ABI::docker::detail

@@ -12,7 +12,7 @@
 #include <string>
 #include <string_view>
 
-namespace cofferdam::inline COFFERDAM_ABI::docker {
+namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
 
 /// The output to which a piece of an attach or exec stream belongs.
 enum class stream_channel : std::uint8_t {
@@ -99,4 +99,4 @@ class multiplexed_stream {
   stream_channel channel_ = stream_channel::output;
 };
 
-}  // namespace cofferdam::inline COFFERDAM_ABI::docker
+}  // namespace cofferdam::inline COFFERDAM_ABI::docker::detail

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-namespace cofferdam::inline COFFERDAM_ABI::docker {
+namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
 
 /// A version of the Engine API: `1.41`.
 class api_version {
@@ -123,4 +123,4 @@ inline api_version negotiate(const ping_answer& ping, std::string_view address, 
   return std::min(*ping.version(), newest_api);
 }
 
-}  // namespace cofferdam::inline COFFERDAM_ABI::docker
+}  // namespace cofferdam::inline COFFERDAM_ABI::docker::detail

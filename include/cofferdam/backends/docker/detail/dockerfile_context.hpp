@@ -2,7 +2,7 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
-#include <cofferdam/backends/docker/docker_ignore.hpp>
+#include <cofferdam/backends/docker/detail/docker_ignore.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/directory_entry.hpp>
 #include <cofferdam/core/error.hpp>
@@ -22,7 +22,7 @@
 #include <utility>
 #include <vector>
 
-namespace cofferdam::inline COFFERDAM_ABI::docker {
+namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
 
 /// One file, folder or symbolic link of a build's context.
 class context_entry {
@@ -236,4 +236,4 @@ class dockerfile_context {
   std::uint64_t total_ = 0;
 };
 
-}  // namespace cofferdam::inline COFFERDAM_ABI::docker
+}  // namespace cofferdam::inline COFFERDAM_ABI::docker::detail

@@ -15,9 +15,7 @@
 #include <utility>
 #include <vector>
 
-namespace cofferdam::inline COFFERDAM_ABI::docker {
-
-namespace detail {
+namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
 
 // A compiled pattern. It needs one pass over a path, with any number of stars.
 class ignore_pattern {
@@ -243,8 +241,6 @@ inline std::string cleaned_path(std::string_view path) {
   return clean.empty() ? "." : clean;
 }
 
-}  // namespace detail
-
 /// The rules of a `.dockerignore`: which files of a context folder are not sent to the builder. The daemon does not
 /// apply them: the sender of the context must.
 ///
@@ -323,4 +319,4 @@ class docker_ignore {
   bool brings_back_ = false;
 };
 
-}  // namespace cofferdam::inline COFFERDAM_ABI::docker
+}  // namespace cofferdam::inline COFFERDAM_ABI::docker::detail

@@ -19,17 +19,13 @@
 #include <utility>
 #include <vector>
 
-namespace cofferdam::inline COFFERDAM_ABI::docker {
-
-namespace detail {
+namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
 
 class status_words {
  public:
   static constexpr const char* name = "http status";
   static std::string message(int value) { return "HTTP status " + std::to_string(value); }
 };
-
-}  // namespace detail
 
 /// Returns the category of `error::cause()` for a refusal by the daemon: the value is the HTTP status, such as 404.
 inline const std::error_category& http_status_category() noexcept {
@@ -57,8 +53,6 @@ class api_call {
   std::string subject_;
   std::string address_;
 };
-
-namespace detail {
 
 // Removes users and passwords from addresses in a daemon's message.
 inline std::string without_passwords(std::string_view text) {
@@ -149,8 +143,6 @@ inline api_verdict judge(unsigned status, std::string_view said) {
   }
 }
 
-}  // namespace detail
-
 /// Returns the message in an error response: `message` of the JSON (for Podman also `cause`), or the text itself. Any
 /// bytes; untrusted.
 inline std::string api_message(std::string_view body) {
@@ -211,4 +203,4 @@ inline error connect_error(std::error_code cause, std::string_view address,
   return error(code, text, cause);
 }
 
-}  // namespace cofferdam::inline COFFERDAM_ABI::docker
+}  // namespace cofferdam::inline COFFERDAM_ABI::docker::detail

@@ -3,9 +3,9 @@
 #pragma once
 
 #include <cofferdam/backends/docker/detail/config_file.hpp>
+#include <cofferdam/backends/docker/detail/host_view.hpp>
+#include <cofferdam/backends/docker/detail/image_name.hpp>
 #include <cofferdam/backends/docker/detail/json.hpp>
-#include <cofferdam/backends/docker/host_view.hpp>
-#include <cofferdam/backends/docker/image_name.hpp>
 #include <cofferdam/core/base64.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/error.hpp>
@@ -23,7 +23,7 @@
 #include <utility>
 #include <vector>
 
-namespace cofferdam::inline COFFERDAM_ABI::docker {
+namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
 
 /// The credentials for a registry. Never printed; they leave this object only in the headers it makes.
 class registry_credentials {
@@ -123,8 +123,6 @@ class registry_login {
   std::string server_;
 };
 
-namespace detail {
-
 // `http://host/v2/` becomes `host`.
 inline std::string_view host_of_server(std::string_view server) {
   if (const std::size_t scheme = server.find("://"); scheme != std::string_view::npos) server.remove_prefix(scheme + 3);
@@ -168,8 +166,6 @@ inline registry_credentials stored_credentials(const boost::json::object& config
   }
   return registry_credentials::password(server, std::move(user), std::move(secret));
 }
-
-}  // namespace detail
 
 /// Finds the source of the credentials for a registry in Docker's `config.json`: `credHelpers` of the registry, else
 /// `credsStore`, else `auths`. Without a configuration or an entry: no credentials.
@@ -222,4 +218,4 @@ inline registry_credentials read_helper_answer(const registry_login& login, int 
   return registry_credentials::password(login.helper_input(), std::move(user), std::move(secret));
 }
 
-}  // namespace cofferdam::inline COFFERDAM_ABI::docker
+}  // namespace cofferdam::inline COFFERDAM_ABI::docker::detail

@@ -2,7 +2,7 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
-#include <cofferdam/backends/docker/api_version.hpp>
+#include <cofferdam/backends/docker/detail/api_version.hpp>
 #include <cofferdam/backends/docker/detail/json.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/isolation_report.hpp>
@@ -21,7 +21,7 @@
 #include <utility>
 #include <vector>
 
-namespace cofferdam::inline COFFERDAM_ABI::docker {
+namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
 
 /// The result of comparing the requested isolation with the real one.
 class container_check {
@@ -47,8 +47,6 @@ class container_check {
   isolation_report walls_;
   std::vector<std::string> missing_;
 };
-
-namespace detail {
 
 class container_checker {
  public:
@@ -308,8 +306,6 @@ class container_checker {
   std::vector<std::string> volumes_;
 };
 
-}  // namespace detail
-
 /// Compares the requested settings with those that the daemon has applied: both Docker and Podman ignore fields that
 /// they do not know.
 /// \param asked      `create_request::body()`.
@@ -322,4 +318,4 @@ inline container_check check_container(const boost::json::object& asked, const b
   return detail::container_checker(asked, inspected, kind).check();
 }
 
-}  // namespace cofferdam::inline COFFERDAM_ABI::docker
+}  // namespace cofferdam::inline COFFERDAM_ABI::docker::detail

@@ -2,10 +2,11 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
-#include <cofferdam/backends/docker/daemon_location.hpp>
+#include <cofferdam/backends/docker/daemon_choice.hpp>
 #include <cofferdam/backends/docker/detail/config_file.hpp>
+#include <cofferdam/backends/docker/detail/daemon_location.hpp>
+#include <cofferdam/backends/docker/detail/host_view.hpp>
 #include <cofferdam/backends/docker/detail/json.hpp>
-#include <cofferdam/backends/docker/host_view.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/printable_text.hpp>
 #include <cofferdam/core/workspace_path.hpp>
@@ -21,48 +22,7 @@
 #include <utility>
 #include <vector>
 
-namespace cofferdam::inline COFFERDAM_ABI::docker {
-
-/// The program's own choice of the daemon. Without a choice: the daemon that the docker command would use.
-class daemon_choice {
- public:
-  daemon_choice() = default;
-
-  /// Selects this daemon; see `parse_daemon_address`. Variables and contexts are then ignored.
-  daemon_choice& address(std::string text) {
-    address_ = std::move(text);
-    return *this;
-  }
-
-  /// Selects the context of this name, as shown by `docker context ls`.
-  daemon_choice& context(std::string name) {
-    context_ = std::move(name);
-    return *this;
-  }
-
-  /// Uses TLS with the `ca.pem`, `cert.pem` and `key.pem` of this folder.
-  daemon_choice& tls_folder(std::string path) {
-    tls_folder_ = std::move(path);
-    return *this;
-  }
-
-  /// Uses TLS without verifying the daemon's identity.
-  daemon_choice& without_verification() {
-    verifies_ = false;
-    return *this;
-  }
-
-  const std::string& address() const noexcept { return address_; }
-  const std::string& context() const noexcept { return context_; }
-  const std::string& tls_folder() const noexcept { return tls_folder_; }
-  bool verifies() const noexcept { return verifies_; }
-
- private:
-  std::string address_;
-  std::string context_;
-  std::string tls_folder_;
-  bool verifies_ = true;
-};
+namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
 
 /// The possible addresses of the daemon.
 class daemon_search {
@@ -81,8 +41,6 @@ class daemon_search {
   std::vector<daemon_location> candidates_;
   std::vector<std::string> tried_;
 };
-
-namespace detail {
 
 class daemon_finder {
  public:
@@ -250,8 +208,6 @@ class daemon_finder {
   std::vector<std::string> tried_;
 };
 
-}  // namespace detail
-
 /// Finds the daemon's address, without connecting.
 ///
 /// In this order: `choice`; DOCKER_HOST; DOCKER_CONTEXT; `currentContext` of Docker's `config.json` (in DOCKER_CONFIG,
@@ -268,4 +224,4 @@ inline daemon_search find_daemon(const host_view& host, const daemon_choice& cho
   return detail::daemon_finder(host, choice).find();
 }
 
-}  // namespace cofferdam::inline COFFERDAM_ABI::docker
+}  // namespace cofferdam::inline COFFERDAM_ABI::docker::detail

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <utility>
 
-namespace cofferdam::inline COFFERDAM_ABI::docker {
+namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
 
 /// The name of an image, as for `docker run`, parsed and completed.
 ///
@@ -191,4 +191,4 @@ class image_name {
   std::string digest_;
 };
 
-}  // namespace cofferdam::inline COFFERDAM_ABI::docker
+}  // namespace cofferdam::inline COFFERDAM_ABI::docker::detail

@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-namespace cofferdam::inline COFFERDAM_ABI::docker {
+namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
 
 /// The transport to a daemon.
 enum class daemon_transport {
@@ -142,8 +142,6 @@ class daemon_location {
 /// The default socket of Docker.
 inline constexpr std::string_view default_socket = "/var/run/docker.sock";
 
-namespace detail {
-
 // Returns an address for an error message: the part before an `@`, which may be a password, is removed.
 inline std::string shown_address(std::string_view address) {
   std::string shown(address);
@@ -252,8 +250,6 @@ class address_parser {
   std::string_view said_by_;
 };
 
-}  // namespace detail
-
 /// Parses an address in the format of DOCKER_HOST.
 ///
 /// ```
@@ -271,4 +267,4 @@ inline daemon_location parse_daemon_address(std::string_view address, std::strin
   return detail::address_parser(address, said_by).parse();
 }
 
-}  // namespace cofferdam::inline COFFERDAM_ABI::docker
+}  // namespace cofferdam::inline COFFERDAM_ABI::docker::detail
