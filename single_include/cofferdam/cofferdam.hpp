@@ -6591,6 +6591,194 @@ class agent_session {
 }  // namespace cofferdam::inline COFFERDAM_ABI
 
 
+// ---- cofferdam/core/secret_string.hpp ----
+
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+// Memory for secrets. Core dumps leave it out (MADV_DONTDUMP, madvise(2)), and it is wiped when it is freed.
+
+namespace cofferdam::inline COFFERDAM_ABI {
+
+namespace detail {
+
+/// Allocates pages from the system and hands out parts of them. The program has one pool, which is never destroyed,
+/// because parts of it may still be in use.
+class secret_pool {
+ public:
+  static secret_pool& instance() {
+    static auto* const one = new secret_pool;
+    return *one;
+  }
+  secret_pool(const secret_pool&) = delete;
+  secret_pool& operator=(const secret_pool&) = delete;
+
+  void* take(std::size_t size) {
+    const std::size_t which = class_of(size);
+    if (which == classes) return map(size);
+    const std::lock_guard lock(mutex_);
+    if (free_[which] == nullptr) refill(which);
+    part* const first = free_[which];
+    free_[which] = first->next;
+    return first;
+  }
+  void give(void* memory, std::size_t size) noexcept {
+    ::explicit_bzero(memory, size);
+    const std::size_t which = class_of(size);
+    if (which == classes) {
+      ::munmap(memory, whole_pages(size));
+      return;
+    }
+    const std::lock_guard lock(mutex_);
+    free_[which] = new (memory) part{free_[which]};
+  }
+
+ private:
+  struct part {
+    part* next;
+  };
+  static constexpr std::size_t smallest = 64;
+  static constexpr std::size_t classes = 8;  // up to 8 KiB
+  static constexpr std::size_t chunk = std::size_t{64} * 1024;
+
+  secret_pool() = default;
+
+  static std::size_t class_of(std::size_t size) noexcept {
+    const std::size_t units = (std::max<std::size_t>(size, 1) + smallest - 1) / smallest;
+    return std::min<std::size_t>(std::bit_width(units - 1), classes);
+  }
+  static std::size_t whole_pages(std::size_t size) noexcept {
+    const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+    return (size + page - 1) / page * page;
+  }
+  static void* map(std::size_t size) {
+    const std::size_t whole = whole_pages(size);
+    if (whole < size) throw std::bad_alloc();
+    void* const memory = ::mmap(nullptr, whole, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) throw std::bad_alloc();
+    ::madvise(memory, whole, MADV_DONTDUMP);  // best effort: without support, core dumps include this memory
+    return memory;
+  }
+  void refill(std::size_t which) {
+    const std::size_t size = smallest << which;
+    auto* const memory = static_cast<std::byte*>(map(chunk));
+    for (std::size_t at = 0; at + size <= chunk; at += size) free_[which] = new (memory + at) part{free_[which]};
+  }
+
+  std::mutex mutex_;
+  std::array<part*, classes> free_{};
+};
+
+/// Wipes a text, including the unused part of its memory.
+inline void wipe(std::string& text) noexcept {
+  text.resize(text.capacity());
+  ::explicit_bzero(text.data(), text.size());
+  text.clear();
+}
+
+/// Leaves the pages of this text, and everything else in these pages, out of core dumps.
+inline void keep_out_of_core_dumps(std::string_view text) noexcept {
+  const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
+  const std::uintptr_t begin = reinterpret_cast<std::uintptr_t>(text.data()) / page * page;
+  const std::uintptr_t end = (reinterpret_cast<std::uintptr_t>(text.data()) + text.size() + page - 1) / page * page;
+  ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTDUMP);
+}
+
+}  // namespace detail
+
+/// An allocator of memory that core dumps leave out and that is wiped when it is freed.
+/// \par Threads  any.
+/// \par Cost  up to 8 KiB a lock and a list; beyond that a few system calls.
+template <class T>
+class secret_allocator {
+ public:
+  using value_type = T;
+  secret_allocator() noexcept = default;
+  template <class U>
+  secret_allocator(const secret_allocator<U>&) noexcept {}
+
+  T* allocate(std::size_t count) {
+    if (count > static_cast<std::size_t>(-1) / 2 / sizeof(T)) throw std::bad_array_new_length();
+    return static_cast<T*>(detail::secret_pool::instance().take(count * sizeof(T)));
+  }
+  void deallocate(T* memory, std::size_t count) noexcept {
+    detail::secret_pool::instance().give(memory, count * sizeof(T));
+  }
+  template <class U>
+  bool operator==(const secret_allocator<U>&) const noexcept {
+    return true;
+  }
+};
+
+/// A buffer for data that contains a secret. Not a `basic_string`, which keeps a short text inside the object.
+using secret_bytes = std::vector<char, secret_allocator<char>>;
+
+/// A key, a token or another secret text. It cannot be printed or compared by accident; only `reveal()` returns the
+/// text. Core dumps leave its memory out. That does not hold for the text from which the caller made it. Copies share
+/// the text.
+/// \par Threads  const members from any.
+class secret_string {
+ public:
+  secret_string() = default;
+  /// Copies the text and wipes the argument: `secret_string(std::move(key))`.
+  explicit secret_string(std::string text)
+      : text_(text.empty() ? nullptr : std::make_shared<const secret_bytes>(text.begin(), text.end())) {
+    detail::wipe(text);
+  }
+
+  bool empty() const noexcept { return !text_; }
+  std::size_t size() const noexcept { return text_ ? text_->size() : 0; }
+  /// Returns a view of the text, valid while this object or a copy exists. Do not show it, and keep no copy.
+  std::string_view reveal() const noexcept {
+    return text_ ? std::string_view(text_->data(), text_->size()) : std::string_view();
+  }
+
+ private:
+  std::shared_ptr<const secret_bytes> text_;
+};
+
+/// Removes secrets from the messages of a peer, before any other use: a service may quote the key that it refuses.
+class redactor {
+ public:
+  /// Adds a secret. Secrets of fewer than 4 bytes are ignored; no service issues such short ones.
+  void hide(const secret_string& secret) {
+    if (secret.size() >= 4) hidden_.push_back(secret);
+  }
+
+  /// Returns the text, with `[redacted]` in place of each secret.
+  std::string clean(std::string_view text) const {
+    std::string safe(text);
+    for (const secret_string& secret : hidden_) {
+      constexpr std::string_view mark = "[redacted]";
+      for (std::size_t at = safe.find(secret.reveal()); at != std::string::npos; at = safe.find(secret.reveal(), at)) {
+        safe.replace(at, secret.size(), mark);
+        at += mark.size();
+      }
+    }
+    return safe;
+  }
+
+ private:
+  std::vector<secret_string> hidden_;
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI
+
 // ---- cofferdam/detail/net/port_number.hpp ----
 
 
@@ -7183,7 +7371,7 @@ connector tls_connector(std::string host, std::uint16_t port, const tls_settings
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail
 
 
-// ---- cofferdam/backends/e2b/endpoint.hpp ----
+// ---- cofferdam/detail/backends/e2b/endpoint.hpp ----
 
 
 #include <boost/url/parse.hpp>
@@ -7197,7 +7385,7 @@ connector tls_connector(std::string host, std::uint16_t port, const tls_settings
 #include <string_view>
 #include <utility>
 
-namespace cofferdam::inline COFFERDAM_ABI::e2b {
+namespace cofferdam::inline COFFERDAM_ABI::e2b::detail {
 
 /// The address of a service: a parsed base URL.
 class endpoint {
@@ -7301,195 +7489,7 @@ inline endpoint sandbox_endpoint(std::string_view pattern, std::uint16_t port, c
   return endpoint::parse(url, pattern.empty() ? "domain" : "sandbox_url (E2B_SANDBOX_URL)");
 }
 
-}  // namespace cofferdam::inline COFFERDAM_ABI::e2b
-
-// ---- cofferdam/core/secret_string.hpp ----
-
-
-#include <algorithm>
-#include <array>
-#include <bit>
-#include <cstddef>
-#include <cstdint>
-#include <memory>
-#include <mutex>
-#include <new>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
-
-#include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
-// Memory for secrets. Core dumps leave it out (MADV_DONTDUMP, madvise(2)), and it is wiped when it is freed.
-
-namespace cofferdam::inline COFFERDAM_ABI {
-
-namespace detail {
-
-/// Allocates pages from the system and hands out parts of them. The program has one pool, which is never destroyed,
-/// because parts of it may still be in use.
-class secret_pool {
- public:
-  static secret_pool& instance() {
-    static auto* const one = new secret_pool;
-    return *one;
-  }
-  secret_pool(const secret_pool&) = delete;
-  secret_pool& operator=(const secret_pool&) = delete;
-
-  void* take(std::size_t size) {
-    const std::size_t which = class_of(size);
-    if (which == classes) return map(size);
-    const std::lock_guard lock(mutex_);
-    if (free_[which] == nullptr) refill(which);
-    part* const first = free_[which];
-    free_[which] = first->next;
-    return first;
-  }
-  void give(void* memory, std::size_t size) noexcept {
-    ::explicit_bzero(memory, size);
-    const std::size_t which = class_of(size);
-    if (which == classes) {
-      ::munmap(memory, whole_pages(size));
-      return;
-    }
-    const std::lock_guard lock(mutex_);
-    free_[which] = new (memory) part{free_[which]};
-  }
-
- private:
-  struct part {
-    part* next;
-  };
-  static constexpr std::size_t smallest = 64;
-  static constexpr std::size_t classes = 8;  // up to 8 KiB
-  static constexpr std::size_t chunk = std::size_t{64} * 1024;
-
-  secret_pool() = default;
-
-  static std::size_t class_of(std::size_t size) noexcept {
-    const std::size_t units = (std::max<std::size_t>(size, 1) + smallest - 1) / smallest;
-    return std::min<std::size_t>(std::bit_width(units - 1), classes);
-  }
-  static std::size_t whole_pages(std::size_t size) noexcept {
-    const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
-    return (size + page - 1) / page * page;
-  }
-  static void* map(std::size_t size) {
-    const std::size_t whole = whole_pages(size);
-    if (whole < size) throw std::bad_alloc();
-    void* const memory = ::mmap(nullptr, whole, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (memory == MAP_FAILED) throw std::bad_alloc();
-    ::madvise(memory, whole, MADV_DONTDUMP);  // best effort: without support, core dumps include this memory
-    return memory;
-  }
-  void refill(std::size_t which) {
-    const std::size_t size = smallest << which;
-    auto* const memory = static_cast<std::byte*>(map(chunk));
-    for (std::size_t at = 0; at + size <= chunk; at += size) free_[which] = new (memory + at) part{free_[which]};
-  }
-
-  std::mutex mutex_;
-  std::array<part*, classes> free_{};
-};
-
-/// Wipes a text, including the unused part of its memory.
-inline void wipe(std::string& text) noexcept {
-  text.resize(text.capacity());
-  ::explicit_bzero(text.data(), text.size());
-  text.clear();
-}
-
-/// Leaves the pages of this text, and everything else in these pages, out of core dumps.
-inline void keep_out_of_core_dumps(std::string_view text) noexcept {
-  const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
-  const std::uintptr_t begin = reinterpret_cast<std::uintptr_t>(text.data()) / page * page;
-  const std::uintptr_t end = (reinterpret_cast<std::uintptr_t>(text.data()) + text.size() + page - 1) / page * page;
-  ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTDUMP);
-}
-
-}  // namespace detail
-
-/// An allocator of memory that core dumps leave out and that is wiped when it is freed.
-/// \par Threads  any.
-/// \par Cost  up to 8 KiB a lock and a list; beyond that a few system calls.
-template <class T>
-class secret_allocator {
- public:
-  using value_type = T;
-  secret_allocator() noexcept = default;
-  template <class U>
-  secret_allocator(const secret_allocator<U>&) noexcept {}
-
-  T* allocate(std::size_t count) {
-    if (count > static_cast<std::size_t>(-1) / 2 / sizeof(T)) throw std::bad_array_new_length();
-    return static_cast<T*>(detail::secret_pool::instance().take(count * sizeof(T)));
-  }
-  void deallocate(T* memory, std::size_t count) noexcept {
-    detail::secret_pool::instance().give(memory, count * sizeof(T));
-  }
-  template <class U>
-  bool operator==(const secret_allocator<U>&) const noexcept {
-    return true;
-  }
-};
-
-/// A buffer for data that contains a secret. Not a `basic_string`, which keeps a short text inside the object.
-using secret_bytes = std::vector<char, secret_allocator<char>>;
-
-/// A key, a token or another secret text. It cannot be printed or compared by accident; only `reveal()` returns the
-/// text. Core dumps leave its memory out. That does not hold for the text from which the caller made it. Copies share
-/// the text.
-/// \par Threads  const members from any.
-class secret_string {
- public:
-  secret_string() = default;
-  /// Copies the text and wipes the argument: `secret_string(std::move(key))`.
-  explicit secret_string(std::string text)
-      : text_(text.empty() ? nullptr : std::make_shared<const secret_bytes>(text.begin(), text.end())) {
-    detail::wipe(text);
-  }
-
-  bool empty() const noexcept { return !text_; }
-  std::size_t size() const noexcept { return text_ ? text_->size() : 0; }
-  /// Returns a view of the text, valid while this object or a copy exists. Do not show it, and keep no copy.
-  std::string_view reveal() const noexcept {
-    return text_ ? std::string_view(text_->data(), text_->size()) : std::string_view();
-  }
-
- private:
-  std::shared_ptr<const secret_bytes> text_;
-};
-
-/// Removes secrets from the messages of a peer, before any other use: a service may quote the key that it refuses.
-class redactor {
- public:
-  /// Adds a secret. Secrets of fewer than 4 bytes are ignored; no service issues such short ones.
-  void hide(const secret_string& secret) {
-    if (secret.size() >= 4) hidden_.push_back(secret);
-  }
-
-  /// Returns the text, with `[redacted]` in place of each secret.
-  std::string clean(std::string_view text) const {
-    std::string safe(text);
-    for (const secret_string& secret : hidden_) {
-      constexpr std::string_view mark = "[redacted]";
-      for (std::size_t at = safe.find(secret.reveal()); at != std::string::npos; at = safe.find(secret.reveal(), at)) {
-        safe.replace(at, secret.size(), mark);
-        at += mark.size();
-      }
-    }
-    return safe;
-  }
-
- private:
-  std::vector<secret_string> hidden_;
-};
-
-}  // namespace cofferdam::inline COFFERDAM_ABI
+}  // namespace cofferdam::inline COFFERDAM_ABI::e2b::detail
 
 // ---- cofferdam/net/http_parser_limits.hpp ----
 
@@ -9587,9 +9587,9 @@ class completions_core {
     });
     return options;
   }
-  static e2b::endpoint parsed(const std::string& url) {
+  static e2b::detail::endpoint parsed(const std::string& url) {
     try {
-      return e2b::endpoint::parse(url, "base_url");
+      return e2b::detail::endpoint::parse(url, "base_url");
     } catch (const error&) {
       throw error(exec_errc::invalid_argument,
                   "chat: the base URL (base_url, or OPENAI_BASE_URL) cannot be used: write it as "
@@ -9598,7 +9598,7 @@ class completions_core {
   }
 
   chat_completions_options options_;
-  e2b::endpoint endpoint_;
+  e2b::detail::endpoint endpoint_;
   http_client client_;
   redactor redactor_;
   secret_string authorization_;
@@ -17909,94 +17909,12 @@ class rate_limiter {
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::e2b
 
-// ---- cofferdam/backends/e2b/surroundings.hpp ----
-
-
-#include <functional>
-#include <map>
-#include <string>
-#include <string_view>
-#include <utility>
-
-#include <unistd.h>
-
-namespace cofferdam::inline COFFERDAM_ABI::e2b {
-
-/// The environment variables that the E2B backend reads. A value, so that tests can provide their own.
-class surroundings {
- public:
-  using variable_map = std::map<std::string, std::string, std::less<>>;
-
-  /// No variables at all.
-  surroundings() = default;
-  explicit surroundings(variable_map variables) : variables_(std::move(variables)) {
-    const auto found = variables_.find(key_name);
-    if (found == variables_.end()) return;
-    key_ = secret_string(found->second);
-    cofferdam::detail::wipe(found->second);
-    variables_.erase(found);
-  }
-
-  /// Returns copies of this process's variables. Core dumps leave out the memory of the copied key from then on; the
-  /// key is still among the variables.
-  static surroundings of_this_process() {
-    surroundings made;
-    for (char** one = ::environ; one != nullptr && *one != nullptr; ++one) {
-      const std::string_view text(*one);
-      const auto equals = text.find('=');
-      if (equals == std::string_view::npos) continue;
-      const std::string_view name = text.substr(0, equals);
-      if (name == key_name) {
-        cofferdam::detail::keep_out_of_core_dumps(text);
-        made.key_ = secret_string(std::string(text.substr(equals + 1)));
-      } else if (name.starts_with("E2B_") || is_about_proxies(name)) {
-        made.variables_.emplace(std::string(name), std::string(text.substr(equals + 1)));
-      }
-    }
-    return made;
-  }
-
-  /// Returns the rules in HTTPS_PROXY and NO_PROXY, in lower or upper case; lower case takes precedence, as in other
-  /// programs.
-  /// \throws error{errc::invalid_argument} for an invalid proxy.
-  proxy_rules proxies() const {
-    const auto either = [this](std::string_view small, std::string_view large) {
-      const std::string value = said(small);
-      return value.empty() ? said(large) : value;
-    };
-    return proxy_rules(either("https_proxy", "HTTPS_PROXY"), either("no_proxy", "NO_PROXY"));
-  }
-
-  /// Returns E2B_API_KEY; empty if it is not set.
-  const secret_string& key() const noexcept { return key_; }
-  /// Returns the value of any other variable; empty if it is not set, which E2B treats alike.
-  std::string said(std::string_view name) const {
-    const auto found = variables_.find(name);
-    return found == variables_.end() ? std::string() : found->second;
-  }
-
- private:
-  static bool is_about_proxies(std::string_view name) {
-    return name == "https_proxy" || name == "HTTPS_PROXY" || name == "no_proxy" || name == "NO_PROXY";
-  }
-
-  static constexpr std::string_view key_name = "E2B_API_KEY";
-
-  variable_map variables_;
-  secret_string key_;
-};
-
-}  // namespace cofferdam::inline COFFERDAM_ABI::e2b
-
-// ---- cofferdam/backends/e2b/account.hpp ----
+// ---- cofferdam/backends/e2b/account_options.hpp ----
 
 
 #include <chrono>
-#include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
-#include <utility>
 
 namespace cofferdam::inline COFFERDAM_ABI::e2b {
 
@@ -18034,72 +17952,6 @@ class account_options {
   bool allow_plain_http = false;
   /// Limits how often sandboxes may be created.
   std::optional<rate_limiter> gate;
-};
-
-/// The service and the key, from the options and the variables.
-class account {
- public:
-  /// \throws error{errc::invalid_argument} if there is no key (the sentence explains where to get one), or for a URL
-  ///     that is invalid or not protected.
-  static account resolve(const account_options& options, const surroundings& from) {
-    account made;
-    const auto chosen = [&](const std::string& option, std::string_view variable, std::string_view otherwise) {
-      if (!option.empty()) return option;
-      const std::string said = from.said(variable);
-      return said.empty() ? std::string(otherwise) : said;
-    };
-    made.key_ = options.api_key.empty() ? from.key() : options.api_key;
-    const bool debug = from.said("E2B_DEBUG") == "true";
-    if (made.key_.empty() && !debug)
-      throw error(exec_errc::invalid_argument,
-                  "e2b: there is no API key: set the environment variable E2B_API_KEY, or say api_key(); keys are made "
-                  "at the service's dashboard");
-    made.domain_ = chosen(options.domain, "E2B_DOMAIN", "e2b.app");
-    made.api_ = endpoint::parse(
-        chosen(options.api_url, "E2B_API_URL", debug ? "http://localhost:3000" : "https://api." + made.domain_),
-        "api_url (E2B_API_URL, E2B_DOMAIN)");
-    made.sandbox_url_ = chosen(options.sandbox_url, "E2B_SANDBOX_URL", debug ? "http://localhost:{port}" : "");
-    made.options_ = options;
-    made.debug_ = debug;
-    made.require_protected(made.api_, "api_url (E2B_API_URL)");
-    if (!options.ca_file.empty()) made.tls_.trust_file(options.ca_file);
-    made.tls_.through(from.proxies());
-    return made;
-  }
-
-  const secret_string& key() const noexcept { return key_; }
-  /// Returns true for E2B_DEBUG=true: a daemon on this machine replaces every sandbox, and none is created.
-  bool is_debug() const noexcept { return debug_; }
-  const std::string& domain() const noexcept { return domain_; }
-  const endpoint& api() const noexcept { return api_; }
-  const account_options& options() const noexcept { return options_; }
-  const tls_settings& tls() const noexcept { return tls_; }
-
-  /// Returns the address of a port of a sandbox.
-  /// \param domain  from the service's information about that sandbox; empty: the account's.
-  /// \throws error{errc::invalid_argument} as `sandbox_endpoint`, or if the address is not protected.
-  endpoint sandbox(std::uint16_t port, const std::string& id, const std::string& domain) const {
-    endpoint there = sandbox_endpoint(sandbox_url_, port, id, domain.empty() ? domain_ : domain);
-    require_protected(there, "sandbox_url (E2B_SANDBOX_URL)");
-    return there;
-  }
-
- private:
-  void require_protected(const endpoint& there, std::string_view setting) const {
-    if (there.is_tls() || there.is_loopback() || options_.allow_plain_http) return;
-    throw error(exec_errc::invalid_argument,
-                "e2b: " + std::string(setting) +
-                    " is http:// and leads to another machine, so that anybody on the way could read the key: use "
-                    "https://, or say allow_plain_http()");
-  }
-
-  secret_string key_;
-  std::string domain_;
-  endpoint api_;
-  std::string sandbox_url_;
-  account_options options_;
-  tls_settings tls_;
-  bool debug_ = false;
 };
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::e2b
@@ -18788,7 +18640,7 @@ inline boost::json::object parse_object(std::string_view text, exec_errc code, c
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail
 
-// ---- cofferdam/backends/e2b/process_event.hpp ----
+// ---- cofferdam/backends/e2b/detail/process_event.hpp ----
 
 
 #include <boost/json/object.hpp>
@@ -18804,7 +18656,7 @@ inline boost::json::object parse_object(std::string_view text, exec_errc code, c
 #include <string_view>
 #include <utility>
 
-namespace cofferdam::inline COFFERDAM_ABI::e2b {
+namespace cofferdam::inline COFFERDAM_ABI::e2b::detail {
 
 /// The end of a process, as reported by the daemon.
 class process_end {
@@ -18959,7 +18811,7 @@ class process_event {
   }
 };
 
-}  // namespace cofferdam::inline COFFERDAM_ABI::e2b
+}  // namespace cofferdam::inline COFFERDAM_ABI::e2b::detail
 
 // ---- cofferdam/backends/e2b/detail/process_follower.hpp ----
 
@@ -18988,11 +18840,11 @@ class process_follower {
   /// \throws error{errc::not_found} if there is no such process; error{errc::provider_lost} if the sandbox or the
   ///     connection is lost.
   /// \par Cancellation  terminal: ends the stream; throws error{errc::cancelled}.
-  awaitable<std::optional<process_event>> next();
+  awaitable<std::optional<detail::process_event>> next();
 
  private:
-  static awaitable<std::optional<process_event>> next_of(std::shared_ptr<detail::envd> place,
-                                                         std::shared_ptr<cofferdam::detail::connect_stream> stream);
+  static awaitable<std::optional<detail::process_event>> next_of(
+      std::shared_ptr<detail::envd> place, std::shared_ptr<cofferdam::detail::connect_stream> stream);
 
   std::shared_ptr<detail::envd> place_;
   std::shared_ptr<cofferdam::detail::connect_stream> stream_;  // used and ended on the environment's strand
@@ -19000,6 +18852,165 @@ class process_follower {
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::e2b
 
+
+// ---- cofferdam/backends/e2b/surroundings.hpp ----
+
+
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <unistd.h>
+
+namespace cofferdam::inline COFFERDAM_ABI::e2b {
+
+/// The environment variables that the E2B backend reads. A value, so that tests can provide their own.
+class surroundings {
+ public:
+  using variable_map = std::map<std::string, std::string, std::less<>>;
+
+  /// No variables at all.
+  surroundings() = default;
+  explicit surroundings(variable_map variables) : variables_(std::move(variables)) {
+    const auto found = variables_.find(key_name);
+    if (found == variables_.end()) return;
+    key_ = secret_string(found->second);
+    cofferdam::detail::wipe(found->second);
+    variables_.erase(found);
+  }
+
+  /// Returns copies of this process's variables. Core dumps leave out the memory of the copied key from then on; the
+  /// key is still among the variables.
+  static surroundings of_this_process() {
+    surroundings made;
+    for (char** one = ::environ; one != nullptr && *one != nullptr; ++one) {
+      const std::string_view text(*one);
+      const auto equals = text.find('=');
+      if (equals == std::string_view::npos) continue;
+      const std::string_view name = text.substr(0, equals);
+      if (name == key_name) {
+        cofferdam::detail::keep_out_of_core_dumps(text);
+        made.key_ = secret_string(std::string(text.substr(equals + 1)));
+      } else if (name.starts_with("E2B_") || is_about_proxies(name)) {
+        made.variables_.emplace(std::string(name), std::string(text.substr(equals + 1)));
+      }
+    }
+    return made;
+  }
+
+  /// Returns the rules in HTTPS_PROXY and NO_PROXY, in lower or upper case; lower case takes precedence, as in other
+  /// programs.
+  /// \throws error{errc::invalid_argument} for an invalid proxy.
+  proxy_rules proxies() const {
+    const auto either = [this](std::string_view small, std::string_view large) {
+      const std::string value = said(small);
+      return value.empty() ? said(large) : value;
+    };
+    return proxy_rules(either("https_proxy", "HTTPS_PROXY"), either("no_proxy", "NO_PROXY"));
+  }
+
+  /// Returns E2B_API_KEY; empty if it is not set.
+  const secret_string& key() const noexcept { return key_; }
+  /// Returns the value of any other variable; empty if it is not set, which E2B treats alike.
+  std::string said(std::string_view name) const {
+    const auto found = variables_.find(name);
+    return found == variables_.end() ? std::string() : found->second;
+  }
+
+ private:
+  static bool is_about_proxies(std::string_view name) {
+    return name == "https_proxy" || name == "HTTPS_PROXY" || name == "no_proxy" || name == "NO_PROXY";
+  }
+
+  static constexpr std::string_view key_name = "E2B_API_KEY";
+
+  variable_map variables_;
+  secret_string key_;
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::e2b
+
+// ---- cofferdam/backends/e2b/detail/account.hpp ----
+
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace cofferdam::inline COFFERDAM_ABI::e2b::detail {
+
+/// The service and the key, from the options and the variables.
+class account {
+ public:
+  /// \throws error{errc::invalid_argument} if there is no key (the sentence explains where to get one), or for a URL
+  ///     that is invalid or not protected.
+  static account resolve(const account_options& options, const surroundings& from) {
+    account made;
+    const auto chosen = [&](const std::string& option, std::string_view variable, std::string_view otherwise) {
+      if (!option.empty()) return option;
+      const std::string said = from.said(variable);
+      return said.empty() ? std::string(otherwise) : said;
+    };
+    made.key_ = options.api_key.empty() ? from.key() : options.api_key;
+    const bool debug = from.said("E2B_DEBUG") == "true";
+    if (made.key_.empty() && !debug)
+      throw error(exec_errc::invalid_argument,
+                  "e2b: there is no API key: set the environment variable E2B_API_KEY, or say api_key(); keys are made "
+                  "at the service's dashboard");
+    made.domain_ = chosen(options.domain, "E2B_DOMAIN", "e2b.app");
+    made.api_ = endpoint::parse(
+        chosen(options.api_url, "E2B_API_URL", debug ? "http://localhost:3000" : "https://api." + made.domain_),
+        "api_url (E2B_API_URL, E2B_DOMAIN)");
+    made.sandbox_url_ = chosen(options.sandbox_url, "E2B_SANDBOX_URL", debug ? "http://localhost:{port}" : "");
+    made.options_ = options;
+    made.debug_ = debug;
+    made.require_protected(made.api_, "api_url (E2B_API_URL)");
+    if (!options.ca_file.empty()) made.tls_.trust_file(options.ca_file);
+    made.tls_.through(from.proxies());
+    return made;
+  }
+
+  const secret_string& key() const noexcept { return key_; }
+  /// Returns true for E2B_DEBUG=true: a daemon on this machine replaces every sandbox, and none is created.
+  bool is_debug() const noexcept { return debug_; }
+  const std::string& domain() const noexcept { return domain_; }
+  const endpoint& api() const noexcept { return api_; }
+  const account_options& options() const noexcept { return options_; }
+  const tls_settings& tls() const noexcept { return tls_; }
+
+  /// Returns the address of a port of a sandbox.
+  /// \param domain  from the service's information about that sandbox; empty: the account's.
+  /// \throws error{errc::invalid_argument} as `sandbox_endpoint`, or if the address is not protected.
+  endpoint sandbox(std::uint16_t port, const std::string& id, const std::string& domain) const {
+    endpoint there = sandbox_endpoint(sandbox_url_, port, id, domain.empty() ? domain_ : domain);
+    require_protected(there, "sandbox_url (E2B_SANDBOX_URL)");
+    return there;
+  }
+
+ private:
+  void require_protected(const endpoint& there, std::string_view setting) const {
+    if (there.is_tls() || there.is_loopback() || options_.allow_plain_http) return;
+    throw error(exec_errc::invalid_argument,
+                "e2b: " + std::string(setting) +
+                    " is http:// and leads to another machine, so that anybody on the way could read the key: use "
+                    "https://, or say allow_plain_http()");
+  }
+
+  secret_string key_;
+  std::string domain_;
+  endpoint api_;
+  std::string sandbox_url_;
+  account_options options_;
+  tls_settings tls_;
+  bool debug_ = false;
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::e2b::detail
 
 // ---- cofferdam/backends/e2b/sandbox_info.hpp ----
 
@@ -19169,16 +19180,16 @@ class sandbox_list {
   awaitable<std::vector<sandbox_log_line>> logs(std::string id) const { return read_logs(who_, std::move(id)); }
 
  private:
-  static awaitable<std::unique_ptr<detail::api>> reach(account who);
-  static awaitable<std::vector<sandbox_info>> list(account who);
-  static awaitable<sandbox_info> look_at(account who, std::string id);
-  static awaitable<bool> end(account who, std::string id);
-  static awaitable<bool> pause_it(account who, std::string id);
-  static awaitable<void> prolong(account who, std::string id, std::int64_t seconds);
-  static awaitable<std::vector<sandbox_metrics>> measure(account who, std::string id);
-  static awaitable<std::vector<sandbox_log_line>> read_logs(account who, std::string id);
+  static awaitable<std::unique_ptr<detail::api>> reach(detail::account who);
+  static awaitable<std::vector<sandbox_info>> list(detail::account who);
+  static awaitable<sandbox_info> look_at(detail::account who, std::string id);
+  static awaitable<bool> end(detail::account who, std::string id);
+  static awaitable<bool> pause_it(detail::account who, std::string id);
+  static awaitable<void> prolong(detail::account who, std::string id, std::int64_t seconds);
+  static awaitable<std::vector<sandbox_metrics>> measure(detail::account who, std::string id);
+  static awaitable<std::vector<sandbox_log_line>> read_logs(detail::account who, std::string id);
 
-  account who_;
+  detail::account who_;
 };
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::e2b
@@ -19301,8 +19312,8 @@ inline std::string file_signature(std::string_view path, file_access access, std
 /// Returns a URL with which any client can read (GET) or write (POST) one file of a sandbox. With a token the URL is
 /// signed; without a token the sandbox accepts unsigned URLs.
 /// \param base  the sandbox's daemon.
-inline std::string file_url(const endpoint& base, std::string_view path, file_access access, std::string_view user,
-                            const secret_string& token, std::optional<std::int64_t> expiration) {
+inline std::string file_url(const detail::endpoint& base, std::string_view path, file_access access,
+                            std::string_view user, const secret_string& token, std::optional<std::int64_t> expiration) {
   std::string url = base.text() + "/files?";
   if (!user.empty()) url += "username=" + cofferdam::detail::percent_encoded(user) + "&";
   url += "path=" + cofferdam::detail::percent_encoded(path);
@@ -19563,170 +19574,6 @@ provider in_sandbox(std::string id);
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::e2b
 
-
-// ---- cofferdam/backends/e2b/api_error.hpp ----
-
-
-#include <boost/json/object.hpp>
-#include <boost/json/parse.hpp>
-#include <boost/json/value.hpp>
-
-#include <string>
-#include <string_view>
-#include <system_error>
-#include <utility>
-
-namespace cofferdam::inline COFFERDAM_ABI::e2b {
-
-namespace detail {
-
-class status_words {
- public:
-  static constexpr const char* name = "cofferdam.e2b";
-  static std::string message(int value) { return "HTTP status " + std::to_string(value); }
-};
-
-}  // namespace detail
-
-/// Returns the category of the HTTP statuses that are the `cause()` of this backend's errors.
-inline const std::error_category& status_category() noexcept {
-  return cofferdam::detail::category_of<detail::status_words>();
-}
-
-/// The reason of a failure while the sandbox still exists: the `cause()` of an error{errc::unavailable}.
-enum class sandbox_errc {
-  not_reached = 1,  ///< the connection to the sandbox failed before anything was done: try again
-  paused,           ///< the sandbox is paused; call `environment::resume()`
-};
-
-namespace detail {
-
-class sandbox_words {
- public:
-  static constexpr const char* name = "cofferdam.e2b.sandbox";
-  static constexpr std::string_view message(int value) {
-    return static_cast<sandbox_errc>(value) == sandbox_errc::paused ? "the sandbox is paused"
-                                                                    : "the sandbox was not reached";
-  }
-};
-
-}  // namespace detail
-
-/// The category of `sandbox_errc`.
-inline const std::error_category& sandbox_category() noexcept {
-  return cofferdam::detail::category_of<detail::sandbox_words>();
-}
-
-/// Makes `sandbox_errc` usable wherever an error code is; found by argument-dependent lookup.
-inline std::error_code make_error_code(sandbox_errc value) noexcept {
-  return {static_cast<int>(value), sandbox_category()};
-}
-
-}  // namespace cofferdam::inline COFFERDAM_ABI::e2b
-
-template <>
-struct std::is_error_code_enum<cofferdam::e2b::sandbox_errc> : std::true_type {};
-
-namespace cofferdam::inline COFFERDAM_ABI::e2b {
-
-/// Returns true if a failed call may have been executed: there was no response, or one of a proxy.
-inline bool leaves_in_doubt(const error& failure) noexcept {
-  if (failure.cause() == make_error_code(sandbox_errc::not_reached)) return false;
-  if (failure.cause().category() != status_category()) return true;
-  const int status = failure.cause().value();
-  return status >= 500 && status != 501 && status != 503;
-}
-
-/// Returns the message of a failed answer: `error_code` and `message` of a JSON object, else the body's first 400
-/// bytes.
-inline std::string said_message(std::string_view body) {
-  std::error_code broken;
-  const boost::json::value value = boost::json::parse(boost::json::string_view(body.data(), body.size()), broken);
-  const boost::json::object* const object = broken ? nullptr : value.if_object();
-  if (object == nullptr) return std::string(body.substr(0, 400));
-  const std::string_view code = cofferdam::detail::text_at(*object, "error_code");
-  const std::string_view message = cofferdam::detail::text_at(*object, "message");
-  std::string all(code.substr(0, 100));
-  if (!all.empty() && !message.empty()) all += ": ";
-  all += message;
-  return all;
-}
-
-/// Makes the error for a call that the service refused.
-/// \param doing   `create a sandbox`.
-/// \param status  the HTTP status.
-/// \param said    the service's message, without secrets; shown in part, escaped.
-/// \par Source    E2B's API, openapi.yml.
-inline error refused_error(std::string_view doing, int status, std::string_view said) {
-  exec_errc code = exec_errc::provider_failed;
-  const char* advice = "try again later; the service's status page may say more";
-  if (said.find("maximum number of concurrent") != std::string_view::npos) {
-    advice = "close sandboxes that are not needed, or ask for a higher limit";
-  } else {
-    switch (status) {
-      case 400:
-        code = exec_errc::invalid_argument;
-        advice = "the service does not take one of the options";
-        break;
-      case 401:
-        code = exec_errc::permission_denied;
-        advice = "look at the API key: E2B_API_KEY, or api_key()";
-        break;
-      case 403:
-        code = exec_errc::permission_denied;
-        advice = "the account may not do that";
-        break;
-      case 404:
-        code = exec_errc::not_found;
-        advice = "look at the name of the template, or the id of the sandbox";
-        break;
-      case 409: advice = "the sandbox is about to become something else; try again"; break;
-      case 405:
-      case 410:
-      case 501:
-        code = exec_errc::unsupported;
-        advice = "the service does not offer that";
-        break;
-      case 429: advice = "fewer calls at a time: create_gate() spreads them"; break;
-      case 507:
-        code = exec_errc::io_error;
-        advice = "the sandbox's disk is full";
-        break;
-      default: break;
-    }
-    if (status >= 300 && status < 400)
-      advice = "it leads elsewhere, and is not followed there with a key: look at api_url and domain";
-  }
-  std::string text = "e2b: cannot " + std::string(doing) + ": the service answers " + std::to_string(status);
-  if (!said.empty()) text += ", \"" + one_line(said, 400) + "\"";
-  return error(code, text + "; " + advice, std::error_code(status, status_category()));
-}
-
-/// Makes the error for a call that the sandbox's daemon refused.
-/// \param doing   `start a command`.
-/// \param said    as for `refused_error`.
-inline error failed_call_error(std::string_view doing, cofferdam::detail::connect_code which, std::string_view said) {
-  exec_errc code = exec_errc::io_error;
-  switch (which) {
-    case cofferdam::detail::connect_code::invalid_argument:
-    case cofferdam::detail::connect_code::out_of_range: code = exec_errc::invalid_argument; break;
-    case cofferdam::detail::connect_code::not_found: code = exec_errc::not_found; break;
-    case cofferdam::detail::connect_code::already_exists: code = exec_errc::already_exists; break;
-    case cofferdam::detail::connect_code::permission_denied:
-    case cofferdam::detail::connect_code::unauthenticated: code = exec_errc::permission_denied; break;
-    case cofferdam::detail::connect_code::unimplemented: code = exec_errc::unsupported; break;
-    case cofferdam::detail::connect_code::resource_exhausted: code = exec_errc::provider_failed; break;
-    case cofferdam::detail::connect_code::unavailable: code = exec_errc::unavailable; break;
-    default: break;
-  }
-  std::string text = "e2b: cannot " + std::string(doing) + ": the sandbox answers " + std::string(to_string(which));
-  if (!said.empty()) text += ", \"" + one_line(said, 400) + "\"";
-  if (code == exec_errc::unavailable) text += "; the sandbox is still there: try again";
-  return error(code, text,
-               std::error_code(static_cast<int>(cofferdam::detail::connect_status(which)), status_category()));
-}
-
-}  // namespace cofferdam::inline COFFERDAM_ABI::e2b
 
 // ---- cofferdam/core/output_collector.hpp ----
 
@@ -20046,6 +19893,49 @@ class execution_reader {
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::e2b
 
+// ---- cofferdam/backends/e2b/sandbox_error.hpp ----
+
+
+#include <string_view>
+#include <system_error>
+#include <type_traits>
+
+namespace cofferdam::inline COFFERDAM_ABI::e2b {
+
+/// The reason of a failure while the sandbox still exists: the `cause()` of an error{errc::unavailable}.
+enum class sandbox_errc {
+  not_reached = 1,  ///< the connection to the sandbox failed before anything was done: try again
+  paused,           ///< the sandbox is paused; call `environment::resume()`
+};
+
+namespace detail {
+
+class sandbox_words {
+ public:
+  static constexpr const char* name = "cofferdam.e2b.sandbox";
+  static constexpr std::string_view message(int value) {
+    return static_cast<sandbox_errc>(value) == sandbox_errc::paused ? "the sandbox is paused"
+                                                                    : "the sandbox was not reached";
+  }
+};
+
+}  // namespace detail
+
+/// The category of `sandbox_errc`.
+inline const std::error_category& sandbox_category() noexcept {
+  return cofferdam::detail::category_of<detail::sandbox_words>();
+}
+
+/// Makes `sandbox_errc` usable wherever an error code is; found by argument-dependent lookup.
+inline std::error_code make_error_code(sandbox_errc value) noexcept {
+  return {static_cast<int>(value), sandbox_category()};
+}
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::e2b
+
+template <>
+struct std::is_error_code_enum<cofferdam::e2b::sandbox_errc> : std::true_type {};
+
 // ---- cofferdam/backends/e2b/code_interpreter.hpp ----
 
 
@@ -20211,77 +20101,6 @@ class code_interpreter {
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::e2b
 
-
-// ---- cofferdam/backends/e2b/envd_version.hpp ----
-
-
-#include <array>
-#include <compare>
-#include <cstddef>
-#include <optional>
-#include <string>
-#include <string_view>
-
-namespace cofferdam::inline COFFERDAM_ABI::e2b {
-
-/// The version of the daemon in a sandbox, which determines the available calls.
-class envd_version {
- public:
-  constexpr envd_version(unsigned major, unsigned minor, unsigned patch) noexcept : parts_{major, minor, patch} {}
-
-  /// Parses `0.5.7`, `v0.5.7`, `0.5`; text after the numbers (`-rc1`) is ignored. No value for anything else.
-  static constexpr std::optional<envd_version> parse(std::string_view text) noexcept {
-    if (text.starts_with('v')) text.remove_prefix(1);
-    std::array<unsigned, 3> parts{};
-    std::size_t count = 0;
-    while (count < 3 && !text.empty() && text.front() >= '0' && text.front() <= '9') {
-      unsigned number = 0;
-      while (!text.empty() && text.front() >= '0' && text.front() <= '9') {
-        if (number > 99'999) return std::nullopt;
-        number = number * 10 + static_cast<unsigned>(text.front() - '0');
-        text.remove_prefix(1);
-      }
-      parts[count++] = number;
-      if (!text.starts_with('.')) break;
-      text.remove_prefix(1);
-    }
-    if (count == 0) return std::nullopt;
-    return envd_version(parts[0], parts[1], parts[2]);
-  }
-
-  friend constexpr auto operator<=>(const envd_version&, const envd_version&) noexcept = default;
-
-  std::string text() const {
-    return std::to_string(parts_[0]) + "." + std::to_string(parts_[1]) + "." + std::to_string(parts_[2]);
-  }
-
- private:
-  std::array<unsigned, 3> parts_;
-};
-
-/// The features of a daemon. A daemon of unknown version (of a service that imitates E2B) counts as fairly new, but
-/// uploads use the form that every version supports.
-/// \par Source  E2B's SDKs, where they compare envdVersion.
-class envd_abilities {
- public:
-  envd_abilities() = default;
-  explicit envd_abilities(std::string_view version) : version_(envd_version::parse(version)) {}
-
-  bool is_usable() const noexcept { return at_least({0, 1, 0}, true); }
-  bool watches_below() const noexcept { return at_least({0, 1, 4}, true); }
-  bool has_default_user() const noexcept { return at_least({0, 4, 0}, true); }
-  bool closes_input() const noexcept { return at_least({0, 5, 2}, true); }
-  bool takes_raw_uploads() const noexcept { return at_least({0, 5, 7}, false); }
-
- private:
-  bool at_least(envd_version wanted, bool otherwise) const noexcept {
-    return version_ ? *version_ >= wanted : otherwise;
-  }
-
-  std::optional<envd_version> version_;
-};
-
-}  // namespace cofferdam::inline COFFERDAM_ABI::e2b
 
 // ---- cofferdam/backends/local_policies.hpp ----
 
@@ -58349,6 +58168,130 @@ COFFERDAM_DECL provider in_container(std::string_view name_or_id) {
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::docker
 
+// ---- cofferdam/backends/e2b/detail/api_error.hpp ----
+
+
+#include <boost/json/object.hpp>
+#include <boost/json/parse.hpp>
+#include <boost/json/value.hpp>
+
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+namespace cofferdam::inline COFFERDAM_ABI::e2b::detail {
+
+class status_words {
+ public:
+  static constexpr const char* name = "cofferdam.e2b";
+  static std::string message(int value) { return "HTTP status " + std::to_string(value); }
+};
+
+/// Returns the category of the HTTP statuses that are the `cause()` of this backend's errors.
+inline const std::error_category& status_category() noexcept {
+  return cofferdam::detail::category_of<detail::status_words>();
+}
+
+/// Returns true if a failed call may have been executed: there was no response, or one of a proxy.
+inline bool leaves_in_doubt(const error& failure) noexcept {
+  if (failure.cause() == make_error_code(sandbox_errc::not_reached)) return false;
+  if (failure.cause().category() != status_category()) return true;
+  const int status = failure.cause().value();
+  return status >= 500 && status != 501 && status != 503;
+}
+
+/// Returns the message of a failed answer: `error_code` and `message` of a JSON object, else the body's first 400
+/// bytes.
+inline std::string said_message(std::string_view body) {
+  std::error_code broken;
+  const boost::json::value value = boost::json::parse(boost::json::string_view(body.data(), body.size()), broken);
+  const boost::json::object* const object = broken ? nullptr : value.if_object();
+  if (object == nullptr) return std::string(body.substr(0, 400));
+  const std::string_view code = cofferdam::detail::text_at(*object, "error_code");
+  const std::string_view message = cofferdam::detail::text_at(*object, "message");
+  std::string all(code.substr(0, 100));
+  if (!all.empty() && !message.empty()) all += ": ";
+  all += message;
+  return all;
+}
+
+/// Makes the error for a call that the service refused.
+/// \param doing   `create a sandbox`.
+/// \param status  the HTTP status.
+/// \param said    the service's message, without secrets; shown in part, escaped.
+/// \par Source    E2B's API, openapi.yml.
+inline error refused_error(std::string_view doing, int status, std::string_view said) {
+  exec_errc code = exec_errc::provider_failed;
+  const char* advice = "try again later; the service's status page may say more";
+  if (said.find("maximum number of concurrent") != std::string_view::npos) {
+    advice = "close sandboxes that are not needed, or ask for a higher limit";
+  } else {
+    switch (status) {
+      case 400:
+        code = exec_errc::invalid_argument;
+        advice = "the service does not take one of the options";
+        break;
+      case 401:
+        code = exec_errc::permission_denied;
+        advice = "look at the API key: E2B_API_KEY, or api_key()";
+        break;
+      case 403:
+        code = exec_errc::permission_denied;
+        advice = "the account may not do that";
+        break;
+      case 404:
+        code = exec_errc::not_found;
+        advice = "look at the name of the template, or the id of the sandbox";
+        break;
+      case 409: advice = "the sandbox is about to become something else; try again"; break;
+      case 405:
+      case 410:
+      case 501:
+        code = exec_errc::unsupported;
+        advice = "the service does not offer that";
+        break;
+      case 429: advice = "fewer calls at a time: create_gate() spreads them"; break;
+      case 507:
+        code = exec_errc::io_error;
+        advice = "the sandbox's disk is full";
+        break;
+      default: break;
+    }
+    if (status >= 300 && status < 400)
+      advice = "it leads elsewhere, and is not followed there with a key: look at api_url and domain";
+  }
+  std::string text = "e2b: cannot " + std::string(doing) + ": the service answers " + std::to_string(status);
+  if (!said.empty()) text += ", \"" + one_line(said, 400) + "\"";
+  return error(code, text + "; " + advice, std::error_code(status, status_category()));
+}
+
+/// Makes the error for a call that the sandbox's daemon refused.
+/// \param doing   `start a command`.
+/// \param said    as for `refused_error`.
+inline error failed_call_error(std::string_view doing, cofferdam::detail::connect_code which, std::string_view said) {
+  exec_errc code = exec_errc::io_error;
+  switch (which) {
+    case cofferdam::detail::connect_code::invalid_argument:
+    case cofferdam::detail::connect_code::out_of_range: code = exec_errc::invalid_argument; break;
+    case cofferdam::detail::connect_code::not_found: code = exec_errc::not_found; break;
+    case cofferdam::detail::connect_code::already_exists: code = exec_errc::already_exists; break;
+    case cofferdam::detail::connect_code::permission_denied:
+    case cofferdam::detail::connect_code::unauthenticated: code = exec_errc::permission_denied; break;
+    case cofferdam::detail::connect_code::unimplemented: code = exec_errc::unsupported; break;
+    case cofferdam::detail::connect_code::resource_exhausted: code = exec_errc::provider_failed; break;
+    case cofferdam::detail::connect_code::unavailable: code = exec_errc::unavailable; break;
+    default: break;
+  }
+  std::string text = "e2b: cannot " + std::string(doing) + ": the sandbox answers " + std::string(to_string(which));
+  if (!said.empty()) text += ", \"" + one_line(said, 400) + "\"";
+  if (code == exec_errc::unavailable) text += "; the sandbox is still there: try again";
+  return error(code, text,
+               std::error_code(static_cast<int>(cofferdam::detail::connect_status(which)), status_category()));
+}
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::e2b::detail
+
 // ---- cofferdam/backends/e2b/detail/api.hpp ----
 
 
@@ -58730,6 +58673,77 @@ class api {
   account who_;
   redactor redact_;
   cofferdam::detail::http_client client_;
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::e2b::detail
+
+// ---- cofferdam/backends/e2b/detail/envd_version.hpp ----
+
+
+#include <array>
+#include <compare>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace cofferdam::inline COFFERDAM_ABI::e2b::detail {
+
+/// The version of the daemon in a sandbox, which determines the available calls.
+class envd_version {
+ public:
+  constexpr envd_version(unsigned major, unsigned minor, unsigned patch) noexcept : parts_{major, minor, patch} {}
+
+  /// Parses `0.5.7`, `v0.5.7`, `0.5`; text after the numbers (`-rc1`) is ignored. No value for anything else.
+  static constexpr std::optional<envd_version> parse(std::string_view text) noexcept {
+    if (text.starts_with('v')) text.remove_prefix(1);
+    std::array<unsigned, 3> parts{};
+    std::size_t count = 0;
+    while (count < 3 && !text.empty() && text.front() >= '0' && text.front() <= '9') {
+      unsigned number = 0;
+      while (!text.empty() && text.front() >= '0' && text.front() <= '9') {
+        if (number > 99'999) return std::nullopt;
+        number = number * 10 + static_cast<unsigned>(text.front() - '0');
+        text.remove_prefix(1);
+      }
+      parts[count++] = number;
+      if (!text.starts_with('.')) break;
+      text.remove_prefix(1);
+    }
+    if (count == 0) return std::nullopt;
+    return envd_version(parts[0], parts[1], parts[2]);
+  }
+
+  friend constexpr auto operator<=>(const envd_version&, const envd_version&) noexcept = default;
+
+  std::string text() const {
+    return std::to_string(parts_[0]) + "." + std::to_string(parts_[1]) + "." + std::to_string(parts_[2]);
+  }
+
+ private:
+  std::array<unsigned, 3> parts_;
+};
+
+/// The features of a daemon. A daemon of unknown version (of a service that imitates E2B) counts as fairly new, but
+/// uploads use the form that every version supports.
+/// \par Source  E2B's SDKs, where they compare envdVersion.
+class envd_abilities {
+ public:
+  envd_abilities() = default;
+  explicit envd_abilities(std::string_view version) : version_(envd_version::parse(version)) {}
+
+  bool is_usable() const noexcept { return at_least({0, 1, 0}, true); }
+  bool watches_below() const noexcept { return at_least({0, 1, 4}, true); }
+  bool has_default_user() const noexcept { return at_least({0, 4, 0}, true); }
+  bool closes_input() const noexcept { return at_least({0, 5, 2}, true); }
+  bool takes_raw_uploads() const noexcept { return at_least({0, 5, 7}, false); }
+
+ private:
+  bool at_least(envd_version wanted, bool otherwise) const noexcept {
+    return version_ ? *version_ >= wanted : otherwise;
+  }
+
+  std::optional<envd_version> version_;
 };
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::e2b::detail
@@ -60901,7 +60915,7 @@ COFFERDAM_DECL provider from_template(std::string name) {
 }
 
 COFFERDAM_DECL provider in_sandbox(std::string id) {
-  check_sandbox_id(id);
+  detail::check_sandbox_id(id);
   auto settings = std::make_shared<detail::sandbox_settings>();
   settings->connect_to = std::move(id);
   return provider(std::move(settings));
@@ -61067,20 +61081,21 @@ COFFERDAM_DECL process_follower::process_follower(std::shared_ptr<detail::envd> 
                 home.run_soon([dropped] { delete dropped; });
               }) {}
 
-COFFERDAM_DECL awaitable<std::optional<process_event>> process_follower::next() {
+COFFERDAM_DECL awaitable<std::optional<detail::process_event>> process_follower::next() {
   if (!place_)
     throw error(exec_errc::invalid_argument, "e2b: there is nothing to follow (default-constructed or moved from)");
   return place_->home().run([place = place_, stream = stream_] { return next_of(place, stream); });
 }
 
-COFFERDAM_DECL awaitable<std::optional<process_event>> process_follower::next_of(
+COFFERDAM_DECL awaitable<std::optional<detail::process_event>> process_follower::next_of(
     std::shared_ptr<detail::envd> place, std::shared_ptr<cofferdam::detail::connect_stream> stream) {
   constexpr const char* doing = "follow a process";
   for (;;) {
     const std::optional<std::string_view> one = co_await detail::envd::next_message(place, *stream, doing);
     if (!one) co_return std::nullopt;
-    std::optional<process_event> event = process_event::parse(*one);
-    const bool is_news = event->what != process_event::kind::start && event->what != process_event::kind::other;
+    std::optional<detail::process_event> event = detail::process_event::parse(*one);
+    const bool is_news =
+        event->what != detail::process_event::kind::start && event->what != detail::process_event::kind::other;
     if (is_news) co_return event;
   }
 }
@@ -61101,53 +61116,53 @@ COFFERDAM_DECL awaitable<std::optional<process_event>> process_follower::next_of
 namespace cofferdam::inline COFFERDAM_ABI::e2b {
 
 COFFERDAM_DECL sandbox_list::sandbox_list(const account_options& who, const surroundings& around)
-    : who_(account::resolve(who, around)) {}
+    : who_(detail::account::resolve(who, around)) {}
 
 COFFERDAM_DECL awaitable<void> sandbox_list::set_lifetime(std::string id, std::chrono::milliseconds time) const {
   return prolong(who_, std::move(id), std::chrono::ceil<std::chrono::seconds>(time).count());
 }
 
-COFFERDAM_DECL awaitable<std::unique_ptr<detail::api>> sandbox_list::reach(account who) {
+COFFERDAM_DECL awaitable<std::unique_ptr<detail::api>> sandbox_list::reach(detail::account who) {
   asio::any_io_executor executor = co_await asio::this_coro::executor;
   co_return std::make_unique<detail::api>(std::move(executor), std::move(who));
 }
 
-COFFERDAM_DECL awaitable<std::vector<sandbox_info>> sandbox_list::list(account who) {
+COFFERDAM_DECL awaitable<std::vector<sandbox_info>> sandbox_list::list(detail::account who) {
   const std::unique_ptr<detail::api> service = co_await reach(std::move(who));
   std::vector<sandbox_info> found = co_await service->list(std::string());
   co_return found;
 }
 
-COFFERDAM_DECL awaitable<sandbox_info> sandbox_list::look_at(account who, std::string id) {
+COFFERDAM_DECL awaitable<sandbox_info> sandbox_list::look_at(detail::account who, std::string id) {
   const std::unique_ptr<detail::api> service = co_await reach(std::move(who));
   sandbox_info found = co_await service->look(std::move(id));
   co_return found;
 }
 
-COFFERDAM_DECL awaitable<bool> sandbox_list::end(account who, std::string id) {
+COFFERDAM_DECL awaitable<bool> sandbox_list::end(detail::account who, std::string id) {
   const std::unique_ptr<detail::api> service = co_await reach(std::move(who));
   const bool was_there = co_await service->kill(std::move(id));
   co_return was_there;
 }
 
-COFFERDAM_DECL awaitable<bool> sandbox_list::pause_it(account who, std::string id) {
+COFFERDAM_DECL awaitable<bool> sandbox_list::pause_it(detail::account who, std::string id) {
   const std::unique_ptr<detail::api> service = co_await reach(std::move(who));
   const bool did = co_await service->pause(std::move(id));
   co_return did;
 }
 
-COFFERDAM_DECL awaitable<void> sandbox_list::prolong(account who, std::string id, std::int64_t seconds) {
+COFFERDAM_DECL awaitable<void> sandbox_list::prolong(detail::account who, std::string id, std::int64_t seconds) {
   const std::unique_ptr<detail::api> service = co_await reach(std::move(who));
   co_await service->set_lifetime(std::move(id), seconds);
 }
 
-COFFERDAM_DECL awaitable<std::vector<sandbox_metrics>> sandbox_list::measure(account who, std::string id) {
+COFFERDAM_DECL awaitable<std::vector<sandbox_metrics>> sandbox_list::measure(detail::account who, std::string id) {
   const std::unique_ptr<detail::api> service = co_await reach(std::move(who));
   std::vector<sandbox_metrics> found = co_await service->metrics(std::move(id));
   co_return found;
 }
 
-COFFERDAM_DECL awaitable<std::vector<sandbox_log_line>> sandbox_list::read_logs(account who, std::string id) {
+COFFERDAM_DECL awaitable<std::vector<sandbox_log_line>> sandbox_list::read_logs(detail::account who, std::string id) {
   const std::unique_ptr<detail::api> service = co_await reach(std::move(who));
   std::vector<sandbox_log_line> found = co_await service->logs(std::move(id));
   co_return found;
@@ -61227,8 +61242,8 @@ COFFERDAM_DECL boost::json::object code::body() const {
 }
 
 COFFERDAM_DECL code_interpreter::code_interpreter(environment& in) : inside_(in.get()) {
-  const account& who = inside_->service()->who();
-  const endpoint there = who.sandbox(port, inside_->id(), inside_->info().domain());
+  const detail::account& who = inside_->service()->who();
+  const detail::endpoint there = who.sandbox(port, inside_->id(), inside_->info().domain());
   prefix_ = there.prefix();
   client_ = {new cofferdam::detail::http_client(inside_->executor(), there.reach(who.tls())),
              [home = inside_->home()](cofferdam::detail::http_client* dropped) {
@@ -61304,12 +61319,12 @@ COFFERDAM_DECL awaitable<cofferdam::detail::http_exchange> code_interpreter::ask
   if (answer.status() == 200) co_return answer;
   const int status = answer.status();
   bytes body = co_await answer.read_all(max_answer);
-  const std::string said = redact.clean(said_message(redact.clean(as_text(body))));
+  const std::string said = redact.clean(detail::said_message(redact.clean(as_text(body))));
   if (status == 502 && said.find("port is not open") != std::string::npos)
     throw error(exec_errc::unsupported,
                 "e2b: the sandbox has no code interpreter: use a template that has, such as code-interpreter-v1");
   co_await detail::envd::check_proxy(inside->place(), status, said, doing);
-  throw refused_error(doing, status, said);
+  throw detail::refused_error(doing, status, said);
 }
 
 COFFERDAM_DECL cofferdam::detail::http_limits code_interpreter::usual(const shared& inside) {

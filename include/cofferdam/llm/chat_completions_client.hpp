@@ -2,11 +2,11 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
-#include <cofferdam/backends/e2b/endpoint.hpp>
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/secret_string.hpp>
+#include <cofferdam/detail/backends/e2b/endpoint.hpp>
 #include <cofferdam/detail/core/rethrow_cancellation.hpp>
 #include <cofferdam/detail/net/http_client.hpp>
 #include <cofferdam/detail/net/json_object_view.hpp>
@@ -134,9 +134,9 @@ class completions_core {
     });
     return options;
   }
-  static e2b::endpoint parsed(const std::string& url) {
+  static e2b::detail::endpoint parsed(const std::string& url) {
     try {
-      return e2b::endpoint::parse(url, "base_url");
+      return e2b::detail::endpoint::parse(url, "base_url");
     } catch (const error&) {
       throw error(exec_errc::invalid_argument,
                   "chat: the base URL (base_url, or OPENAI_BASE_URL) cannot be used: write it as "
@@ -145,7 +145,7 @@ class completions_core {
   }
 
   chat_completions_options options_;
-  e2b::endpoint endpoint_;
+  e2b::detail::endpoint endpoint_;
   http_client client_;
   redactor redactor_;
   secret_string authorization_;

@@ -55,7 +55,7 @@ TEST(E2bGateway, a_signed_url_gives_a_file_to_whoever_has_it_and_nothing_else) {
   with([](e2b::environment& env) -> awaitable<void> {
     co_await write_text(env, "a b.txt", "content");
     asio::any_io_executor executor = co_await asio::this_coro::executor;
-    const e2b::endpoint there = e2b::endpoint::parse(gateway().url(), "x");
+    const e2b::detail::endpoint there = e2b::detail::endpoint::parse(gateway().url(), "x");
     http_client anybody(executor, tcp_connector(there.host(), there.port()));
     const std::string url = env.download_url("a b.txt").substr(gateway().url().size());
     http_request good("GET", url);
@@ -92,8 +92,8 @@ TEST(E2bGateway, processes_are_listed_followed_and_ended) {
     std::vector<e2b::running_process> all = co_await env.processes();
     EXPECT_EQ(all.size(), 1U);
     e2b::process_follower follower = co_await env.follow(all.front().pid());
-    std::optional<e2b::process_event> heard = co_await follower.next();
-    EXPECT_TRUE(heard && heard->what == e2b::process_event::kind::out);
+    std::optional<e2b::detail::process_event> heard = co_await follower.next();
+    EXPECT_TRUE(heard && heard->what == e2b::detail::process_event::kind::out);
     const bool was_there = co_await env.end_process(all.front().pid());
     EXPECT_TRUE(was_there);
     command_result result = co_await running.wait();

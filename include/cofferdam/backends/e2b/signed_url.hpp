@@ -2,11 +2,11 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
-#include <cofferdam/backends/e2b/endpoint.hpp>
 #include <cofferdam/core/base64.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/secret_string.hpp>
+#include <cofferdam/detail/backends/e2b/endpoint.hpp>
 #include <cofferdam/detail/net/percent_encoding.hpp>
 #include <cofferdam/detail/net/sha256.hpp>
 
@@ -46,8 +46,8 @@ inline std::string file_signature(std::string_view path, file_access access, std
 /// Returns a URL with which any client can read (GET) or write (POST) one file of a sandbox. With a token the URL is
 /// signed; without a token the sandbox accepts unsigned URLs.
 /// \param base  the sandbox's daemon.
-inline std::string file_url(const endpoint& base, std::string_view path, file_access access, std::string_view user,
-                            const secret_string& token, std::optional<std::int64_t> expiration) {
+inline std::string file_url(const detail::endpoint& base, std::string_view path, file_access access,
+                            std::string_view user, const secret_string& token, std::optional<std::int64_t> expiration) {
   std::string url = base.text() + "/files?";
   if (!user.empty()) url += "username=" + cofferdam::detail::percent_encoded(user) + "&";
   url += "path=" + cofferdam::detail::percent_encoded(path);

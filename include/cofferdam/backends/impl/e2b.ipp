@@ -3,8 +3,8 @@
 #pragma once
 
 #include <cofferdam/backends/e2b.hpp>
-#include <cofferdam/backends/e2b/account.hpp>
 #include <cofferdam/backends/e2b/create_options.hpp>
+#include <cofferdam/backends/e2b/detail/account.hpp>
 #include <cofferdam/backends/e2b/detail/folder_watch.hpp>
 #include <cofferdam/backends/e2b/detail/process_follower.hpp>
 #include <cofferdam/backends/e2b/detail/sandbox.hpp>
@@ -357,7 +357,7 @@ COFFERDAM_DECL provider from_template(std::string name) {
 }
 
 COFFERDAM_DECL provider in_sandbox(std::string id) {
-  check_sandbox_id(id);
+  detail::check_sandbox_id(id);
   auto settings = std::make_shared<detail::sandbox_settings>();
   settings->connect_to = std::move(id);
   return provider(std::move(settings));

@@ -3,9 +3,9 @@
 #pragma once
 
 #include <cofferdam/backends/detail/parse_object.hpp>
-#include <cofferdam/backends/e2b/account.hpp>
-#include <cofferdam/backends/e2b/api_error.hpp>
 #include <cofferdam/backends/e2b/create_options.hpp>
+#include <cofferdam/backends/e2b/detail/account.hpp>
+#include <cofferdam/backends/e2b/detail/api_error.hpp>
 #include <cofferdam/backends/e2b/sandbox_info.hpp>
 #include <cofferdam/backends/e2b/signed_url.hpp>
 #include <cofferdam/core/asio.hpp>

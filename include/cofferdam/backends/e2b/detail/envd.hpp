@@ -3,11 +3,10 @@
 #pragma once
 
 #include <cofferdam/backends/detail/parse_object.hpp>
-#include <cofferdam/backends/e2b/api_error.hpp>
 #include <cofferdam/backends/e2b/detail/api.hpp>
-#include <cofferdam/backends/e2b/endpoint.hpp>
-#include <cofferdam/backends/e2b/envd_version.hpp>
-#include <cofferdam/backends/e2b/process_event.hpp>
+#include <cofferdam/backends/e2b/detail/api_error.hpp>
+#include <cofferdam/backends/e2b/detail/envd_version.hpp>
+#include <cofferdam/backends/e2b/detail/process_event.hpp>
 #include <cofferdam/backends/e2b/sandbox_info.hpp>
 #include <cofferdam/backends/e2b/signed_url.hpp>
 #include <cofferdam/core/asio.hpp>
@@ -16,6 +15,7 @@
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/printable_text.hpp>
 #include <cofferdam/core/secret_string.hpp>
+#include <cofferdam/detail/backends/e2b/endpoint.hpp>
 #include <cofferdam/detail/core/home_strand.hpp>
 #include <cofferdam/detail/net/connect_client.hpp>
 #include <cofferdam/detail/net/connect_error.hpp>

@@ -2,7 +2,7 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
-#include <cofferdam/backends/e2b/account.hpp>
+#include <cofferdam/backends/e2b/detail/account.hpp>
 #include <cofferdam/backends/e2b/sandbox_info.hpp>
 #include <cofferdam/backends/e2b/surroundings.hpp>
 #include <cofferdam/core/asio.hpp>
@@ -46,16 +46,16 @@ class sandbox_list {
   awaitable<std::vector<sandbox_log_line>> logs(std::string id) const { return read_logs(who_, std::move(id)); }
 
  private:
-  static awaitable<std::unique_ptr<detail::api>> reach(account who);
-  static awaitable<std::vector<sandbox_info>> list(account who);
-  static awaitable<sandbox_info> look_at(account who, std::string id);
-  static awaitable<bool> end(account who, std::string id);
-  static awaitable<bool> pause_it(account who, std::string id);
-  static awaitable<void> prolong(account who, std::string id, std::int64_t seconds);
-  static awaitable<std::vector<sandbox_metrics>> measure(account who, std::string id);
-  static awaitable<std::vector<sandbox_log_line>> read_logs(account who, std::string id);
+  static awaitable<std::unique_ptr<detail::api>> reach(detail::account who);
+  static awaitable<std::vector<sandbox_info>> list(detail::account who);
+  static awaitable<sandbox_info> look_at(detail::account who, std::string id);
+  static awaitable<bool> end(detail::account who, std::string id);
+  static awaitable<bool> pause_it(detail::account who, std::string id);
+  static awaitable<void> prolong(detail::account who, std::string id, std::int64_t seconds);
+  static awaitable<std::vector<sandbox_metrics>> measure(detail::account who, std::string id);
+  static awaitable<std::vector<sandbox_log_line>> read_logs(detail::account who, std::string id);
 
-  account who_;
+  detail::account who_;
 };
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::e2b

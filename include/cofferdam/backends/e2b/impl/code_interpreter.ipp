@@ -4,8 +4,8 @@
 
 #include <cofferdam/backends/detail/parse_object.hpp>
 #include <cofferdam/backends/e2b.hpp>
-#include <cofferdam/backends/e2b/api_error.hpp>
 #include <cofferdam/backends/e2b/code_interpreter.hpp>
+#include <cofferdam/backends/e2b/detail/api_error.hpp>
 #include <cofferdam/backends/e2b/detail/sandbox.hpp>
 #include <cofferdam/backends/e2b/execution.hpp>
 #include <cofferdam/core/asio.hpp>
@@ -92,8 +92,8 @@ COFFERDAM_DECL boost::json::object code::body() const {
 }
 
 COFFERDAM_DECL code_interpreter::code_interpreter(environment& in) : inside_(in.get()) {
-  const account& who = inside_->service()->who();
-  const endpoint there = who.sandbox(port, inside_->id(), inside_->info().domain());
+  const detail::account& who = inside_->service()->who();
+  const detail::endpoint there = who.sandbox(port, inside_->id(), inside_->info().domain());
   prefix_ = there.prefix();
   client_ = {new cofferdam::detail::http_client(inside_->executor(), there.reach(who.tls())),
              [home = inside_->home()](cofferdam::detail::http_client* dropped) {
@@ -169,12 +169,12 @@ COFFERDAM_DECL awaitable<cofferdam::detail::http_exchange> code_interpreter::ask
   if (answer.status() == 200) co_return answer;
   const int status = answer.status();
   bytes body = co_await answer.read_all(max_answer);
-  const std::string said = redact.clean(said_message(redact.clean(as_text(body))));
+  const std::string said = redact.clean(detail::said_message(redact.clean(as_text(body))));
   if (status == 502 && said.find("port is not open") != std::string::npos)
     throw error(exec_errc::unsupported,
                 "e2b: the sandbox has no code interpreter: use a template that has, such as code-interpreter-v1");
   co_await detail::envd::check_proxy(inside->place(), status, said, doing);
-  throw refused_error(doing, status, said);
+  throw detail::refused_error(doing, status, said);
 }
 
 COFFERDAM_DECL cofferdam::detail::http_limits code_interpreter::usual(const shared& inside) {

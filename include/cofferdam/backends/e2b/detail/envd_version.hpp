@@ -11,7 +11,7 @@
 #include <string>
 #include <string_view>
 
-namespace cofferdam::inline COFFERDAM_ABI::e2b {
+namespace cofferdam::inline COFFERDAM_ABI::e2b::detail {
 
 /// The version of the daemon in a sandbox, which determines the available calls.
 class envd_version {
@@ -70,4 +70,4 @@ class envd_abilities {
   std::optional<envd_version> version_;
 };
 
-}  // namespace cofferdam::inline COFFERDAM_ABI::e2b
+}  // namespace cofferdam::inline COFFERDAM_ABI::e2b::detail

@@ -20,7 +20,7 @@
 #include <string_view>
 #include <utility>
 
-namespace cofferdam::inline COFFERDAM_ABI::e2b {
+namespace cofferdam::inline COFFERDAM_ABI::e2b::detail {
 
 /// The address of a service: a parsed base URL.
 class endpoint {
@@ -124,4 +124,4 @@ inline endpoint sandbox_endpoint(std::string_view pattern, std::uint16_t port, c
   return endpoint::parse(url, pattern.empty() ? "domain" : "sandbox_url (E2B_SANDBOX_URL)");
 }
 
-}  // namespace cofferdam::inline COFFERDAM_ABI::e2b
+}  // namespace cofferdam::inline COFFERDAM_ABI::e2b::detail

@@ -2,6 +2,7 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
+#include <cofferdam/backends/e2b/sandbox_error.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/printable_text.hpp>
 #include <cofferdam/detail/core/worded_category.hpp>
@@ -17,9 +18,7 @@
 #include <system_error>
 #include <utility>
 
-namespace cofferdam::inline COFFERDAM_ABI::e2b {
-
-namespace detail {
+namespace cofferdam::inline COFFERDAM_ABI::e2b::detail {
 
 class status_words {
  public:
@@ -27,48 +26,10 @@ class status_words {
   static std::string message(int value) { return "HTTP status " + std::to_string(value); }
 };
 
-}  // namespace detail
-
 /// Returns the category of the HTTP statuses that are the `cause()` of this backend's errors.
 inline const std::error_category& status_category() noexcept {
   return cofferdam::detail::category_of<detail::status_words>();
 }
-
-/// The reason of a failure while the sandbox still exists: the `cause()` of an error{errc::unavailable}.
-enum class sandbox_errc {
-  not_reached = 1,  ///< the connection to the sandbox failed before anything was done: try again
-  paused,           ///< the sandbox is paused; call `environment::resume()`
-};
-
-namespace detail {
-
-class sandbox_words {
- public:
-  static constexpr const char* name = "cofferdam.e2b.sandbox";
-  static constexpr std::string_view message(int value) {
-    return static_cast<sandbox_errc>(value) == sandbox_errc::paused ? "the sandbox is paused"
-                                                                    : "the sandbox was not reached";
-  }
-};
-
-}  // namespace detail
-
-/// The category of `sandbox_errc`.
-inline const std::error_category& sandbox_category() noexcept {
-  return cofferdam::detail::category_of<detail::sandbox_words>();
-}
-
-/// Makes `sandbox_errc` usable wherever an error code is; found by argument-dependent lookup.
-inline std::error_code make_error_code(sandbox_errc value) noexcept {
-  return {static_cast<int>(value), sandbox_category()};
-}
-
-}  // namespace cofferdam::inline COFFERDAM_ABI::e2b
-
-template <>
-struct std::is_error_code_enum<cofferdam::e2b::sandbox_errc> : std::true_type {};
-
-namespace cofferdam::inline COFFERDAM_ABI::e2b {
 
 /// Returns true if a failed call may have been executed: there was no response, or one of a proxy.
 inline bool leaves_in_doubt(const error& failure) noexcept {
@@ -167,4 +128,4 @@ inline error failed_call_error(std::string_view doing, cofferdam::detail::connec
                std::error_code(static_cast<int>(cofferdam::detail::connect_status(which)), status_category()));
 }
 
-}  // namespace cofferdam::inline COFFERDAM_ABI::e2b
+}  // namespace cofferdam::inline COFFERDAM_ABI::e2b::detail
