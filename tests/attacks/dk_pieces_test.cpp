@@ -43,6 +43,7 @@ using cofferdam::docker::detail::create_request;
 using cofferdam::docker::detail::image_name;
 using cofferdam::docker::detail::is_left_over;
 using cofferdam::docker::detail::multiplexed_stream;
+using cofferdam::docker::detail::owner;
 using cofferdam::docker::detail::owner_label;
 using cofferdam::docker::detail::parse_daemon_address;
 using cofferdam::docker::detail::process_view;

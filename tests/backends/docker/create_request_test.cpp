@@ -21,6 +21,7 @@ namespace {
 using namespace cofferdam;
 using cofferdam::docker::detail::command_user;
 using cofferdam::docker::detail::create_request;
+using cofferdam::docker::detail::owner;
 using namespace cofferdam::docker;
 using cofferdam_test::code_of;
 using cofferdam_test::fake_host;
