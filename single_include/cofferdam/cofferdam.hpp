@@ -582,7 +582,30 @@ command argv(Words&&... words) {
 
 }  // namespace cofferdam::inline COFFERDAM_ABI
 
-// ---- cofferdam/core/utf8.hpp ----
+// ---- cofferdam/detail/core/large_block.hpp ----
+
+
+#include <cstddef>
+#include <cstdint>
+
+#include <sys/mman.h>
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+/// Advises the system that a new, unwritten block will be filled from its start. The system can then use a few large
+/// pages instead of thousands of small ones, each of which costs a page fault. Has no effect on a small block.
+inline void fill_soon(const void* begin, std::size_t size) noexcept {
+  constexpr std::size_t worth_it = std::size_t{8} << 20U;
+  constexpr std::uintptr_t page = 4096;
+  if (size < worth_it) return;
+  const auto first = (reinterpret_cast<std::uintptr_t>(begin) + page - 1) & ~(page - 1);
+  const auto last = (reinterpret_cast<std::uintptr_t>(begin) + size) & ~(page - 1);
+  ::madvise(reinterpret_cast<void*>(first), last - first, MADV_HUGEPAGE);
+}
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
+
+// ---- cofferdam/detail/core/utf8.hpp ----
 
 
 #include <cstddef>
@@ -591,7 +614,7 @@ command argv(Words&&... words) {
 #include <string>
 #include <string_view>
 
-namespace cofferdam::inline COFFERDAM_ABI {
+namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 /// The unit at the start of a text: one code point, or one broken sequence.
 class utf8_unit {
@@ -680,8 +703,6 @@ inline void append_utf8(std::string& out, char32_t code_point) {
   }
 }
 
-namespace detail {
-
 // Returns the number of bytes at the start of `text` that are well-formed UTF-8.
 inline std::size_t valid_utf8_prefix(std::string_view text) noexcept {
   std::size_t i = 0;
@@ -699,8 +720,6 @@ inline std::size_t valid_utf8_prefix(std::string_view text) noexcept {
   }
   return i;
 }
-
-}  // namespace detail
 
 /// Returns true if these bytes are UTF-8: no overlong form, no surrogate, no value above U+10FFFF, no incomplete
 /// sequence.
@@ -739,29 +758,6 @@ inline std::string_view without_cut_start(std::string_view raw) noexcept {
   std::size_t count = 0;
   while (count < 3 && count < raw.size() && (static_cast<unsigned char>(raw[count]) & 0xC0) == 0x80) ++count;
   return raw.substr(count);
-}
-
-}  // namespace cofferdam::inline COFFERDAM_ABI
-
-// ---- cofferdam/detail/core/large_block.hpp ----
-
-
-#include <cstddef>
-#include <cstdint>
-
-#include <sys/mman.h>
-
-namespace cofferdam::inline COFFERDAM_ABI::detail {
-
-/// Advises the system that a new, unwritten block will be filled from its start. The system can then use a few large
-/// pages instead of thousands of small ones, each of which costs a page fault. Has no effect on a small block.
-inline void fill_soon(const void* begin, std::size_t size) noexcept {
-  constexpr std::size_t worth_it = std::size_t{8} << 20U;
-  constexpr std::uintptr_t page = 4096;
-  if (size < worth_it) return;
-  const auto first = (reinterpret_cast<std::uintptr_t>(begin) + page - 1) & ~(page - 1);
-  const auto last = (reinterpret_cast<std::uintptr_t>(begin) + size) & ~(page - 1);
-  ::madvise(reinterpret_cast<void*>(first), last - first, MADV_HUGEPAGE);
 }
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail
@@ -846,11 +842,11 @@ class captured_output {
 
  private:
   std::size_t append_head_text(std::string& out) const {
-    return append_repaired_utf8(out, cut() == 0 ? as_text(head_) : without_cut_end(as_text(head_)));
+    return detail::append_repaired_utf8(out, cut() == 0 ? as_text(head_) : detail::without_cut_end(as_text(head_)));
   }
 
   std::size_t append_tail_text(std::string& out) const {
-    return append_repaired_utf8(out, without_cut_start(as_text(tail_)));
+    return detail::append_repaired_utf8(out, detail::without_cut_start(as_text(tail_)));
   }
 
   std::size_t append_text(std::string& out) const {
@@ -1700,7 +1696,7 @@ inline std::string printable_text(std::string_view utf8) {
     screen.write_plain(utf8.substr(0, plain));
     utf8.remove_prefix(plain);
     if (utf8.empty()) break;
-    const utf8_unit unit = decode_utf8(utf8);
+    const detail::utf8_unit unit = detail::decode_utf8(utf8);
     utf8.remove_prefix(unit.size());
     switch (unit.code_point()) {
       case U'\r':
@@ -1734,7 +1730,7 @@ inline std::string one_line(std::string_view text, std::size_t most = 200) {
   std::size_t characters = 0;
   std::size_t room_for_dots = 0;  // the longest part of `result` that leaves room for the dots
   while (!text.empty()) {
-    const utf8_unit unit = decode_utf8(text);
+    const detail::utf8_unit unit = detail::decode_utf8(text);
     const char32_t c = unit.code_point();
     std::size_t added = 1;
     if (!unit.valid()) {
@@ -1753,7 +1749,7 @@ inline std::string one_line(std::string_view text, std::size_t most = 200) {
       result += escape.text();
       added = escape.text().size();
     } else {
-      append_utf8(result, c);
+      detail::append_utf8(result, c);
     }
     if (characters + added > most) {
       result.resize(room_for_dots);
@@ -4418,7 +4414,7 @@ class code_exec {
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::tools
 
-// ---- cofferdam/core/number_text.hpp ----
+// ---- cofferdam/detail/core/number_text.hpp ----
 
 
 #include <array>
@@ -4426,7 +4422,7 @@ class code_exec {
 #include <cmath>
 #include <string>
 
-namespace cofferdam::inline COFFERDAM_ABI {
+namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 /// Formats a number as Python's `repr` does: the fewest digits that read back as the same number, with a point (`12.0`,
 /// `0.1`), and with an exponent below 0.0001 and from 1e+16 on. `inf`, `-inf` and `nan` if it is not finite.
@@ -4443,7 +4439,7 @@ inline std::string number_text(double number) {
   return text;
 }
 
-}  // namespace cofferdam::inline COFFERDAM_ABI
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
 
 // ---- cofferdam/tools/arguments.hpp ----
 
@@ -4563,7 +4559,7 @@ class argument {
   static std::string shown(double number) {
     if (std::floor(number) == number && std::abs(number) < 9e15)
       return std::to_string(static_cast<std::int64_t>(number));
-    return number_text(number);
+    return cofferdam::detail::number_text(number);
   }
   static void limit(boost::json::object& schema, const char* name, double number) {
     if (std::floor(number) == number && std::abs(number) < 9e15) {
@@ -4936,7 +4932,7 @@ inline std::size_t base64_decode_blocks([[maybe_unused]] std::string_view text,
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail
 
-// ---- cofferdam/core/base64.hpp ----
+// ---- cofferdam/detail/core/base64.hpp ----
 
 
 #include <cstddef>
@@ -4945,15 +4941,13 @@ inline std::size_t base64_decode_blocks([[maybe_unused]] std::string_view text,
 #include <string>
 #include <string_view>
 
-namespace cofferdam::inline COFFERDAM_ABI {
+namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 /// The 64 characters for the values 0 to 63.
 enum class base64_alphabet {
   standard,  ///< `+` and `/` are the last two (RFC 4648, 4)
   url,       ///< `-` and `_` are the last two (RFC 4648, 5)
 };
-
-namespace detail {
 
 constexpr std::string_view base64_characters(base64_alphabet which) noexcept {
   return which == base64_alphabet::url ? "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
@@ -4985,8 +4979,6 @@ class base64_values {
 
 inline constexpr base64_values base64_standard_values(base64_alphabet::standard);
 inline constexpr base64_values base64_url_values(base64_alphabet::url);
-
-}  // namespace detail
 
 /// Encodes bytes as base64, with `=` padding and without line breaks.
 /// \return      4 characters for each group of 3 bytes; the last group may be incomplete.
@@ -5056,9 +5048,9 @@ inline std::optional<bytes> base64_decode(std::string_view text, base64_alphabet
   return raw;
 }
 
-}  // namespace cofferdam::inline COFFERDAM_ABI
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
 
-// ---- cofferdam/files/glob.hpp ----
+// ---- cofferdam/detail/files/glob.hpp ----
 
 
 #include <algorithm>
@@ -5068,7 +5060,7 @@ inline std::optional<bytes> base64_decode(std::string_view text, base64_alphabet
 #include <utility>
 #include <vector>
 
-namespace cofferdam::inline COFFERDAM_ABI {
+namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 /// A shell pattern for paths. Matching reads no file.
 ///
@@ -5321,7 +5313,7 @@ class glob {
   std::vector<segment> segments_;
 };
 
-}  // namespace cofferdam::inline COFFERDAM_ABI
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
 
 // ---- cofferdam/tools/list_files.hpp ----
 
@@ -5398,19 +5390,20 @@ class list_files : public described_tool<list_files<E>> {
   /// Returns the end of a page as text: the last name, or a substitute if the name has special characters.
   static std::string cursor_at(const std::string& name) {
     if (one_line(name, 4095) == name && !name.starts_with(not_plain)) return name;
-    return std::string(not_plain) + base64_encode(as_bytes(name), base64_alphabet::url);
+    return std::string(not_plain) +
+           cofferdam::detail::base64_encode(as_bytes(name), cofferdam::detail::base64_alphabet::url);
   }
   static std::string name_at(const std::string& cursor) {
     if (!cursor.starts_with(not_plain)) return cursor;
-    const std::optional<bytes> name =
-        base64_decode(std::string_view(cursor).substr(not_plain.size()), base64_alphabet::url);
+    const std::optional<bytes> name = cofferdam::detail::base64_decode(
+        std::string_view(cursor).substr(not_plain.size()), cofferdam::detail::base64_alphabet::url);
     return name ? std::string(as_text(*name)) : cursor;
   }
   static constexpr std::string_view not_plain = "=";
 
   static tool_result show(const std::string& path, const std::vector<directory_entry>& all,
                           const checked_arguments& arguments) {
-    std::optional<glob> pattern;
+    std::optional<cofferdam::detail::glob> pattern;
     if (arguments.has("pattern")) pattern.emplace(arguments.text("pattern"));
     const std::string prefix = pattern && !pattern->prefix().empty() ? pattern->prefix() + "/" : std::string();
     const std::string cursor = name_at(arguments.text("cursor"));
@@ -5553,7 +5546,8 @@ class read_file : public described_tool<read_file<E>> {
     bool cut = false;
     for (std::size_t at = first; at < lines.size() && shown < count && text.size() < max_text; ++at, ++shown) {
       const std::string_view line = lines[at];
-      append_repaired_utf8(text, line.size() > max_line ? without_cut_end(line.substr(0, max_line)) : line);
+      cofferdam::detail::append_repaired_utf8(
+          text, line.size() > max_line ? cofferdam::detail::without_cut_end(line.substr(0, max_line)) : line);
       if (line.size() > max_line) {
         text += " [... " + std::to_string(line.size() - max_line) + " more bytes in this line]";
         cut = true;
@@ -5584,7 +5578,7 @@ class read_file : public described_tool<read_file<E>> {
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::tools
 
-// ---- cofferdam/tools/image_header.hpp ----
+// ---- cofferdam/detail/tools/image_header.hpp ----
 
 
 #include <cstddef>
@@ -5592,7 +5586,7 @@ class read_file : public described_tool<read_file<E>> {
 #include <optional>
 #include <string_view>
 
-namespace cofferdam::inline COFFERDAM_ABI::tools {
+namespace cofferdam::inline COFFERDAM_ABI::tools::detail {
 
 /// The format of an image file, by its first bytes.
 enum class image_format { png, jpeg, gif, webp, bmp, tiff, photoshop };
@@ -5622,8 +5616,6 @@ class image_header {
   bool has_size() const noexcept { return width != 0 && height != 0; }
   std::uint64_t pixels() const noexcept { return std::uint64_t{width} * height; }
 };
-
-namespace detail {
 
 /// Reads numbers from a file with bounds checks: 0 behind its end.
 class header_bytes {
@@ -5688,8 +5680,6 @@ inline void read_webp_size(const header_bytes& file, image_header& made) noexcep
   }
 }
 
-}  // namespace detail
-
 /// Reads the header at the start of an image file. Decodes nothing, and ignores the name of the file.
 /// \param content  the file, or its beginning (of a JPEG some 64 KiB, because the size is behind its metadata).
 /// \return         no value if the content has none of the formats.
@@ -5727,7 +5717,7 @@ inline std::optional<image_header> read_image_header(bytes_view content) noexcep
   return made;
 }
 
-}  // namespace cofferdam::inline COFFERDAM_ABI::tools
+}  // namespace cofferdam::inline COFFERDAM_ABI::tools::detail
 
 // ---- cofferdam/tools/view_image.hpp ----
 
@@ -5814,16 +5804,16 @@ class view_image : public described_tool<view_image<E>> {
 
   /// Returns the answer for a file that was read.
   static tool_result judge(const std::string& name, const std::string& path, bytes content, limits most, bool scaled) {
-    const std::optional<image_header> header = read_image_header(content);
+    const std::optional<detail::image_header> header = detail::read_image_header(content);
     if (!header) {
       if (content.empty()) return refusal(name + " is empty.");
       if (as_text(content).substr(0, 1024).find("<svg") != std::string_view::npos)
         return refusal(name + " is an SVG; convert it to PNG in the workspace and view that.");
       return refusal(name + " is no png, jpeg, gif or webp image, whatever its name says.");
     }
-    const std::string kind(mime_type(header->format));
-    if (header->format != image_format::png && header->format != image_format::jpeg &&
-        header->format != image_format::gif && header->format != image_format::webp)
+    const std::string kind(detail::mime_type(header->format));
+    if (header->format != detail::image_format::png && header->format != detail::image_format::jpeg &&
+        header->format != detail::image_format::gif && header->format != detail::image_format::webp)
       return refusal(name + " is " + kind + ", which models cannot look at; convert it to PNG and view that.");
     if (!header->has_size()) return refusal(name + " is a broken or cut-off " + kind + " file; make it again.");
     const std::string size = std::to_string(header->width) + " x " + std::to_string(header->height);
@@ -5934,7 +5924,7 @@ class write_file : public described_tool<write_file<E>> {
     const std::string name = "\"" + one_line(path) + "\"";
     bytes added = to_bytes(arguments.text("content"));
     if (arguments.text("encoding") == "base64") {
-      std::optional<bytes> decoded = base64_decode(arguments.text("content"));
+      std::optional<bytes> decoded = cofferdam::detail::base64_decode(arguments.text("content"));
       if (!decoded) co_return tool_result("Error: 'content' is not base64 (with padding, without line breaks).", false);
       added = std::move(*decoded);
     }
@@ -14342,7 +14332,7 @@ awaitable<transfer_result> upload(E& environment, file_set set) {
 
 }  // namespace cofferdam::inline COFFERDAM_ABI
 
-// ---- cofferdam/core/shell_words.hpp ----
+// ---- cofferdam/detail/core/shell_words.hpp ----
 
 
 #include <cstddef>
@@ -14352,7 +14342,7 @@ awaitable<transfer_result> upload(E& environment, file_set set) {
 #include <utility>
 #include <vector>
 
-namespace cofferdam::inline COFFERDAM_ABI {
+namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 /// The reason why a line is not one simple command with literal words.
 enum class shell_refusal {
@@ -14424,8 +14414,6 @@ class parsed_words {
 inline constexpr std::size_t max_shell_line = 64 * 1024;
 /// The largest number of words it yields.
 inline constexpr std::size_t max_shell_words = 4096;
-
-namespace detail {
 
 // These characters change the direction of the text around them: the shown command differs from the one that runs.
 constexpr bool is_bidi_control(char32_t c) noexcept {
@@ -14690,8 +14678,6 @@ class shell_word_splitter {
   bool has_brace_separator_ = false;  // the word has an unquoted ',' or '..'
 };
 
-}  // namespace detail
-
 /// Splits one simple command into the words bash would run, or refuses it.
 ///
 /// For every accepted line the words are exactly the argument vector of `bash -c -- line`, for any files, in a UTF-8 or
@@ -14752,7 +14738,7 @@ inline std::string join_shell_words(const std::vector<std::string>& words) {
   return text;
 }
 
-}  // namespace cofferdam::inline COFFERDAM_ABI
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
 
 // ---- cofferdam/middleware/detail/code_programs.hpp ----
 
@@ -16025,7 +16011,7 @@ inline std::string_view python_type(const boost::json::value& value) noexcept {
 inline boost::json::value python_bytes(bytes_view content) {
   boost::json::object made;
   made["$python"] = "bytes";
-  made["base64"] = base64_encode(content);
+  made["base64"] = detail::base64_encode(content);
   return made;
 }
 
@@ -16074,7 +16060,7 @@ inline std::optional<bytes> bytes_of(const boost::json::value& value) {
   if (kind != "bytes" && kind != "bytearray") return std::nullopt;
   const boost::json::value* const text = value.get_object().if_contains("base64");
   if (text == nullptr || !text->is_string()) return std::nullopt;
-  return base64_decode(std::string_view(text->get_string().data(), text->get_string().size()));
+  return detail::base64_decode(std::string_view(text->get_string().data(), text->get_string().size()));
 }
 
 namespace detail {
@@ -16282,9 +16268,9 @@ class run_python {
         if (found->second.size() > max_bytes / 3 * 4) continue;
         std::string plain = found->second;
         std::erase(plain, '\n');
-        std::optional<bytes> content = base64_decode(plain);
-        const std::optional<image_header> header = content ? read_image_header(*content) : std::nullopt;
-        if (!header || !header->has_size() || mime_type(header->format) != kind) continue;
+        std::optional<bytes> content = cofferdam::detail::base64_decode(plain);
+        const std::optional<detail::image_header> header = content ? detail::read_image_header(*content) : std::nullopt;
+        if (!header || !header->has_size() || detail::mime_type(header->format) != kind) continue;
         made.image(tool_image(std::move(*content), kind));
         break;
       }
@@ -16415,7 +16401,8 @@ class build_request {
   /// Sets the value of an `ARG`. **Not for secrets**: it can be read in the image's history.
   /// \throws error{errc::invalid_argument} for a name or value that is not UTF-8, or an empty name.
   build_request& argument(std::string name, std::string value) {
-    if (name.empty() || name.find('=') != std::string::npos || !is_valid_utf8(name) || !is_valid_utf8(value))
+    if (name.empty() || name.find('=') != std::string::npos || !cofferdam::detail::is_valid_utf8(name) ||
+        !cofferdam::detail::is_valid_utf8(value))
       throw error(exec_errc::invalid_argument, "docker: a build argument needs a name without '=', and UTF-8");
     arguments_.insert_or_assign(std::move(name), std::move(value));
     return *this;
@@ -16423,7 +16410,8 @@ class build_request {
 
   /// Sets the stage to stop at.
   build_request& target(std::string stage) {
-    if (!is_valid_utf8(stage)) throw error(exec_errc::invalid_argument, "docker: the target of a build is not UTF-8");
+    if (!cofferdam::detail::is_valid_utf8(stage))
+      throw error(exec_errc::invalid_argument, "docker: the target of a build is not UTF-8");
     target_ = std::move(stage);
     return *this;
   }
@@ -16496,7 +16484,7 @@ enum class command_transport {
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::docker
 
-// ---- cofferdam/core/path_advice.hpp ----
+// ---- cofferdam/detail/core/path_advice.hpp ----
 
 
 #include <algorithm>
@@ -16506,9 +16494,7 @@ enum class command_transport {
 #include <string>
 #include <string_view>
 
-namespace cofferdam::inline COFFERDAM_ABI {
-
-namespace detail {
+namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 /// Returns true if `path` is `root` or beneath it, compared component by component.
 inline bool is_beneath(std::string_view path, std::string_view root) noexcept {
@@ -16550,8 +16536,6 @@ inline bool climbs_out(std::string_view path, std::size_t depth) noexcept {
   }
   return false;
 }
-
-}  // namespace detail
 
 /// Returns the first word of a shell line that looks like a path out of the workspace; empty if there is none.
 ///
@@ -16616,7 +16600,7 @@ inline std::string outside_path(std::span<const std::string> words, std::string_
   return {};
 }
 
-}  // namespace cofferdam::inline COFFERDAM_ABI
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
 
 // ---- cofferdam/backends/docker/detail/host_power.hpp ----
 
@@ -17114,7 +17098,7 @@ inline std::string quoted(std::string_view text) { return "\"" + one_line(text, 
 // Requires text that is valid for JSON and for the kernel: the daemon would change invalid UTF-8, and cut at a NUL.
 inline void require_text(std::string_view text, const std::string& what) {
   if (text.find('\0') != std::string_view::npos) throw bad_option(what + " has a NUL byte in it");
-  if (!is_valid_utf8(text)) throw bad_option(what + " is not UTF-8, which the daemon would change");
+  if (!cofferdam::detail::is_valid_utf8(text)) throw bad_option(what + " is not UTF-8, which the daemon would change");
 }
 
 // Returns true for a valid name of a volume, network, runtime or container.
@@ -18036,7 +18020,7 @@ class create_options {
 
  private:
   static boost::json::string text(const std::string& one) {
-    if (!is_valid_utf8(one))
+    if (!cofferdam::detail::is_valid_utf8(one))
       throw error(exec_errc::invalid_argument,
                   "e2b: an option of the sandbox is not UTF-8, which its request cannot hold");
     return boost::json::string(one.data(), one.size());
@@ -18723,7 +18707,7 @@ class process_event {
       text.remove_prefix(name.size() + between.size());
       if (text.size() < behind.size()) return std::nullopt;
       text.remove_suffix(behind.size());
-      std::optional<bytes> content = base64_decode(text);
+      std::optional<bytes> content = cofferdam::detail::base64_decode(text);
       if (!content) return std::nullopt;
       process_event made;
       made.what = what;
@@ -18735,13 +18719,13 @@ class process_event {
 
   /// Decodes either alphabet, with or without padding: protobuf's JSON mapping requires this.
   static bytes decoded(std::string_view text) {
-    std::optional<bytes> plain = base64_decode(text);
+    std::optional<bytes> plain = cofferdam::detail::base64_decode(text);
     if (!plain) {
       std::string copy(text);
       std::replace(copy.begin(), copy.end(), '-', '+');
       std::replace(copy.begin(), copy.end(), '_', '/');
       while (copy.size() % 4 != 0 && copy.size() % 4 != 1) copy += '=';
-      plain = base64_decode(copy);
+      plain = cofferdam::detail::base64_decode(copy);
     }
     if (!plain)
       throw error(exec_errc::io_error, "e2b: the output in a message of a command's stream is no base64",
@@ -19304,7 +19288,7 @@ inline std::string file_signature(std::string_view path, file_access access, std
   add(token.reveal());
   if (expiration) add(":" + std::to_string(*expiration));
   const auto digest = cofferdam::detail::sha256_of(std::string_view(raw.data(), raw.size()));
-  std::string text = base64_encode(std::as_bytes(std::span(digest)));
+  std::string text = cofferdam::detail::base64_encode(std::as_bytes(std::span(digest)));
   while (text.ends_with('=')) text.pop_back();
   return "v1_" + text;
 }
@@ -19575,7 +19559,7 @@ provider in_sandbox(std::string id);
 }  // namespace cofferdam::inline COFFERDAM_ABI::e2b
 
 
-// ---- cofferdam/core/output_collector.hpp ----
+// ---- cofferdam/detail/core/output_collector.hpp ----
 
 
 #include <algorithm>
@@ -19583,7 +19567,7 @@ provider in_sandbox(std::string id);
 #include <cstdint>
 #include <utility>
 
-namespace cofferdam::inline COFFERDAM_ABI {
+namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 /// A collector of one output stream. It keeps the start and the end of the stream, and so bounds the host memory that a
 /// guest's output takes.
@@ -19708,7 +19692,7 @@ class output_collector {
   std::uint64_t total_ = 0;
 };
 
-}  // namespace cofferdam::inline COFFERDAM_ABI
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
 
 // ---- cofferdam/backends/e2b/execution.hpp ----
 
@@ -19883,8 +19867,8 @@ class execution_reader {
   }
 
   execution_limits limits_;
-  output_collector out_;
-  output_collector err_;
+  cofferdam::detail::output_collector out_;
+  cofferdam::detail::output_collector err_;
   std::string line_;
   std::size_t kept_ = 0;
   execution made_;
@@ -28992,278 +28976,6 @@ class reject_patterns : public guard<reject_patterns> {
 
 }  // namespace cofferdam::inline COFFERDAM_ABI
 
-// ---- cofferdam/detail/core/homed_source.hpp ----
-
-
-#include <asio/any_io_executor.hpp>
-#include <asio/this_coro.hpp>
-
-#include <cstddef>
-#include <memory>
-#include <optional>
-#include <utility>
-
-namespace cofferdam::inline COFFERDAM_ABI::detail {
-
-template <class = void>
-class basic_homed_source;
-using homed_source = basic_homed_source<>;
-
-/// Files of an environment, read on the environment's strand, on whatever executor they are requested.
-template <class Unused>
-class basic_homed_source final : public file_source {
- public:
-  basic_homed_source(home_strand home, std::unique_ptr<file_source> inner)
-      : home_(std::move(home)), inner_(std::move(inner)) {}
-  ~basic_homed_source() override {
-    home_.run_soon([inner = std::move(inner_)]() mutable { inner.reset(); });
-  }
-  awaitable<std::optional<file_header>> next() override {
-    return home_.run([this] { return inner_->next(); });
-  }
-  awaitable<bytes> read(std::size_t most) override {
-    return home_.run([this, most] { return inner_->read(most); });
-  }
-
- private:
-  home_strand home_;
-  std::unique_ptr<file_source> inner_;
-};
-
-template <class = void>
-class basic_lent_source;
-using lent_source = basic_lent_source<>;
-
-/// The caller's files, for a coroutine on an environment's strand. They are read on the caller's executor.
-template <class Unused>
-class basic_lent_source final : public file_source {
- public:
-  /// \param lender  the caller's executor as a strand.
-  basic_lent_source(file_source& source, asio::any_io_executor lender) : source_(source), lender_(std::move(lender)) {}
-  awaitable<std::optional<file_header>> next() override {
-    return run_on(lender_, [this] { return source_.next(); });
-  }
-  awaitable<bytes> read(std::size_t most) override {
-    return run_on(lender_, [this, most] { return source_.read(most); });
-  }
-  /// No other operation on the source is under way at this time.
-  std::optional<file_range> take_range() override { return source_.take_range(); }
-
- private:
-  file_source& source_;
-  asio::any_io_executor lender_;
-};
-
-/// Writes the caller's files. The files are read on the caller's executor, and the rest of the work is done on a
-/// strand.
-/// \param put  makes the coroutine that writes a `file_source&`.
-template <class Put>
-awaitable<transfer_result> put_on(home_strand home, file_source& source, Put put) {
-  asio::any_io_executor caller = co_await asio::this_coro::executor;
-  lent_source lent(source, strand_of(std::move(caller)));
-  const auto work = [&put, &lent] { return put(lent); };
-  transfer_result report = co_await home.run(work);
-  co_return report;
-}
-
-/// Fetches files by a coroutine on a strand, and returns them for use on any executor.
-/// \param get  makes that coroutine.
-template <class Get>
-awaitable<std::unique_ptr<file_source>> get_on(home_strand home, Get get) {
-  std::unique_ptr<file_source> inner = co_await home.run(std::move(get));
-  std::unique_ptr<file_source> homed = std::make_unique<homed_source>(std::move(home), std::move(inner));
-  co_return homed;
-}
-
-}  // namespace cofferdam::inline COFFERDAM_ABI::detail
-
-// ---- cofferdam/detail/core/homed_files.hpp ----
-
-
-#include <memory>
-#include <utility>
-#include <vector>
-
-namespace cofferdam::inline COFFERDAM_ABI::detail {
-
-/// The files of an environment that works on its own strand. Each operation runs there. Does not keep the environment's
-/// state alive. `State` has `home()`, its strand, and `static auto with_files(std::shared_ptr<State> state, Operation
-/// operation)`, which begins an operation as `file_system_adaptor` describes it.
-template <class State>
-class homed_files final : public file_system_adaptor<homed_files<State>> {
- public:
-  explicit homed_files(const std::shared_ptr<State>& state) : state_(state) {}
-
-  template <class Operation>
-  auto call(Operation operation) {
-    const std::shared_ptr<State> state = get();
-    return state->home().run([state, operation = std::move(operation)] { return State::with_files(state, operation); });
-  }
-
-  awaitable<transfer_result> put_files(file_source& source) override {
-    const std::shared_ptr<State> state = get();
-    return put_on(state->home(), source, [state](file_source& lent) {
-      return State::with_files(state, [&lent](auto& files) { return files.put_files(lent); });
-    });
-  }
-
-  awaitable<std::unique_ptr<file_source>> get_files(std::vector<file_request> requests) override {
-    const std::shared_ptr<State> state = get();
-    return get_on(state->home(), [state, requests = std::move(requests)] {
-      return State::with_files(state, [requests](auto& files) { return files.get_files(requests); });
-    });
-  }
-
- private:
-  std::shared_ptr<State> get() const {
-    std::shared_ptr<State> state = state_.lock();
-    if (!state) throw error(exec_errc::environment_closed, "files: the environment is closed; open another one");
-    return state;
-  }
-
-  std::weak_ptr<State> state_;
-};
-
-}  // namespace cofferdam::inline COFFERDAM_ABI::detail
-
-// ---- cofferdam/detail/core/homed_process.hpp ----
-
-
-#include <cstdint>
-#include <memory>
-#include <utility>
-
-namespace cofferdam::inline COFFERDAM_ABI::detail {
-
-template <class = void>
-class basic_homed_process;
-using homed_process = basic_homed_process<>;
-
-/// A process whose work is done on the strand of its environment, on whatever executor it is called or destroyed.
-template <class Unused>
-class basic_homed_process final : public process::implementation {
- public:
-  basic_homed_process(home_strand home, process running) : home_(std::move(home)), running_(std::move(running)) {}
-  ~basic_homed_process() override {
-    home_.run_soon([running = std::move(running_)]() mutable { const process ended(std::move(running)); });
-  }
-
-  awaitable<output_chunk> read() override {
-    return home_.run([this] { return running_.read(); });
-  }
-  awaitable<void> write_input(bytes_view data) override {
-    return home_.run([this, data] { return running_.write_input(data); });
-  }
-  awaitable<void> close_input() override {
-    return home_.run([this] { return running_.close_input(); });
-  }
-  awaitable<void> signal(int number) override {
-    return home_.run([this, number] { return running_.signal(number); });
-  }
-  awaitable<void> resize(std::uint16_t rows, std::uint16_t columns) override {
-    return home_.run([this, rows, columns] { return running_.resize(rows, columns); });
-  }
-  awaitable<command_result> wait() override {
-    return home_.run([this] { return running_.wait(); });
-  }
-  awaitable<command_result> take_result() override {
-    return home_.run([this] { return std::move(running_).wait(); });
-  }
-  std::shared_ptr<const isolation_report> isolation() const override {
-    return home_.look([this] { return running_.isolation(); });
-  }
-
- private:
-  home_strand home_;
-  process running_;
-};
-
-/// Starts a process on a strand, and returns it for use on any executor.
-/// \param begin  makes the coroutine that starts the process.
-template <class Begin>
-awaitable<process> start_on(home_strand home, Begin begin) {
-  process running = co_await home.run(std::move(begin));
-  auto homed = std::make_unique<homed_process>(std::move(home), std::move(running));
-  co_return process(std::move(homed));
-}
-
-}  // namespace cofferdam::inline COFFERDAM_ABI::detail
-
-// ---- cofferdam/core/environment_operations.hpp ----
-
-
-#include <cstddef>
-#include <memory>
-#include <string>
-#include <utility>
-
-namespace cofferdam::inline COFFERDAM_ABI::detail {
-
-template <class State>
-environment_handle<State>& environment_handle<State>::operator=(environment_handle&& other) noexcept {
-  if (this != &other) {
-    abandon();
-    state_ = std::move(other.state_);
-  }
-  return *this;
-}
-
-template <class State>
-environment_handle<State>::~environment_handle() {
-  abandon();
-}
-
-template <class State>
-void environment_handle<State>::abandon() noexcept {
-  if (!state_) return;
-  const home_strand home = state_->home();
-  home.run_soon([state = std::move(state_)] { state->abandon(); });
-}
-
-template <class State>
-const std::shared_ptr<State>& environment_handle<State>::get() const {
-  if (!state_) throw error(exec_errc::environment_closed, State::nothing_open);
-  return state_;
-}
-
-template <class State>
-awaitable<command_result> environment_handle<State>::run_command(command c) const {
-  return get()->home().run(
-      [state = get(), c = std::move(c)]() mutable { return State::run(std::move(state), std::move(c)); });
-}
-
-template <class State>
-awaitable<process> environment_handle<State>::start(command c) const {
-  return start_on(get()->home(),
-                  [state = get(), c = std::move(c)]() mutable { return State::start(std::move(state), std::move(c)); });
-}
-
-template <class State>
-awaitable<bytes> environment_handle<State>::read_file(std::string path, std::size_t most) const {
-  return get()->home().run([state = get(), path = std::move(path), most] {
-    return State::with_files(state, [path, most](auto& files) { return files.read_file(path, most); });
-  });
-}
-
-template <class State>
-awaitable<void> environment_handle<State>::write_file(std::string path, bytes_view content) const {
-  return get()->home().run([state = get(), path = std::move(path), content] {
-    return State::with_files(state, [path, content](auto& files) { return files.write_file(path, content); });
-  });
-}
-
-template <class State>
-file_system environment_handle<State>::files() const {
-  return file_system(std::make_shared<homed_files<State>>(get()));
-}
-
-template <class State>
-awaitable<void> environment_handle<State>::close() const {
-  return shielded([state = get()] { return state->home().run([state] { return State::close(state); }); });
-}
-
-}  // namespace cofferdam::inline COFFERDAM_ABI::detail
-
 // ---- cofferdam/core/provider_name.hpp ----
 
 
@@ -30151,7 +29863,7 @@ namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail {
 /// Returns text that is valid in JSON: file names and guests' output need not be UTF-8.
 inline boost::json::string valid_json_text(std::string_view raw) {
   std::string text;
-  append_repaired_utf8(text, raw);
+  cofferdam::detail::append_repaired_utf8(text, raw);
   return boost::json::string(text.data(), text.size());
 }
 
@@ -30331,7 +30043,7 @@ inline bool is_connection_failure(const error& failure) noexcept {
 
 inline cofferdam::detail::connect_failure as_connect_failure(const error& failure) {
   std::string message;
-  append_repaired_utf8(message, failure.what());
+  cofferdam::detail::append_repaired_utf8(message, failure.what());
   return {connect_code_of(failure), std::move(message)};
 }
 
@@ -30783,7 +30495,8 @@ inline std::string url_signature(std::string_view path, std::string_view operati
     raw += expiration;
   }
   const cofferdam::detail::sha256_digest digest = cofferdam::detail::sha256_of(raw);
-  std::string text = base64_encode(bytes_view(reinterpret_cast<const std::byte*>(digest.data()), digest.size()));
+  std::string text =
+      cofferdam::detail::base64_encode(bytes_view(reinterpret_cast<const std::byte*>(digest.data()), digest.size()));
   while (!text.empty() && text.back() == '=') text.pop_back();
   return "v1_" + text;
 }
@@ -31107,7 +30820,7 @@ class served_process : public std::enable_shared_from_this<served_process> {
     std::string payload = R"({"event":{"data":{")";
     payload += kind;
     payload += R"(":")";
-    payload += base64_encode(piece.data());
+    payload += cofferdam::detail::base64_encode(piece.data());
     payload += R"("}}})";
     const auto message = std::make_shared<const std::string>(cofferdam::detail::connect_message(payload));
     for (listener* const one : listeners_) one->give(message);
@@ -33844,7 +33557,7 @@ inline std::optional<bytes> standard_base64(std::string_view text) {
     if (c == '_') c = '/';
   }
   while (plain.size() % 4 != 0) plain += '=';
-  return base64_decode(plain);
+  return cofferdam::detail::base64_decode(plain);
 }
 
 /// A message in protobuf's JSON. A wrong type is an error of the client.
@@ -34381,7 +34094,7 @@ class filesystem_service {
   }
   static std::string shown(std::string_view path) {
     std::string text;
-    append_repaired_utf8(text, path);
+    cofferdam::detail::append_repaired_utf8(text, path);
     return text;
   }
   void check_directory(const std::optional<directory_entry>& found, std::string_view path, std::string_view missing,
@@ -35273,7 +34986,7 @@ inline std::string ascii_json(const boost::json::value& value) {
     for (int shift = 12; shift >= 0; shift -= 4) ascii += "0123456789abcdef"[unit >> shift & 15U];
   };
   for (std::string_view rest = text; !rest.empty();) {
-    const utf8_unit one = decode_utf8(rest);
+    const cofferdam::detail::utf8_unit one = cofferdam::detail::decode_utf8(rest);
     const std::uint32_t point = one.code_point();
     rest.remove_prefix(one.size());
     if (point < 0x80) {
@@ -35307,7 +35020,7 @@ inline std::string interpreter_count_line(std::int64_t count) {
 inline std::string interpreter_error_line(std::string_view name, std::string_view value, std::string_view traceback) {
   const auto some = [](std::string_view text) {
     constexpr std::size_t most = std::size_t{128} * 1024;
-    return valid_json_text(text.size() > most ? without_cut_end(text.substr(0, most)) : text);
+    return valid_json_text(text.size() > most ? cofferdam::detail::without_cut_end(text.substr(0, most)) : text);
   };
   boost::json::object object;
   object["type"] = "error";
@@ -35374,7 +35087,7 @@ class interpreter_output {
   std::string take(bytes_view piece) {
     told_ += piece.size();
     held_ += as_text(piece);
-    const std::size_t whole = without_cut_end(held_).size();
+    const std::size_t whole = cofferdam::detail::without_cut_end(held_).size();
     std::string said = line(std::string_view(held_).substr(0, whole));
     held_.erase(0, whole);
     return said;
@@ -35384,9 +35097,9 @@ class interpreter_output {
     const bytes_view head(all.head());
     held_ += as_text(head.subspan(told_ < head.size() ? told_ : head.size()));
     if (all.cut() == 0) return line(held_);
-    std::string text(without_cut_end(held_));
+    std::string text(cofferdam::detail::without_cut_end(held_));
     text += captured_output::cut_marker(all.cut(), all.total());
-    text += without_cut_start(as_text(all.tail()));
+    text += cofferdam::detail::without_cut_start(as_text(all.tail()));
     return line(text);
   }
 
@@ -35723,7 +35436,7 @@ class interpreter_service final : public e2b_gateway::port_service {
 
   static std::string printable(std::string_view text) {
     std::string repaired;
-    append_repaired_utf8(repaired, text);
+    cofferdam::detail::append_repaired_utf8(repaired, text);
     return repaired;
   }
   static http_reply said(int status, std::string_view text) {
@@ -36225,7 +35938,7 @@ inline boost::json::array history_to_json(const std::vector<chat_message>& messa
       boost::json::object made;
       if (part.is_image()) {
         made["mime_type"] = detail::saved_text(part.mime_type());
-        made["base64"] = base64_encode(part.content());
+        made["base64"] = detail::base64_encode(part.content());
       } else {
         made["text"] = detail::saved_text(part.text());
       }
@@ -36275,7 +35988,7 @@ inline std::vector<chat_message> history_from_json(const boost::json::value& sav
           made.add(chat_part(std::string(detail::text_at(*part, "text"))));
           continue;
         }
-        std::optional<bytes> content = base64_decode(detail::text_at(*part, "base64"));
+        std::optional<bytes> content = detail::base64_decode(detail::text_at(*part, "base64"));
         if (!content) throw detail::broken_history("an image is not base64");
         made.add(chat_part::image(std::move(*content), std::string(detail::text_at(*part, "mime_type"))));
       }
@@ -36368,7 +36081,7 @@ class content {
   static content resource(std::string_view uri, std::string_view mime_type, bytes_view file) {
     content made("resource");
     boost::json::object inside = about(uri, mime_type);
-    inside["blob"] = base64_encode(file);
+    inside["blob"] = cofferdam::detail::base64_encode(file);
     made.block_["resource"] = std::move(inside);
     return made;
   }
@@ -36388,7 +36101,7 @@ class content {
   explicit content(const char* type) { block_["type"] = type; }
   static content media(const char* type, bytes_view file, std::string_view mime_type) {
     content made(type);
-    made.block_["data"] = base64_encode(file);
+    made.block_["data"] = cofferdam::detail::base64_encode(file);
     made.block_["mimeType"] = shown(mime_type);
     return made;
   }
@@ -36400,7 +36113,7 @@ class content {
   }
   static boost::json::string shown(std::string_view text) {
     std::string good;
-    append_repaired_utf8(good, text);
+    cofferdam::detail::append_repaired_utf8(good, text);
     return boost::json::string(good.data(), good.size());
   }
 
@@ -36941,7 +36654,7 @@ class request {
     if (total) params["total"] = number(*total);
     if (!words.empty() && at_least("2025-03-26")) {
       std::string good;
-      append_repaired_utf8(good, words);
+      cofferdam::detail::append_repaired_utf8(good, words);
       params["message"] = boost::json::string(json_view(good));
     }
     out->send(rpc_notification("notifications/progress", params), true);
@@ -48017,7 +47730,8 @@ COFFERDAM_DECL http_proxy http_proxy::parse(std::string_view url, std::string_vi
     if (!number) throw wrong("its port is not a number from 1 to 65535");
     made.port_ = *number;
   }
-  if (all.has_userinfo()) made.authorization_ = "Basic " + base64_encode(as_bytes(all.user() + ":" + all.password()));
+  if (all.has_userinfo())
+    made.authorization_ = "Basic " + detail::base64_encode(as_bytes(all.user() + ":" + all.password()));
   return made;
 }
 
@@ -51680,7 +51394,7 @@ class progress_stream {
     }
     if (detail::text_at(object, "id") == "moby.buildkit.trace") {
       progress_event event(kind::trace);
-      if (const std::optional<bytes> raw = base64_decode(detail::text_at(object, "aux")))
+      if (const std::optional<bytes> raw = cofferdam::detail::base64_decode(detail::text_at(object, "aux")))
         event.text(std::string(as_text(*raw)));
       return event;
     }
@@ -51805,7 +51519,7 @@ class build_trace {
 
   static std::string text_of(std::string_view raw) {
     std::string text;
-    append_repaired_utf8(text, raw);
+    cofferdam::detail::append_repaired_utf8(text, raw);
     return text;
   }
 
@@ -51938,7 +51652,7 @@ class registry_credentials {
   boost::json::object object(bool with_server) const {
     boost::json::object object;
     if (is_anonymous()) return object;
-    if (!is_valid_utf8(user_) || !is_valid_utf8(secret_))
+    if (!cofferdam::detail::is_valid_utf8(user_) || !cofferdam::detail::is_valid_utf8(secret_))
       throw error(exec_errc::invalid_argument, "docker: the credentials for the registry \"" + one_line(server_, 100) +
                                                    "\" are not UTF-8, so they cannot be sent; log in again");
     if (is_token_) {
@@ -51952,7 +51666,8 @@ class registry_credentials {
   }
 
   static std::string encoded(const boost::json::object& object) {
-    return base64_encode(as_bytes(boost::json::serialize(object)), base64_alphabet::url);
+    return cofferdam::detail::base64_encode(as_bytes(boost::json::serialize(object)),
+                                            cofferdam::detail::base64_alphabet::url);
   }
 
   std::string server_;
@@ -52018,7 +51733,7 @@ inline registry_credentials stored_credentials(const boost::json::object& config
   std::string user(text_at(*entry, "username"));
   std::string secret(text_at(*entry, "password"));
   if (const std::string_view joined = text_at(*entry, "auth"); !joined.empty()) {
-    const std::optional<bytes> raw = base64_decode(joined);
+    const std::optional<bytes> raw = cofferdam::detail::base64_decode(joined);
     const std::string_view pair = raw ? as_text(*raw) : std::string_view();
     const std::size_t colon = pair.find(':');
     if (colon == std::string_view::npos)
@@ -52633,7 +52348,8 @@ class create_request {
     // Last, so that no other label can replace them; and always set, because otherwise those of the image would be
     // used.
     labels[detail::json_view(owner_label_key)] = detail::json_text(owner_ ? owner_label(*owner_, name_).text() : "");
-    labels["cofferdam.host"] = detail::json_text(is_valid_utf8(host_name_) ? host_name_ : std::string());
+    labels["cofferdam.host"] =
+        detail::json_text(cofferdam::detail::is_valid_utf8(host_name_) ? host_name_ : std::string());
     labels["cofferdam.version"] = detail::json_text(version);
     std::string when;
     if (deadline_)
@@ -53447,7 +53163,7 @@ inline awaitable<std::optional<boost::json::object>> stat_in_container(std::shar
   std::optional<boost::json::object> found;
   if (answer.status() == 404) co_return found;
   const std::optional<std::string_view> field = answer.field("X-Docker-Container-Path-Stat");
-  const std::optional<bytes> text = field ? base64_decode(*field) : std::nullopt;
+  const std::optional<bytes> text = field ? cofferdam::detail::base64_decode(*field) : std::nullopt;
   if (!text) throw error(exec_errc::provider_failed, doing.failed() + ": the daemon's answer does not describe it");
   found = parse_object(as_text(*text), exec_errc::provider_failed, doing.failed() + ": the daemon's answer");
   co_return found;
@@ -56784,7 +56500,7 @@ class ignore_pattern {
     std::vector<char32_t> characters;
     characters.reserve(text.size());
     while (!text.empty()) {
-      const utf8_unit unit = decode_utf8(text);
+      const cofferdam::detail::utf8_unit unit = cofferdam::detail::decode_utf8(text);
       if (!unit.valid()) {
         characters.push_back(raw_byte + static_cast<unsigned char>(text.front()));
         text.remove_prefix(1);
@@ -58019,6 +57735,278 @@ inline awaitable<std::shared_ptr<sandbox>> open_sandbox(asio::any_io_executor ex
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::docker::detail
 
+// ---- cofferdam/detail/core/homed_source.hpp ----
+
+
+#include <asio/any_io_executor.hpp>
+#include <asio/this_coro.hpp>
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <utility>
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+template <class = void>
+class basic_homed_source;
+using homed_source = basic_homed_source<>;
+
+/// Files of an environment, read on the environment's strand, on whatever executor they are requested.
+template <class Unused>
+class basic_homed_source final : public file_source {
+ public:
+  basic_homed_source(home_strand home, std::unique_ptr<file_source> inner)
+      : home_(std::move(home)), inner_(std::move(inner)) {}
+  ~basic_homed_source() override {
+    home_.run_soon([inner = std::move(inner_)]() mutable { inner.reset(); });
+  }
+  awaitable<std::optional<file_header>> next() override {
+    return home_.run([this] { return inner_->next(); });
+  }
+  awaitable<bytes> read(std::size_t most) override {
+    return home_.run([this, most] { return inner_->read(most); });
+  }
+
+ private:
+  home_strand home_;
+  std::unique_ptr<file_source> inner_;
+};
+
+template <class = void>
+class basic_lent_source;
+using lent_source = basic_lent_source<>;
+
+/// The caller's files, for a coroutine on an environment's strand. They are read on the caller's executor.
+template <class Unused>
+class basic_lent_source final : public file_source {
+ public:
+  /// \param lender  the caller's executor as a strand.
+  basic_lent_source(file_source& source, asio::any_io_executor lender) : source_(source), lender_(std::move(lender)) {}
+  awaitable<std::optional<file_header>> next() override {
+    return run_on(lender_, [this] { return source_.next(); });
+  }
+  awaitable<bytes> read(std::size_t most) override {
+    return run_on(lender_, [this, most] { return source_.read(most); });
+  }
+  /// No other operation on the source is under way at this time.
+  std::optional<file_range> take_range() override { return source_.take_range(); }
+
+ private:
+  file_source& source_;
+  asio::any_io_executor lender_;
+};
+
+/// Writes the caller's files. The files are read on the caller's executor, and the rest of the work is done on a
+/// strand.
+/// \param put  makes the coroutine that writes a `file_source&`.
+template <class Put>
+awaitable<transfer_result> put_on(home_strand home, file_source& source, Put put) {
+  asio::any_io_executor caller = co_await asio::this_coro::executor;
+  lent_source lent(source, strand_of(std::move(caller)));
+  const auto work = [&put, &lent] { return put(lent); };
+  transfer_result report = co_await home.run(work);
+  co_return report;
+}
+
+/// Fetches files by a coroutine on a strand, and returns them for use on any executor.
+/// \param get  makes that coroutine.
+template <class Get>
+awaitable<std::unique_ptr<file_source>> get_on(home_strand home, Get get) {
+  std::unique_ptr<file_source> inner = co_await home.run(std::move(get));
+  std::unique_ptr<file_source> homed = std::make_unique<homed_source>(std::move(home), std::move(inner));
+  co_return homed;
+}
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
+
+// ---- cofferdam/detail/core/homed_files.hpp ----
+
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+/// The files of an environment that works on its own strand. Each operation runs there. Does not keep the environment's
+/// state alive. `State` has `home()`, its strand, and `static auto with_files(std::shared_ptr<State> state, Operation
+/// operation)`, which begins an operation as `file_system_adaptor` describes it.
+template <class State>
+class homed_files final : public file_system_adaptor<homed_files<State>> {
+ public:
+  explicit homed_files(const std::shared_ptr<State>& state) : state_(state) {}
+
+  template <class Operation>
+  auto call(Operation operation) {
+    const std::shared_ptr<State> state = get();
+    return state->home().run([state, operation = std::move(operation)] { return State::with_files(state, operation); });
+  }
+
+  awaitable<transfer_result> put_files(file_source& source) override {
+    const std::shared_ptr<State> state = get();
+    return put_on(state->home(), source, [state](file_source& lent) {
+      return State::with_files(state, [&lent](auto& files) { return files.put_files(lent); });
+    });
+  }
+
+  awaitable<std::unique_ptr<file_source>> get_files(std::vector<file_request> requests) override {
+    const std::shared_ptr<State> state = get();
+    return get_on(state->home(), [state, requests = std::move(requests)] {
+      return State::with_files(state, [requests](auto& files) { return files.get_files(requests); });
+    });
+  }
+
+ private:
+  std::shared_ptr<State> get() const {
+    std::shared_ptr<State> state = state_.lock();
+    if (!state) throw error(exec_errc::environment_closed, "files: the environment is closed; open another one");
+    return state;
+  }
+
+  std::weak_ptr<State> state_;
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
+
+// ---- cofferdam/detail/core/homed_process.hpp ----
+
+
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+template <class = void>
+class basic_homed_process;
+using homed_process = basic_homed_process<>;
+
+/// A process whose work is done on the strand of its environment, on whatever executor it is called or destroyed.
+template <class Unused>
+class basic_homed_process final : public process::implementation {
+ public:
+  basic_homed_process(home_strand home, process running) : home_(std::move(home)), running_(std::move(running)) {}
+  ~basic_homed_process() override {
+    home_.run_soon([running = std::move(running_)]() mutable { const process ended(std::move(running)); });
+  }
+
+  awaitable<output_chunk> read() override {
+    return home_.run([this] { return running_.read(); });
+  }
+  awaitable<void> write_input(bytes_view data) override {
+    return home_.run([this, data] { return running_.write_input(data); });
+  }
+  awaitable<void> close_input() override {
+    return home_.run([this] { return running_.close_input(); });
+  }
+  awaitable<void> signal(int number) override {
+    return home_.run([this, number] { return running_.signal(number); });
+  }
+  awaitable<void> resize(std::uint16_t rows, std::uint16_t columns) override {
+    return home_.run([this, rows, columns] { return running_.resize(rows, columns); });
+  }
+  awaitable<command_result> wait() override {
+    return home_.run([this] { return running_.wait(); });
+  }
+  awaitable<command_result> take_result() override {
+    return home_.run([this] { return std::move(running_).wait(); });
+  }
+  std::shared_ptr<const isolation_report> isolation() const override {
+    return home_.look([this] { return running_.isolation(); });
+  }
+
+ private:
+  home_strand home_;
+  process running_;
+};
+
+/// Starts a process on a strand, and returns it for use on any executor.
+/// \param begin  makes the coroutine that starts the process.
+template <class Begin>
+awaitable<process> start_on(home_strand home, Begin begin) {
+  process running = co_await home.run(std::move(begin));
+  auto homed = std::make_unique<homed_process>(std::move(home), std::move(running));
+  co_return process(std::move(homed));
+}
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
+
+// ---- cofferdam/detail/core/environment_operations.hpp ----
+
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <utility>
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+template <class State>
+environment_handle<State>& environment_handle<State>::operator=(environment_handle&& other) noexcept {
+  if (this != &other) {
+    abandon();
+    state_ = std::move(other.state_);
+  }
+  return *this;
+}
+
+template <class State>
+environment_handle<State>::~environment_handle() {
+  abandon();
+}
+
+template <class State>
+void environment_handle<State>::abandon() noexcept {
+  if (!state_) return;
+  const home_strand home = state_->home();
+  home.run_soon([state = std::move(state_)] { state->abandon(); });
+}
+
+template <class State>
+const std::shared_ptr<State>& environment_handle<State>::get() const {
+  if (!state_) throw error(exec_errc::environment_closed, State::nothing_open);
+  return state_;
+}
+
+template <class State>
+awaitable<command_result> environment_handle<State>::run_command(command c) const {
+  return get()->home().run(
+      [state = get(), c = std::move(c)]() mutable { return State::run(std::move(state), std::move(c)); });
+}
+
+template <class State>
+awaitable<process> environment_handle<State>::start(command c) const {
+  return start_on(get()->home(),
+                  [state = get(), c = std::move(c)]() mutable { return State::start(std::move(state), std::move(c)); });
+}
+
+template <class State>
+awaitable<bytes> environment_handle<State>::read_file(std::string path, std::size_t most) const {
+  return get()->home().run([state = get(), path = std::move(path), most] {
+    return State::with_files(state, [path, most](auto& files) { return files.read_file(path, most); });
+  });
+}
+
+template <class State>
+awaitable<void> environment_handle<State>::write_file(std::string path, bytes_view content) const {
+  return get()->home().run([state = get(), path = std::move(path), content] {
+    return State::with_files(state, [path, content](auto& files) { return files.write_file(path, content); });
+  });
+}
+
+template <class State>
+file_system environment_handle<State>::files() const {
+  return file_system(std::make_shared<homed_files<State>>(get()));
+}
+
+template <class State>
+awaitable<void> environment_handle<State>::close() const {
+  return shielded([state = get()] { return state->home().run([state] { return State::close(state); }); });
+}
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
+
 // ---- cofferdam/backends/impl/docker.ipp ----
 
 
@@ -59162,7 +59150,9 @@ class envd : public std::enable_shared_from_this<envd> {
     return made;
   }
 
-  static std::string authorization(const std::string& user) { return "Basic " + base64_encode(as_bytes(user + ":")); }
+  static std::string authorization(const std::string& user) {
+    return "Basic " + cofferdam::detail::base64_encode(as_bytes(user + ":"));
+  }
 
   cofferdam::detail::home_strand home_;
   asio::any_io_executor executor_;
@@ -59404,7 +59394,7 @@ class envd_command final : public cofferdam::detail::tracked_command {
   /// Waits while the command does not read; its end also ends the wait.
   awaitable<void> write(bytes_view data) override {
     boost::json::object input;
-    const std::string coded = base64_encode(data);
+    const std::string coded = cofferdam::detail::base64_encode(data);
     input[limits().terminal ? "pty" : "stdin"] = cofferdam::detail::json_text(coded);
     boost::json::object message = selected();
     message["input"] = std::move(input);
@@ -61227,7 +61217,8 @@ COFFERDAM_DECL code& code::keep(std::size_t output, std::size_t results) {
 }
 
 COFFERDAM_DECL boost::json::object code::body() const {
-  if (!is_valid_utf8(source_)) throw error(exec_errc::invalid_argument, "e2b: the code is not UTF-8");
+  if (!cofferdam::detail::is_valid_utf8(source_))
+    throw error(exec_errc::invalid_argument, "e2b: the code is not UTF-8");
   boost::json::object all;
   all["code"] = cofferdam::detail::json_text(source_);
   if (!context_.empty()) all["context_id"] = cofferdam::detail::json_text(context_);
@@ -66357,9 +66348,9 @@ class unread_output {
   std::string take(std::size_t count, bool last, std::uint64_t& dropped) {
     dropped = std::exchange(dropped_, 0);
     std::string_view part = std::string_view(text_).substr(0, count);
-    if (part.size() < text_.size() || !last) part = without_cut_end(part);
+    if (part.size() < text_.size() || !last) part = cofferdam::detail::without_cut_end(part);
     std::string good;
-    append_repaired_utf8(good, dropped == 0 ? part : without_cut_start(part));
+    cofferdam::detail::append_repaired_utf8(good, dropped == 0 ? part : cofferdam::detail::without_cut_start(part));
     text_.erase(0, part.size());
     return good;
   }
@@ -66520,18 +66511,20 @@ class sealed_states {
   /// \param purpose  the use of the state: method, name, arguments. The state is accepted only for the same use.
   std::string seal(std::string_view purpose, std::string_view state) {
     boost::json::object inside;
-    inside["state"] = base64_encode(as_bytes(state));  // may have any bytes
+    inside["state"] = cofferdam::detail::base64_encode(as_bytes(state));  // may have any bytes
     inside["until"] = now() + longest;
     inside["once"] = cofferdam::detail::random_name(22);
     const std::string text = boost::json::serialize(inside);
-    return base64_encode(as_bytes(text), base64_alphabet::url) + "." + sign(purpose, text);
+    return cofferdam::detail::base64_encode(as_bytes(text), cofferdam::detail::base64_alphabet::url) + "." +
+           sign(purpose, text);
   }
 
   /// \return no value if it is not ours, for another purpose, too old, or was used.
   std::optional<std::string> open(std::string_view purpose, std::string_view sealed) {
     const std::size_t dot = sealed.find('.');
     if (dot == std::string_view::npos) return std::nullopt;
-    const std::optional<bytes> raw = base64_decode(sealed.substr(0, dot), base64_alphabet::url);
+    const std::optional<bytes> raw =
+        cofferdam::detail::base64_decode(sealed.substr(0, dot), cofferdam::detail::base64_alphabet::url);
     if (!raw) return std::nullopt;
     const std::string_view text = as_text(*raw);
     if (!cofferdam::detail::same_secret(sign(purpose, text), sealed.substr(dot + 1))) return std::nullopt;
@@ -66546,7 +66539,7 @@ class sealed_states {
       used_.erase(order_.front());
       order_.pop_front();
     }
-    const std::optional<bytes> state = base64_decode(text_at(object, "state"));
+    const std::optional<bytes> state = cofferdam::detail::base64_decode(text_at(object, "state"));
     return state ? std::optional(std::string(as_text(*state))) : std::nullopt;
   }
 
@@ -66566,7 +66559,8 @@ class sealed_states {
     if (HMAC(EVP_sha256(), key_.data(), static_cast<int>(key_.size()),
              reinterpret_cast<const unsigned char*>(all.data()), all.size(), digest.data(), &size) == nullptr)
       throw error(exec_errc::io_error, "mcp: OpenSSL cannot make an HMAC");
-    return base64_encode(bytes_view(reinterpret_cast<const std::byte*>(digest.data()), size), base64_alphabet::url);
+    return cofferdam::detail::base64_encode(bytes_view(reinterpret_cast<const std::byte*>(digest.data()), size),
+                                            cofferdam::detail::base64_alphabet::url);
   }
 
   std::string key_ = cofferdam::detail::random_token();
@@ -66831,10 +66825,10 @@ class live_report {
         continue;
       }
       // An incomplete character waits for the next piece.
-      const std::string_view whole = over_ ? std::string_view(pending) : without_cut_end(pending);
+      const std::string_view whole = over_ ? std::string_view(pending) : cofferdam::detail::without_cut_end(pending);
       if (whole.empty()) continue;
       std::string text;
-      append_repaired_utf8(text, whole);
+      cofferdam::detail::append_repaired_utf8(text, whole);
       boost::json::object data;
       data["stream"] = i == 0 ? "stdout" : "stderr";
       data["text"] = text;
@@ -66849,7 +66843,7 @@ class live_report {
     while (!text.empty() && (text.back() == '\n' || text.back() == '\r' || text.back() == ' ')) text.remove_suffix(1);
     const std::size_t line = text.rfind('\n');
     if (line != std::string_view::npos) text.remove_prefix(line + 1);
-    return one_line(without_cut_start(text), 120);
+    return one_line(cofferdam::detail::without_cut_start(text), 120);
   }
 
   std::shared_ptr<request> of_;
@@ -68189,7 +68183,8 @@ inline std::optional<std::string> decoded_field(std::string_view value) {
   value = trimmed(value);
   constexpr std::string_view open = "=?base64?";
   if (!value.starts_with(open) || !value.ends_with("?=") || value.size() < open.size() + 2) return std::string(value);
-  const std::optional<bytes> raw = base64_decode(value.substr(open.size(), value.size() - open.size() - 2));
+  const std::optional<bytes> raw =
+      cofferdam::detail::base64_decode(value.substr(open.size(), value.size() - open.size() - 2));
   if (!raw) return std::nullopt;
   return std::string(as_text(*raw));
 }
@@ -68297,7 +68292,8 @@ inline boost::json::object page_of(const boost::json::object& params, const char
   if (const boost::json::value* const given = params.if_contains("cursor"); given != nullptr && !given->is_null()) {
     const failure wrong(invalid_params, "Invalid cursor");
     if (!given->is_string()) throw wrong;
-    const std::optional<bytes> raw = base64_decode(view_of(given->get_string()), base64_alphabet::url);
+    const std::optional<bytes> raw =
+        cofferdam::detail::base64_decode(view_of(given->get_string()), cofferdam::detail::base64_alphabet::url);
     if (!raw) throw wrong;
     const std::string_view text = as_text(*raw);
     const std::size_t colon = text.find(':');
@@ -68318,8 +68314,8 @@ inline boost::json::object page_of(const boost::json::object& params, const char
                           items.begin() + static_cast<std::ptrdiff_t>(end));
   result[name] = std::move(part);
   if (end < items.size())
-    result["nextCursor"] =
-        base64_encode(as_bytes(std::to_string(end) + ":" + std::to_string(revision)), base64_alphabet::url);
+    result["nextCursor"] = cofferdam::detail::base64_encode(
+        as_bytes(std::to_string(end) + ":" + std::to_string(revision)), cofferdam::detail::base64_alphabet::url);
   return result;
 }
 
@@ -68932,7 +68928,7 @@ class dispatch {
     if (is_text) {
       made["text"] = boost::json::string(json_view(text));
     } else {
-      made["blob"] = base64_encode(content);
+      made["blob"] = cofferdam::detail::base64_encode(content);
     }
     co_return made;
   }
@@ -70190,7 +70186,8 @@ inline void add_value(const code_result& result, std::string& text, boost::json:
   constexpr std::size_t max_json = 64 * 1024;
   if (result.value_text().empty()) return;
   std::string value;
-  append_repaired_utf8(value, without_cut_end(std::string_view(result.value_text()).substr(0, max_value)));
+  cofferdam::detail::append_repaired_utf8(
+      value, cofferdam::detail::without_cut_end(std::string_view(result.value_text()).substr(0, max_value)));
   if (result.value_text().size() > max_value) value += " ...";
   text += "--- result ---\n" + printable_text(value) + "\n";
   facts["result"] = value;
@@ -70204,7 +70201,7 @@ inline void add_exception(const code_result& result, std::string& text, boost::j
   if (!result.failure()) return;
   const auto repaired = [](std::string_view raw) {
     std::string valid;
-    append_repaired_utf8(valid, raw);
+    cofferdam::detail::append_repaired_utf8(valid, raw);
     return valid;
   };
   const std::string traceback = repaired(result.failure()->traceback());
@@ -70248,9 +70245,10 @@ inline void add_images(const code_result& result, boost::json::object& facts, an
       if (found == display.forms().end() || shown.size() == max_images || found->second.size() > max_bytes) continue;
       std::string plain = found->second;
       std::erase(plain, '\n');
-      const std::optional<bytes> file = base64_decode(plain);
-      const std::optional<tools::image_header> header = file ? tools::read_image_header(*file) : std::nullopt;
-      if (!header || !header->has_size() || tools::mime_type(header->format) != kind) continue;
+      const std::optional<bytes> file = cofferdam::detail::base64_decode(plain);
+      const std::optional<tools::detail::image_header> header =
+          file ? tools::detail::read_image_header(*file) : std::nullopt;
+      if (!header || !header->has_size() || tools::detail::mime_type(header->format) != kind) continue;
       boost::json::object image;
       image["mime_type"] = kind;
       image["width"] = header->width;

@@ -26,6 +26,7 @@
 namespace {
 
 using namespace cofferdam;
+using cofferdam::detail::is_valid_utf8;
 using namespace cofferdam_test;
 using namespace std::chrono_literals;
 using cofferdam::detail::parse_guest_json;

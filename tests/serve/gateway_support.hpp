@@ -6,7 +6,7 @@
 
 #include <cofferdam/backends/local.hpp>
 #include <cofferdam/core/any_provider.hpp>
-#include <cofferdam/core/base64.hpp>
+#include <cofferdam/detail/core/base64.hpp>
 #include <cofferdam/detail/net/connect_envelope.hpp>
 #include <cofferdam/detail/net/http_client.hpp>
 #include <cofferdam/detail/net/transport.hpp>
@@ -101,7 +101,8 @@ class gateway_stream {
     if (const auto* ended = event.if_contains("end")) end = ended->as_object();
     if (const auto* data = event.if_contains("data")) {
       for (const auto& [kind, text] : data->as_object()) {
-        const auto raw = cofferdam::base64_decode(std::string_view(text.as_string().data(), text.as_string().size()));
+        const auto raw =
+            cofferdam::detail::base64_decode(std::string_view(text.as_string().data(), text.as_string().size()));
         (kind == "stderr" ? err : out) += cofferdam::as_text(raw.value());
       }
     }

@@ -3,8 +3,8 @@
 #pragma once
 
 #include <cofferdam/core/bytes.hpp>
-#include <cofferdam/core/utf8.hpp>
 #include <cofferdam/detail/core/large_block.hpp>
+#include <cofferdam/detail/core/utf8.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -83,11 +83,11 @@ class captured_output {
 
  private:
   std::size_t append_head_text(std::string& out) const {
-    return append_repaired_utf8(out, cut() == 0 ? as_text(head_) : without_cut_end(as_text(head_)));
+    return detail::append_repaired_utf8(out, cut() == 0 ? as_text(head_) : detail::without_cut_end(as_text(head_)));
   }
 
   std::size_t append_tail_text(std::string& out) const {
-    return append_repaired_utf8(out, without_cut_start(as_text(tail_)));
+    return detail::append_repaired_utf8(out, detail::without_cut_start(as_text(tail_)));
   }
 
   std::size_t append_text(std::string& out) const {

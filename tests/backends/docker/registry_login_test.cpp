@@ -13,6 +13,9 @@
 namespace {
 
 using namespace cofferdam;
+using cofferdam::detail::base64_alphabet;
+using cofferdam::detail::base64_decode;
+using cofferdam::detail::base64_encode;
 using cofferdam::docker::detail::find_registry_login;
 using cofferdam::docker::detail::read_helper_answer;
 using cofferdam::docker::detail::registry_credentials;

@@ -5,8 +5,8 @@
 #include <cofferdam/backends/detail/tracked_script.hpp>
 #include <cofferdam/backends/e2b.hpp>
 #include <cofferdam/core/asio.hpp>
-#include <cofferdam/core/base64.hpp>
 #include <cofferdam/core/bytes.hpp>
+#include <cofferdam/detail/core/base64.hpp>
 #include <cofferdam/detail/net/connect_envelope.hpp>
 #include <cofferdam/detail/net/json_object_view.hpp>
 #include <cofferdam/net/http_call.hpp>
@@ -100,8 +100,8 @@ class scripted_service {
     return cofferdam::detail::connect_message("{\"event\":" + std::string(text) + "}");
   }
   static std::string data(std::string_view name, std::string_view text) {
-    return event("{\"data\":{\"" + std::string(name) + "\":\"" + cofferdam::base64_encode(cofferdam::as_bytes(text)) +
-                 "\"}}");
+    return event("{\"data\":{\"" + std::string(name) + "\":\"" +
+                 cofferdam::detail::base64_encode(cofferdam::as_bytes(text)) + "\"}}");
   }
   static std::string started() { return event(R"({"start":{"pid":31201}})"); }
   static std::string begun(const std::string& mark) {

@@ -9,12 +9,12 @@
 #include <cofferdam/core/command_result.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/isolation_report.hpp>
-#include <cofferdam/core/path_advice.hpp>
 #include <cofferdam/core/printable_text.hpp>
 #include <cofferdam/core/process.hpp>
 #include <cofferdam/core/workspace_path.hpp>
 #include <cofferdam/detail/core/async_event.hpp>
 #include <cofferdam/detail/core/home_strand.hpp>
+#include <cofferdam/detail/core/path_advice.hpp>
 #include <cofferdam/detail/core/short_pause.hpp>
 #include <cofferdam/detail/os/command_keeper.hpp>
 #include <cofferdam/detail/os/reaper.hpp>

@@ -6,10 +6,10 @@
 #include <cofferdam/backends/docker/detail/host_view.hpp>
 #include <cofferdam/backends/docker/detail/owner.hpp>
 #include <cofferdam/core/error.hpp>
-#include <cofferdam/core/path_advice.hpp>
 #include <cofferdam/core/printable_text.hpp>
-#include <cofferdam/core/utf8.hpp>
 #include <cofferdam/core/workspace_path.hpp>
+#include <cofferdam/detail/core/path_advice.hpp>
+#include <cofferdam/detail/core/utf8.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -32,7 +32,7 @@ inline std::string quoted(std::string_view text) { return "\"" + one_line(text, 
 // Requires text that is valid for JSON and for the kernel: the daemon would change invalid UTF-8, and cut at a NUL.
 inline void require_text(std::string_view text, const std::string& what) {
   if (text.find('\0') != std::string_view::npos) throw bad_option(what + " has a NUL byte in it");
-  if (!is_valid_utf8(text)) throw bad_option(what + " is not UTF-8, which the daemon would change");
+  if (!cofferdam::detail::is_valid_utf8(text)) throw bad_option(what + " is not UTF-8, which the daemon would change");
 }
 
 // Returns true for a valid name of a volume, network, runtime or container.

@@ -7,7 +7,7 @@
 #include <cofferdam/core/captured_output.hpp>
 #include <cofferdam/core/command.hpp>
 #include <cofferdam/core/error.hpp>
-#include <cofferdam/core/output_collector.hpp>
+#include <cofferdam/detail/core/output_collector.hpp>
 #include <cofferdam/detail/net/json_object_view.hpp>
 #include <cofferdam/net/net_error.hpp>
 
@@ -181,8 +181,8 @@ class execution_reader {
   }
 
   execution_limits limits_;
-  output_collector out_;
-  output_collector err_;
+  cofferdam::detail::output_collector out_;
+  cofferdam::detail::output_collector err_;
   std::string line_;
   std::size_t kept_ = 0;
   execution made_;

@@ -2,11 +2,11 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
-#include <cofferdam/core/base64.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/secret_string.hpp>
 #include <cofferdam/detail/backends/e2b/endpoint.hpp>
+#include <cofferdam/detail/core/base64.hpp>
 #include <cofferdam/detail/net/percent_encoding.hpp>
 #include <cofferdam/detail/net/sha256.hpp>
 
@@ -38,7 +38,7 @@ inline std::string file_signature(std::string_view path, file_access access, std
   add(token.reveal());
   if (expiration) add(":" + std::to_string(*expiration));
   const auto digest = cofferdam::detail::sha256_of(std::string_view(raw.data(), raw.size()));
-  std::string text = base64_encode(std::as_bytes(std::span(digest)));
+  std::string text = cofferdam::detail::base64_encode(std::as_bytes(std::span(digest)));
   while (text.ends_with('=')) text.pop_back();
   return "v1_" + text;
 }

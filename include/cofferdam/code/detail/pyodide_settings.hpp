@@ -9,13 +9,13 @@
 #include <cofferdam/code/detail/python_driver.hpp>
 #include <cofferdam/code/detail/reader_command.hpp>
 #include <cofferdam/code/python_reader.hpp>
-#include <cofferdam/core/base64.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/command.hpp>
 #include <cofferdam/core/command_result.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/isolation_report.hpp>
 #include <cofferdam/core/printable_text.hpp>
+#include <cofferdam/detail/core/base64.hpp>
 #include <cofferdam/detail/net/json_object_view.hpp>
 #include <cofferdam/detail/net/percent_encoding.hpp>
 

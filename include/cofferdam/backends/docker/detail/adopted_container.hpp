@@ -13,8 +13,8 @@
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/error.hpp>
-#include <cofferdam/core/path_advice.hpp>
 #include <cofferdam/core/printable_text.hpp>
+#include <cofferdam/detail/core/path_advice.hpp>
 #include <cofferdam/detail/net/percent_encoding.hpp>
 #include <cofferdam/detail/net/tar_entry.hpp>
 #include <cofferdam/detail/os/random_text.hpp>

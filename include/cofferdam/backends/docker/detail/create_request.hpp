@@ -7,7 +7,7 @@
 #include <cofferdam/backends/docker/detail/json.hpp>
 #include <cofferdam/backends/docker/detail/owner.hpp>
 #include <cofferdam/core/error.hpp>
-#include <cofferdam/core/path_advice.hpp>
+#include <cofferdam/detail/core/path_advice.hpp>
 #include <cofferdam/version.hpp>
 
 #include <boost/json/array.hpp>
@@ -270,7 +270,8 @@ class create_request {
     // Last, so that no other label can replace them; and always set, because otherwise those of the image would be
     // used.
     labels[detail::json_view(owner_label_key)] = detail::json_text(owner_ ? owner_label(*owner_, name_).text() : "");
-    labels["cofferdam.host"] = detail::json_text(is_valid_utf8(host_name_) ? host_name_ : std::string());
+    labels["cofferdam.host"] =
+        detail::json_text(cofferdam::detail::is_valid_utf8(host_name_) ? host_name_ : std::string());
     labels["cofferdam.version"] = detail::json_text(version);
     std::string when;
     if (deadline_)

@@ -4,7 +4,7 @@
 
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/printable_text.hpp>
-#include <cofferdam/core/utf8.hpp>
+#include <cofferdam/detail/core/utf8.hpp>
 
 #include <algorithm>
 #include <array>
@@ -53,7 +53,7 @@ class ignore_pattern {
     std::vector<char32_t> characters;
     characters.reserve(text.size());
     while (!text.empty()) {
-      const utf8_unit unit = decode_utf8(text);
+      const cofferdam::detail::utf8_unit unit = cofferdam::detail::decode_utf8(text);
       if (!unit.valid()) {
         characters.push_back(raw_byte + static_cast<unsigned char>(text.front()));
         text.remove_prefix(1);

@@ -4,9 +4,9 @@
 
 #include <cofferdam/backends/docker/detail/json.hpp>
 #include <cofferdam/backends/docker/progress_event.hpp>
-#include <cofferdam/core/base64.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/error.hpp>
+#include <cofferdam/detail/core/base64.hpp>
 
 #include <boost/json/object.hpp>
 #include <boost/json/stream_parser.hpp>
@@ -108,7 +108,7 @@ class progress_stream {
     }
     if (detail::text_at(object, "id") == "moby.buildkit.trace") {
       progress_event event(kind::trace);
-      if (const std::optional<bytes> raw = base64_decode(detail::text_at(object, "aux")))
+      if (const std::optional<bytes> raw = cofferdam::detail::base64_decode(detail::text_at(object, "aux")))
         event.text(std::string(as_text(*raw)));
       return event;
     }

@@ -6,11 +6,11 @@
 #include <cofferdam/backends/docker/detail/host_view.hpp>
 #include <cofferdam/backends/docker/detail/image_name.hpp>
 #include <cofferdam/backends/docker/detail/json.hpp>
-#include <cofferdam/core/base64.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/printable_text.hpp>
-#include <cofferdam/core/utf8.hpp>
+#include <cofferdam/detail/core/base64.hpp>
+#include <cofferdam/detail/core/utf8.hpp>
 
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
@@ -73,7 +73,7 @@ class registry_credentials {
   boost::json::object object(bool with_server) const {
     boost::json::object object;
     if (is_anonymous()) return object;
-    if (!is_valid_utf8(user_) || !is_valid_utf8(secret_))
+    if (!cofferdam::detail::is_valid_utf8(user_) || !cofferdam::detail::is_valid_utf8(secret_))
       throw error(exec_errc::invalid_argument, "docker: the credentials for the registry \"" + one_line(server_, 100) +
                                                    "\" are not UTF-8, so they cannot be sent; log in again");
     if (is_token_) {
@@ -87,7 +87,8 @@ class registry_credentials {
   }
 
   static std::string encoded(const boost::json::object& object) {
-    return base64_encode(as_bytes(boost::json::serialize(object)), base64_alphabet::url);
+    return cofferdam::detail::base64_encode(as_bytes(boost::json::serialize(object)),
+                                            cofferdam::detail::base64_alphabet::url);
   }
 
   std::string server_;
@@ -153,7 +154,7 @@ inline registry_credentials stored_credentials(const boost::json::object& config
   std::string user(text_at(*entry, "username"));
   std::string secret(text_at(*entry, "password"));
   if (const std::string_view joined = text_at(*entry, "auth"); !joined.empty()) {
-    const std::optional<bytes> raw = base64_decode(joined);
+    const std::optional<bytes> raw = cofferdam::detail::base64_decode(joined);
     const std::string_view pair = raw ? as_text(*raw) : std::string_view();
     const std::size_t colon = pair.find(':');
     if (colon == std::string_view::npos)

@@ -9,9 +9,9 @@
 #include <cofferdam/backends/docker/detail/shared_round.hpp>
 #include <cofferdam/backends/docker/detail/small_archive.hpp>
 #include <cofferdam/core/asio.hpp>
-#include <cofferdam/core/base64.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/error.hpp>
+#include <cofferdam/detail/core/base64.hpp>
 #include <cofferdam/detail/net/percent_encoding.hpp>
 #include <cofferdam/detail/net/tar_entry.hpp>
 #include <cofferdam/warden/image.hpp>
@@ -43,7 +43,7 @@ inline awaitable<std::optional<boost::json::object>> stat_in_container(std::shar
   std::optional<boost::json::object> found;
   if (answer.status() == 404) co_return found;
   const std::optional<std::string_view> field = answer.field("X-Docker-Container-Path-Stat");
-  const std::optional<bytes> text = field ? base64_decode(*field) : std::nullopt;
+  const std::optional<bytes> text = field ? cofferdam::detail::base64_decode(*field) : std::nullopt;
   if (!text) throw error(exec_errc::provider_failed, doing.failed() + ": the daemon's answer does not describe it");
   found = parse_object(as_text(*text), exec_errc::provider_failed, doing.failed() + ": the daemon's answer");
   co_return found;

@@ -10,12 +10,12 @@
 #include <cofferdam/backends/e2b/sandbox_info.hpp>
 #include <cofferdam/backends/e2b/signed_url.hpp>
 #include <cofferdam/core/asio.hpp>
-#include <cofferdam/core/base64.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/printable_text.hpp>
 #include <cofferdam/core/secret_string.hpp>
 #include <cofferdam/detail/backends/e2b/endpoint.hpp>
+#include <cofferdam/detail/core/base64.hpp>
 #include <cofferdam/detail/core/home_strand.hpp>
 #include <cofferdam/detail/net/connect_client.hpp>
 #include <cofferdam/detail/net/connect_error.hpp>
@@ -437,7 +437,9 @@ class envd : public std::enable_shared_from_this<envd> {
     return made;
   }
 
-  static std::string authorization(const std::string& user) { return "Basic " + base64_encode(as_bytes(user + ":")); }
+  static std::string authorization(const std::string& user) {
+    return "Basic " + cofferdam::detail::base64_encode(as_bytes(user + ":"));
+  }
 
   cofferdam::detail::home_strand home_;
   asio::any_io_executor executor_;

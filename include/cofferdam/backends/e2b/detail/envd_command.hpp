@@ -7,10 +7,10 @@
 #include <cofferdam/backends/e2b/detail/envd.hpp>
 #include <cofferdam/backends/e2b/detail/process_event.hpp>
 #include <cofferdam/core/asio.hpp>
-#include <cofferdam/core/base64.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/printable_text.hpp>
+#include <cofferdam/detail/core/base64.hpp>
 #include <cofferdam/detail/net/connect_client.hpp>
 #include <cofferdam/detail/os/running_command.hpp>
 #include <cofferdam/detail/os/terminal.hpp>
@@ -234,7 +234,7 @@ class envd_command final : public cofferdam::detail::tracked_command {
   /// Waits while the command does not read; its end also ends the wait.
   awaitable<void> write(bytes_view data) override {
     boost::json::object input;
-    const std::string coded = base64_encode(data);
+    const std::string coded = cofferdam::detail::base64_encode(data);
     input[limits().terminal ? "pty" : "stdin"] = cofferdam::detail::json_text(coded);
     boost::json::object message = selected();
     message["input"] = std::move(input);

@@ -4,7 +4,7 @@
 
 #include <cofferdam/core/command_result.hpp>
 #include <cofferdam/core/error.hpp>
-#include <cofferdam/core/utf8.hpp>
+#include <cofferdam/detail/core/utf8.hpp>
 #include <cofferdam/detail/net/connect_error.hpp>
 #include <cofferdam/net/http_reply.hpp>
 #include <cofferdam/net/net_error.hpp>
@@ -90,7 +90,7 @@ inline bool is_connection_failure(const error& failure) noexcept {
 
 inline cofferdam::detail::connect_failure as_connect_failure(const error& failure) {
   std::string message;
-  append_repaired_utf8(message, failure.what());
+  cofferdam::detail::append_repaired_utf8(message, failure.what());
   return {connect_code_of(failure), std::move(message)};
 }
 

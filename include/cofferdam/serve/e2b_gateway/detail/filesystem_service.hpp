@@ -314,7 +314,7 @@ class filesystem_service {
   }
   static std::string shown(std::string_view path) {
     std::string text;
-    append_repaired_utf8(text, path);
+    cofferdam::detail::append_repaired_utf8(text, path);
     return text;
   }
   void check_directory(const std::optional<directory_entry>& found, std::string_view path, std::string_view missing,

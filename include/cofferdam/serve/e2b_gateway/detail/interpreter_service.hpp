@@ -129,7 +129,7 @@ class interpreter_service final : public e2b_gateway::port_service {
 
   static std::string printable(std::string_view text) {
     std::string repaired;
-    append_repaired_utf8(repaired, text);
+    cofferdam::detail::append_repaired_utf8(repaired, text);
     return repaired;
   }
   static http_reply said(int status, std::string_view text) {

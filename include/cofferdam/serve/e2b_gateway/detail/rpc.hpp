@@ -3,10 +3,10 @@
 #pragma once
 
 #include <cofferdam/core/asio.hpp>
-#include <cofferdam/core/base64.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/detail/core/async_semaphore.hpp>
+#include <cofferdam/detail/core/base64.hpp>
 #include <cofferdam/detail/net/connect_envelope.hpp>
 #include <cofferdam/detail/net/connect_error.hpp>
 #include <cofferdam/detail/net/untrusted_json.hpp>
@@ -46,7 +46,7 @@ inline std::optional<bytes> standard_base64(std::string_view text) {
     if (c == '_') c = '/';
   }
   while (plain.size() % 4 != 0) plain += '=';
-  return base64_decode(plain);
+  return cofferdam::detail::base64_decode(plain);
 }
 
 /// A message in protobuf's JSON. A wrong type is an error of the client.

@@ -3,12 +3,12 @@
 #pragma once
 
 #include <cofferdam/core/asio.hpp>
-#include <cofferdam/core/base64.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/process.hpp>
 #include <cofferdam/detail/core/async_event.hpp>
 #include <cofferdam/detail/core/async_semaphore.hpp>
+#include <cofferdam/detail/core/base64.hpp>
 #include <cofferdam/detail/net/connect_envelope.hpp>
 #include <cofferdam/serve/detail/tasks.hpp>
 #include <cofferdam/serve/e2b_gateway/detail/answers.hpp>
@@ -215,7 +215,7 @@ class served_process : public std::enable_shared_from_this<served_process> {
     std::string payload = R"({"event":{"data":{")";
     payload += kind;
     payload += R"(":")";
-    payload += base64_encode(piece.data());
+    payload += cofferdam::detail::base64_encode(piece.data());
     payload += R"("}}})";
     const auto message = std::make_shared<const std::string>(cofferdam::detail::connect_message(payload));
     for (listener* const one : listeners_) one->give(message);

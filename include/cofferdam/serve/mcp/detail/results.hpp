@@ -2,8 +2,8 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
-#include <cofferdam/core/base64.hpp>
 #include <cofferdam/core/bytes.hpp>
+#include <cofferdam/detail/core/base64.hpp>
 #include <cofferdam/detail/net/percent_encoding.hpp>
 #include <cofferdam/serve/mcp/call.hpp>
 #include <cofferdam/serve/mcp/content.hpp>
@@ -58,7 +58,8 @@ inline boost::json::object page_of(const boost::json::object& params, const char
   if (const boost::json::value* const given = params.if_contains("cursor"); given != nullptr && !given->is_null()) {
     const failure wrong(invalid_params, "Invalid cursor");
     if (!given->is_string()) throw wrong;
-    const std::optional<bytes> raw = base64_decode(view_of(given->get_string()), base64_alphabet::url);
+    const std::optional<bytes> raw =
+        cofferdam::detail::base64_decode(view_of(given->get_string()), cofferdam::detail::base64_alphabet::url);
     if (!raw) throw wrong;
     const std::string_view text = as_text(*raw);
     const std::size_t colon = text.find(':');
@@ -79,8 +80,8 @@ inline boost::json::object page_of(const boost::json::object& params, const char
                           items.begin() + static_cast<std::ptrdiff_t>(end));
   result[name] = std::move(part);
   if (end < items.size())
-    result["nextCursor"] =
-        base64_encode(as_bytes(std::to_string(end) + ":" + std::to_string(revision)), base64_alphabet::url);
+    result["nextCursor"] = cofferdam::detail::base64_encode(
+        as_bytes(std::to_string(end) + ":" + std::to_string(revision)), cofferdam::detail::base64_alphabet::url);
   return result;
 }
 

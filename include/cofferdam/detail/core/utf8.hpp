@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-namespace cofferdam::inline COFFERDAM_ABI {
+namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 /// The unit at the start of a text: one code point, or one broken sequence.
 class utf8_unit {
@@ -99,8 +99,6 @@ inline void append_utf8(std::string& out, char32_t code_point) {
   }
 }
 
-namespace detail {
-
 // Returns the number of bytes at the start of `text` that are well-formed UTF-8.
 inline std::size_t valid_utf8_prefix(std::string_view text) noexcept {
   std::size_t i = 0;
@@ -118,8 +116,6 @@ inline std::size_t valid_utf8_prefix(std::string_view text) noexcept {
   }
   return i;
 }
-
-}  // namespace detail
 
 /// Returns true if these bytes are UTF-8: no overlong form, no surrogate, no value above U+10FFFF, no incomplete
 /// sequence.
@@ -160,4 +156,4 @@ inline std::string_view without_cut_start(std::string_view raw) noexcept {
   return raw.substr(count);
 }
 
-}  // namespace cofferdam::inline COFFERDAM_ABI
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail

@@ -11,15 +11,13 @@
 #include <string>
 #include <string_view>
 
-namespace cofferdam::inline COFFERDAM_ABI {
+namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 /// The 64 characters for the values 0 to 63.
 enum class base64_alphabet {
   standard,  ///< `+` and `/` are the last two (RFC 4648, 4)
   url,       ///< `-` and `_` are the last two (RFC 4648, 5)
 };
-
-namespace detail {
 
 constexpr std::string_view base64_characters(base64_alphabet which) noexcept {
   return which == base64_alphabet::url ? "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
@@ -51,8 +49,6 @@ class base64_values {
 
 inline constexpr base64_values base64_standard_values(base64_alphabet::standard);
 inline constexpr base64_values base64_url_values(base64_alphabet::url);
-
-}  // namespace detail
 
 /// Encodes bytes as base64, with `=` padding and without line breaks.
 /// \return      4 characters for each group of 3 bytes; the last group may be incomplete.
@@ -122,4 +118,4 @@ inline std::optional<bytes> base64_decode(std::string_view text, base64_alphabet
   return raw;
 }
 
-}  // namespace cofferdam::inline COFFERDAM_ABI
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail

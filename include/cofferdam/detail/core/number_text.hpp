@@ -9,7 +9,7 @@
 #include <cmath>
 #include <string>
 
-namespace cofferdam::inline COFFERDAM_ABI {
+namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 /// Formats a number as Python's `repr` does: the fewest digits that read back as the same number, with a point (`12.0`,
 /// `0.1`), and with an exponent below 0.0001 and from 1e+16 on. `inf`, `-inf` and `nan` if it is not finite.
@@ -26,4 +26,4 @@ inline std::string number_text(double number) {
   return text;
 }
 
-}  // namespace cofferdam::inline COFFERDAM_ABI
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail

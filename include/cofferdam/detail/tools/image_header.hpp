@@ -9,7 +9,7 @@
 #include <optional>
 #include <string_view>
 
-namespace cofferdam::inline COFFERDAM_ABI::tools {
+namespace cofferdam::inline COFFERDAM_ABI::tools::detail {
 
 /// The format of an image file, by its first bytes.
 enum class image_format { png, jpeg, gif, webp, bmp, tiff, photoshop };
@@ -39,8 +39,6 @@ class image_header {
   bool has_size() const noexcept { return width != 0 && height != 0; }
   std::uint64_t pixels() const noexcept { return std::uint64_t{width} * height; }
 };
-
-namespace detail {
 
 /// Reads numbers from a file with bounds checks: 0 behind its end.
 class header_bytes {
@@ -105,8 +103,6 @@ inline void read_webp_size(const header_bytes& file, image_header& made) noexcep
   }
 }
 
-}  // namespace detail
-
 /// Reads the header at the start of an image file. Decodes nothing, and ignores the name of the file.
 /// \param content  the file, or its beginning (of a JPEG some 64 KiB, because the size is behind its metadata).
 /// \return         no value if the content has none of the formats.
@@ -144,4 +140,4 @@ inline std::optional<image_header> read_image_header(bytes_view content) noexcep
   return made;
 }
 
-}  // namespace cofferdam::inline COFFERDAM_ABI::tools
+}  // namespace cofferdam::inline COFFERDAM_ABI::tools::detail

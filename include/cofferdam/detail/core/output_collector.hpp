@@ -12,7 +12,7 @@
 #include <cstdint>
 #include <utility>
 
-namespace cofferdam::inline COFFERDAM_ABI {
+namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 /// A collector of one output stream. It keeps the start and the end of the stream, and so bounds the host memory that a
 /// guest's output takes.
@@ -137,4 +137,4 @@ class output_collector {
   std::uint64_t total_ = 0;
 };
 
-}  // namespace cofferdam::inline COFFERDAM_ABI
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail

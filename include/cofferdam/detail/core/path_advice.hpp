@@ -11,9 +11,7 @@
 #include <string>
 #include <string_view>
 
-namespace cofferdam::inline COFFERDAM_ABI {
-
-namespace detail {
+namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 /// Returns true if `path` is `root` or beneath it, compared component by component.
 inline bool is_beneath(std::string_view path, std::string_view root) noexcept {
@@ -55,8 +53,6 @@ inline bool climbs_out(std::string_view path, std::size_t depth) noexcept {
   }
   return false;
 }
-
-}  // namespace detail
 
 /// Returns the first word of a shell line that looks like a path out of the workspace; empty if there is none.
 ///
@@ -121,4 +117,4 @@ inline std::string outside_path(std::span<const std::string> words, std::string_
   return {};
 }
 
-}  // namespace cofferdam::inline COFFERDAM_ABI
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail

@@ -2,7 +2,7 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
-#include <cofferdam/core/utf8.hpp>
+#include <cofferdam/detail/core/utf8.hpp>
 
 #include <cstddef>
 #include <optional>
@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-namespace cofferdam::inline COFFERDAM_ABI {
+namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 /// The reason why a line is not one simple command with literal words.
 enum class shell_refusal {
@@ -83,8 +83,6 @@ class parsed_words {
 inline constexpr std::size_t max_shell_line = 64 * 1024;
 /// The largest number of words it yields.
 inline constexpr std::size_t max_shell_words = 4096;
-
-namespace detail {
 
 // These characters change the direction of the text around them: the shown command differs from the one that runs.
 constexpr bool is_bidi_control(char32_t c) noexcept {
@@ -349,8 +347,6 @@ class shell_word_splitter {
   bool has_brace_separator_ = false;  // the word has an unquoted ',' or '..'
 };
 
-}  // namespace detail
-
 /// Splits one simple command into the words bash would run, or refuses it.
 ///
 /// For every accepted line the words are exactly the argument vector of `bash -c -- line`, for any files, in a UTF-8 or
@@ -411,4 +407,4 @@ inline std::string join_shell_words(const std::vector<std::string>& words) {
   return text;
 }
 
-}  // namespace cofferdam::inline COFFERDAM_ABI
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
