@@ -1101,11 +1101,11 @@ class command_result {
   /// Returns the isolation of the command; all "none" if the command did not run.
   const isolation_report& isolation() const& noexcept {
     static const isolation_report nothing;
-    return walls_ ? *walls_ : nothing;
+    return isolation_ ? *isolation_ : nothing;
   }
-  isolation_report isolation() && { return walls_ ? *walls_ : isolation_report(); }
+  isolation_report isolation() && { return isolation_ ? *isolation_ : isolation_report(); }
   command_result& isolation(std::shared_ptr<const isolation_report> standing) {
-    walls_ = std::move(standing);
+    isolation_ = std::move(standing);
     return *this;
   }
 
@@ -1122,7 +1122,7 @@ class command_result {
   std::chrono::nanoseconds duration_{};
   std::optional<std::chrono::microseconds> cpu_time_;
   std::optional<std::uint64_t> peak_memory_;
-  std::shared_ptr<const isolation_report> walls_;
+  std::shared_ptr<const isolation_report> isolation_;
 };
 
 }  // namespace cofferdam::inline COFFERDAM_ABI
@@ -9743,7 +9743,7 @@ inline awaitable<chat_reply> ask_completion(std::shared_ptr<completions_core> co
     if (pause > options.max_wait())
       throw error(static_cast<exec_errc>(result.failure->code().value()),
                   std::string(result.failure->what()) + "; the service wants to be asked again in " +
-                      std::to_string(pause.count() / 1000) + " s, which is longer than longest_wait",
+                      std::to_string(pause.count() / 1000) + " s, which is longer than max_wait",
                   result.failure->cause());
     asio::steady_timer timer(executor, pause);
     co_await timer.async_wait(asio::use_awaitable);
@@ -10038,11 +10038,11 @@ class code_result {
   /// Returns the isolation of the run, as far as the backend knows it; otherwise all "none".
   const isolation_report& isolation() const& noexcept {
     static const isolation_report nothing;
-    return walls_ ? *walls_ : nothing;
+    return isolation_ ? *isolation_ : nothing;
   }
-  isolation_report isolation() && { return walls_ ? *walls_ : isolation_report(); }
+  isolation_report isolation() && { return isolation_ ? *isolation_ : isolation_report(); }
   code_result& isolation(std::shared_ptr<const isolation_report> standing) {
-    walls_ = std::move(standing);
+    isolation_ = std::move(standing);
     return *this;
   }
 
@@ -10079,7 +10079,7 @@ class code_result {
   std::vector<display_output> displays_;
   std::vector<generated_file> files_;
   std::chrono::nanoseconds duration_{};
-  std::shared_ptr<const isolation_report> walls_;
+  std::shared_ptr<const isolation_report> isolation_;
 };
 
 }  // namespace cofferdam::inline COFFERDAM_ABI
@@ -11381,7 +11381,7 @@ class review_settings {
  public:
   std::string language = "python";
   boost::json::object context;
-  std::chrono::milliseconds time_limit{30'000};
+  std::chrono::milliseconds timeout{30'000};
   std::size_t longest = 64 * 1024;
   std::size_t max_risk = 1;
   bool second_look = true;
@@ -11490,7 +11490,7 @@ class reviewer {
       asio::co_spawn(executor, self->model_.chat(std::move(question)),
                      asio::bind_cancellation_slot(one->stop.slot(), std::move(ended)));
       is_asked = true;
-      const auto due = async_event::clock::now() + self->settings.time_limit;
+      const auto due = async_event::clock::now() + self->settings.timeout;
       if (!one->done) woken = co_await one->ended.wait(due);
     };
     const auto ends = [&]() -> awaitable<void> {
@@ -11599,10 +11599,10 @@ class llm_review : public pipeable {
     return with([&](detail::review_settings& all) { all.context = std::move(about); });
   }
   /// Sets the time limit for one answer of the model. Default: 30 seconds.
-  llm_review& time_limit(std::chrono::milliseconds limit) {
+  llm_review& timeout(std::chrono::milliseconds limit) {
     if (limit <= std::chrono::milliseconds::zero())
       throw error(exec_errc::invalid_argument, "llm_review: the time limit must be longer than zero");
-    return with([&](detail::review_settings& all) { all.time_limit = limit; });
+    return with([&](detail::review_settings& all) { all.timeout = limit; });
   }
   /// Also allows code with the risk "medium".
   llm_review& allow_medium_risk() {
@@ -17864,9 +17864,9 @@ class rate_limiter {
   /// \param interval  time for one more creation; zero or more.
   /// \throws error{errc::invalid_argument} for another number or interval.
   rate_limiter(std::size_t burst, std::chrono::milliseconds interval) {
-    if (burst == 0) throw error(exec_errc::invalid_argument, "e2b: a create_gate lets at least one through");
+    if (burst == 0) throw error(exec_errc::invalid_argument, "e2b: a rate_limiter lets at least one through");
     if (interval < std::chrono::milliseconds::zero())
-      throw error(exec_errc::invalid_argument, "e2b: a create_gate's interval must not be negative");
+      throw error(exec_errc::invalid_argument, "e2b: a rate_limiter's interval must not be negative");
     state_ = std::make_shared<state>();
     state_->interval = interval;
     state_->room = interval * static_cast<std::chrono::milliseconds::rep>(burst - 1);
@@ -22089,14 +22089,14 @@ class python_reader {
   analysis_place place() const noexcept { return place_; }
 
   /// Sets the time limit for reading one piece of code; code that takes longer is refused. Default: 2 seconds.
-  python_reader& time_limit(std::chrono::milliseconds limit) {
+  python_reader& timeout(std::chrono::milliseconds limit) {
     if (limit <= std::chrono::milliseconds::zero() || limit > std::chrono::hours(1))
       throw error(exec_errc::invalid_argument,
                   "python_reader: the time limit must be longer than zero and at most an hour");
-    time_limit_ = limit;
+    timeout_ = limit;
     return *this;
   }
-  std::chrono::milliseconds time_limit() const noexcept { return time_limit_; }
+  std::chrono::milliseconds timeout() const noexcept { return timeout_; }
 
   /// Sets the maximum size of code, in bytes; longer code is refused. Default: 1 MiB, at most 64 MiB.
   python_reader& longest(std::size_t size) {
@@ -22118,7 +22118,7 @@ class python_reader {
  private:
   std::string interpreter_ = "python3";
   analysis_place place_ = analysis_place::automatic;
-  std::chrono::milliseconds time_limit_{2000};
+  std::chrono::milliseconds timeout_{2000};
   std::size_t longest_ = 1024 * 1024;
   std::size_t memory_ = 1024UL * 1024 * 1024;
 };
@@ -22136,7 +22136,7 @@ inline std::string reader_program() { return embedded_text(python_code_reader); 
 
 /// Returns the command of a reader's process, by this interpreter.
 inline command reader_command(const python_reader& settings, const std::string& interpreter) {
-  const std::string limit = std::to_string(settings.time_limit().count());
+  const std::string limit = std::to_string(settings.timeout().count());
   const std::string memory = std::to_string(settings.memory());
   return argv(interpreter, "-I", "-S", "-X", "utf8", "-W", "ignore", "-c", reader_program(), limit, memory)
       .timeout(no_timeout)
@@ -22296,14 +22296,14 @@ namespace detail {
 class analysis_worker;
 
 /// Makes the worker that reads code for the guards of one runner. It may be used and dropped on any thread.
-std::shared_ptr<analysis_worker> make_facts_worker(python_reader settings);
+std::shared_ptr<analysis_worker> make_analysis_worker(python_reader settings);
 
 /// Returns the facts about the code. See `analysis_worker::read`.
-awaitable<std::shared_ptr<const code_analysis>> read_facts(std::shared_ptr<analysis_worker> worker,
-                                                           const std::string& source, const interpreter_info& guest);
+awaitable<std::shared_ptr<const code_analysis>> analyse_code(std::shared_ptr<analysis_worker> worker,
+                                                             const std::string& source, const interpreter_info& guest);
 
 /// Ends the worker's processes. A second call does nothing.
-awaitable<void> close_facts(std::shared_ptr<analysis_worker> worker);
+awaitable<void> close_analysis_worker(std::shared_ptr<analysis_worker> worker);
 
 /// Returns the refusal of code that cannot be read; no value if it could be read.
 std::optional<code_result> refuse_unreadable(const code_analysis& facts, const std::string& rule);
@@ -22348,7 +22348,7 @@ class guard_layer : public code_layer<guard_layer<Policy, Inner>, Inner> {
     if constexpr (detail::shares_reader<Inner>) {
       if (std::shared_ptr<detail::analysis_worker> there = this->inner().shared_reader()) return there;
     }
-    return detail::make_facts_worker(std::move(reader));
+    return detail::make_analysis_worker(std::move(reader));
   }
 
   const std::shared_ptr<detail::analysis_worker>& require_worker() const {
@@ -22361,7 +22361,7 @@ class guard_layer : public code_layer<guard_layer<Policy, Inner>, Inner> {
   static awaitable<std::optional<code_result>> decide(guard_layer& self, const code_request& request) {
     const interpreter_info guest = detail::interpreter_of(self.inner());
     const std::shared_ptr<detail::analysis_worker> worker = self.require_worker();
-    std::shared_ptr<const code_analysis> facts = co_await detail::read_facts(worker, request.source(), guest);
+    std::shared_ptr<const code_analysis> facts = co_await detail::analyse_code(worker, request.source(), guest);
     std::optional<code_result> answer = detail::refuse_unreadable(*facts, std::string(Policy::name));
     if (answer) co_return answer;
     if (std::optional<guard_refusal> refusal = self.policy_.judge(*facts)) answer = refusal->result(facts->source());
@@ -22370,7 +22370,7 @@ class guard_layer : public code_layer<guard_layer<Policy, Inner>, Inner> {
 
   static awaitable<void> close_both(guard_layer& self) {
     const std::shared_ptr<detail::analysis_worker> worker = self.require_worker();
-    co_await detail::close_facts(worker);
+    co_await detail::close_analysis_worker(worker);
     co_await self.inner().close();
   }
 
@@ -24255,7 +24255,7 @@ class Place {
     this.send({op: "begin", about: {folder: config.folder, own: config.own, prelude: config.prelude, mounts: config.mounts,
       packages: config.packages, forget: config.forget, process_memory: config.process_memory,
       python: {context: name !== null, network: config.network.length > 0, environment: config.environment,
-        preload: config.preload, most_memory: config.isolate ? 0 : config.worn}}}, driver.snapshot ?? new Uint8Array());
+        preload: config.preload, max_memory: config.isolate ? 0 : config.worn}}}, driver.snapshot ?? new Uint8Array());
     this.listen();
   }
 
@@ -24513,7 +24513,7 @@ class Driver {
   begin(run) {
     const name = run.header.context;
     if (name !== null) {
-      if (!this.contexts.has(name) && this.contexts.size >= this.config.most_contexts)
+      if (!this.contexts.has(name) && this.contexts.size >= this.config.max_contexts)
         return this.report(run, {problem: "there are " + this.contexts.size + " contexts, as many as contexts_at_once " +
           "allows; end one first", alive: false});
       const place = this.contexts.get(name) ?? this.add(name);
@@ -25057,7 +25057,7 @@ def serve(host, config):
                 good = before.restore()
             except BaseException:
                 good = False
-        host.idle(None, not good or memory() > config["most_memory"])
+        host.idle(None, not good or memory() > config["max_memory"])
 
 def send_contents(rows, room):
     """The contents of files, in their order, as long as there is room: a length, a path, and the bytes."""
@@ -25184,13 +25184,13 @@ Four kinds of processes:
 
 * The *driver* talks to the host and holds what runs print. It executes nobody's code and loads nobody's modules.
 * The *nursery*, its one child, has loaded what is to be preloaded, holds no data, and forks.
-* A *keeper*, a child of the nursery for each run, forks that, waits for its end and ends what it leaves behind.
+* A *monitor*, a child of the nursery for each run, forks that, waits for its end and ends what it leaves behind.
 * A *run*, for one piece of code, or for all that are said to one context. It has three descriptors from the driver:
   its standard output, its standard error, and a channel that speaks of this run only.
 
-Run, keeper and nursery adopt what their descendants leave behind. A keeper has one child of its own: any other is a
-stray, and killed. Where somebody kills a keeper, its run dies with it and the rest falls to the nursery, which knows
-its keepers. One run is forked before it is asked for.
+Run, monitor and nursery adopt what their descendants leave behind. A monitor has one child of its own: any other is a
+stray, and killed. Where somebody kills a monitor, its run dies with it and the rest falls to the nursery, which knows
+its monitors. One run is forked before it is asked for.
 
 Frames, both ways between host and driver: length of the rest, length of the header (32 bits, big end first), header
 (a JSON object), body (bytes). On a channel: length, one letter that says what it is, bytes.
@@ -25203,7 +25203,7 @@ MOST_REPORT = 16 * 1024 * 1024  # bytes of one thing that a run says: its result
 MOST_DISPLAYED = 64 * 1024 * 1024  # and of all its displays
 MOST_BETWEEN = 64 * 1024  # of each output of a context between two of its runs
 MOST_UNREAD = 256 * 1024 * 1024  # what a run may leave unread of what it is told
-LEFT = 71  # the exit code of a keeper that could not end all
+LEFT = 71  # the exit code of a monitor that could not end all
 LINGER = 0.5  # how long an ended run's output may stay open
 
 def prctl(option, value):
@@ -25331,8 +25331,8 @@ class Encoder:
     """A Python value as JSON: what JSON has, as it is (floats as {"$f": text}, which every parser reads exactly); the
     rest as {"$python": type, ...}. What is neither is its text, and `exact` is false then."""
 
-    def __init__(self, most_bytes):
-        self.left = most_bytes
+    def __init__(self, max_bytes):
+        self.left = max_bytes
         self.exact = True
         self.first = None  # of what has no form: the type, and why where that says too little
         self.open = set()
@@ -25747,7 +25747,7 @@ def rich_forms(value, most):
     return forms
 
 REHEARSAL = """{"code": "1 + 1", "prelude": "", "variables": {"_": 1}, "functions": [], "final": null,
-                "environment": {}, "limits": {}, "most_value": 1000, "quiet": false}"""
+                "environment": {}, "limits": {}, "max_value": 1000, "quiet": false}"""
 
 class Interpreter:
     """Executes the pieces of code of one process."""
@@ -25939,7 +25939,7 @@ inline constexpr std::string_view python_driver_interpreter_2 = R"driver_ends(  
             if failure is not None:
                 report["error"] = describe(failure, filename, request["quiet"])
             if self.has_final:
-                encoder = Encoder(request["most_value"])
+                encoder = Encoder(request["max_value"])
                 report["final"] = {key: encoder.encode(value) for key, value in self.final.items()}
                 report["final_exact"] = encoder.exact
         except BaseException as worse:  # out of memory, most likely
@@ -25977,7 +25977,7 @@ inline constexpr std::string_view python_driver_interpreter_3 = R"driver_ends(  
                 linecache.cache.pop(name, None)
 
     def report_value(self, report, value, request):
-        encoder = Encoder(request["most_value"])
+        encoder = Encoder(request["max_value"])
         report["value"] = encoder.encode(value)
         report["value_exact"] = encoder.exact
         report["text"] = text_of(value, 65536)
@@ -26140,7 +26140,7 @@ class Nursery:
     def __init__(self, link, config):
         self.link = link
         self.config = config
-        self.runs = {}  # pid of a keeper -> number
+        self.runs = {}  # pid of a monitor -> number
         self.pids = {}  # number -> that pid
         self.own = set()  # children of what was preloaded
         self.patience = None  # until it looks again for what could not be ended
@@ -26211,7 +26211,7 @@ class Nursery:
                 if pid is not None:
                     self.kill(pid)
             elif pid is not None:
-                os.kill(pid, signal.SIGINT)  # the keeper passes it on, and says so
+                os.kill(pid, signal.SIGINT)  # the monitor passes it on, and says so
             else:
                 self.say(interrupted=order["interrupt"])
         return True
@@ -26236,7 +26236,7 @@ class Nursery:
         self.pids[number] = pid
 
     def keep(self, number, descriptors, is_context):
-        """The life of a keeper. It ends well only where it has told how its run has ended."""
+        """The life of a monitor. It ends well only where it has told how its run has ended."""
         os.setsid()
         signal.set_wakeup_fd(-1)
         prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
@@ -26309,7 +26309,7 @@ class Nursery:
         if ended or left:
             left = self.end_strays(1 if ended else 0.1)
             for number, status in ended:
-                if os.WIFSIGNALED(status):  # the keeper was killed, and its run with it
+                if os.WIFSIGNALED(status):  # the monitor was killed, and its run with it
                     self.say(ended=number, status=signal.SIGKILL, left=left)
                 else:
                     self.say(ended=number, status=None, problem="its process could not be made or kept")
@@ -26646,7 +26646,7 @@ class Driver:
         if polite:
             run.deadline = time.monotonic() + run.header["grace"] / 1000
             child.interrupting = True
-            child.deaf = run.deadline + LINGER  # where its keeper does not even pass that on
+            child.deaf = run.deadline + LINGER  # where its monitor does not even pass that on
             self.order({"interrupt": child.number})
         else:
             run.deadline = None
@@ -27244,7 +27244,7 @@ class pyodide_settings {
     config["environment"] = std::move(environment);
     config["at_once"] = interpreters();
     config["isolate"] = isolated;
-    config["most_contexts"] = contexts;
+    config["max_contexts"] = contexts;
     config["process_memory"] = resident_limit();
     config["place_command"] = list_of(place_command());
     config["worn"] = std::min<std::uint64_t>(memory / 2 + 1, 192U * 1024 * 1024);
@@ -27532,8 +27532,8 @@ class pyodide_runner {
 /// isolation has three layers: the memory of WebAssembly; a JavaScript that cannot turn text into code, with an empty
 /// `js` module in Python; and Deno's permissions, which allow only what the options allow. Deno runs as the calling
 /// user, without any isolation by the operating system: code that breaks out of V8 has the rights of that user.
-/// `code_result::walls()` reports this. For isolation by the operating system run `python()` in a container. There are
-/// no processes, threads, sockets or packages with native code; `time.sleep`, asyncio, and `urllib.request` for
+/// `code_result::isolation()` reports this. For isolation by the operating system run `python()` in a container. There
+/// are no processes, threads, sockets or packages with native code; `time.sleep`, asyncio, and `urllib.request` for
 /// permitted hosts work. Functions that asyncio would run in a thread (`to_thread`, `run_in_executor(None, ...)`) run
 /// at once.
 ///
@@ -29361,7 +29361,7 @@ class http_server_settings {
   /// 408. Default 30 s. Applies also to the time for discarding an unread body.
   http_server_settings& head_timeout(std::chrono::milliseconds most) { return set(head_timeout_, most); }
   /// Limits the time between two pieces of a body while a handler waits for one: 408. Default 60 s.
-  http_server_settings& body_time(std::chrono::milliseconds most) { return set(body_time_, most); }
+  http_server_settings& body_timeout(std::chrono::milliseconds most) { return set(body_timeout_, most); }
   /// Limits the time in which the client must accept each 64 KiB of a reply; a slower connection is closed. Default 60
   /// s.
   http_server_settings& write_timeout(std::chrono::milliseconds most) { return set(write_timeout_, most); }
@@ -29410,7 +29410,7 @@ class http_server_settings {
   std::uint64_t drained() const noexcept { return drained_; }
   std::size_t connections() const noexcept { return connections_; }
   std::chrono::milliseconds head_timeout() const noexcept { return head_timeout_; }
-  std::chrono::milliseconds body_time() const noexcept { return body_time_; }
+  std::chrono::milliseconds body_timeout() const noexcept { return body_timeout_; }
   std::chrono::milliseconds write_timeout() const noexcept { return write_timeout_; }
   std::chrono::milliseconds idle_timeout() const noexcept { return idle_timeout_; }
   std::optional<std::chrono::milliseconds> request_timeout() const noexcept { return request_timeout_; }
@@ -29433,7 +29433,7 @@ class http_server_settings {
   std::uint64_t drained_ = std::uint64_t{256} * 1024;
   std::size_t connections_ = 256;
   std::chrono::milliseconds head_timeout_{30'000};
-  std::chrono::milliseconds body_time_{60'000};
+  std::chrono::milliseconds body_timeout_{60'000};
   std::chrono::milliseconds write_timeout_{60'000};
   std::chrono::milliseconds idle_timeout_{75'000};
   std::optional<std::chrono::milliseconds> request_timeout_;
@@ -37469,7 +37469,7 @@ class server {
   /// \throws error{errc::invalid_argument} if clients have no environment.
   server& python(cofferdam::python how);
   /// Adds `run_python` by any runner, with its guards: `server.runner([](any_environment& there) { return
-  /// any_runner_provider(borrowed(there) | python() | check_syntax()); })`
+  /// any_runner_provider(environment_ref(there) | python() | check_syntax()); })`
   server& runner(std::function<any_runner_provider(any_environment& inside)> make);
 
   /// Adds a tool. If the server is running, the clients are notified.
@@ -39732,7 +39732,7 @@ class command_settings {
 
 }  // namespace cofferdam::inline COFFERDAM_ABI
 
-// ---- cofferdam/detail/os/command_keeper.hpp ----
+// ---- cofferdam/detail/os/command_launcher.hpp ----
 
 
 #include <asio/any_io_executor.hpp>
@@ -39756,23 +39756,23 @@ class command_settings {
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 template <class = void>
-class basic_command_keeper;
-using command_keeper = basic_command_keeper<>;
+class basic_command_launcher;
+using command_launcher = basic_command_launcher<>;
 
 /// The common part of all kinds of commands, on the side of the environment.
 template <class Unused>
-class basic_command_keeper : public std::enable_shared_from_this<command_keeper> {
+class basic_command_launcher : public std::enable_shared_from_this<command_launcher> {
  public:
-  basic_command_keeper(asio::any_io_executor executor, command_settings settings)
+  basic_command_launcher(asio::any_io_executor executor, command_settings settings)
       : executor_(std::move(executor)),
         settings_(std::move(settings)),
         registry_(std::make_shared<command_registry>()),
         turn_(timer_of(executor_)) {}
-  basic_command_keeper(const basic_command_keeper&) = delete;
-  basic_command_keeper& operator=(const basic_command_keeper&) = delete;
-  virtual ~basic_command_keeper() = default;
+  basic_command_launcher(const basic_command_launcher&) = delete;
+  basic_command_launcher& operator=(const basic_command_launcher&) = delete;
+  virtual ~basic_command_launcher() = default;
 
-  static awaitable<command_result> run(std::shared_ptr<basic_command_keeper> self, command c, spawn_request request) {
+  static awaitable<command_result> run(std::shared_ptr<basic_command_launcher> self, command c, spawn_request request) {
     if (c.has_open_input())
       throw error(exec_errc::invalid_argument,
                   "run_command: open_input() needs start(); give the whole input with input()");
@@ -39786,7 +39786,7 @@ class basic_command_keeper : public std::enable_shared_from_this<command_keeper>
     co_return result;
   }
 
-  static awaitable<process> start(std::shared_ptr<basic_command_keeper> self, command c, spawn_request request) {
+  static awaitable<process> start(std::shared_ptr<basic_command_launcher> self, command c, spawn_request request) {
     if (!self->take_turn()) co_await next_turn(self, "start");
     launched started = self->launch_checked(c, request);
     if (!started.running) co_return process::finished(std::move(started.refusal));
@@ -39833,7 +39833,7 @@ class basic_command_keeper : public std::enable_shared_from_this<command_keeper>
 
   virtual launched launch(command& c, spawn_request& request) = 0;
 
-  static awaitable<void> end_commands(std::shared_ptr<basic_command_keeper> self) {
+  static awaitable<void> end_commands(std::shared_ptr<basic_command_launcher> self) {
     self->closing_ = true;
     const std::vector<std::shared_ptr<running_command>> running = self->living();
     for (const std::shared_ptr<running_command>& one : running) {
@@ -39862,7 +39862,7 @@ class basic_command_keeper : public std::enable_shared_from_this<command_keeper>
     });
   }
 
-  static awaitable<void> find_nothing(std::shared_ptr<basic_command_keeper> self, std::uint32_t number) {
+  static awaitable<void> find_nothing(std::shared_ptr<basic_command_launcher> self, std::uint32_t number) {
     self->require_open();
     throw nothing_left_of(number);
     co_return;
@@ -39879,7 +39879,7 @@ class basic_command_keeper : public std::enable_shared_from_this<command_keeper>
   const asio::any_io_executor& executor() const noexcept { return executor_; }
   const std::shared_ptr<command_registry>& registry() const noexcept { return registry_; }
   const command_settings& settings() const noexcept { return settings_; }
-  void set_walls(std::shared_ptr<const isolation_report> isolation) noexcept {
+  void set_isolation(std::shared_ptr<const isolation_report> isolation) noexcept {
     settings_.isolation = std::move(isolation);
   }
 
@@ -39927,8 +39927,8 @@ class basic_command_keeper : public std::enable_shared_from_this<command_keeper>
 
   class handle final : public process::implementation {
    public:
-    handle(std::shared_ptr<basic_command_keeper> keeper, std::shared_ptr<running_command> running)
-        : keeper_(std::move(keeper)), running_(std::move(running)) {}
+    handle(std::shared_ptr<basic_command_launcher> launcher, std::shared_ptr<running_command> running)
+        : launcher_(std::move(launcher)), running_(std::move(running)) {}
     ~handle() override { running_->let_go(); }
 
     awaitable<output_chunk> read() override { return running_->read(); }
@@ -39951,19 +39951,19 @@ class basic_command_keeper : public std::enable_shared_from_this<command_keeper>
     awaitable<command_result> wait() override {
       co_await running_command::complete(running_, "wait");
       command_result result = running_->result();
-      result.isolation(keeper_->settings_.isolation);
+      result.isolation(launcher_->settings_.isolation);
       co_return result;
     }
     awaitable<command_result> take_result() override {
       co_await running_command::complete(running_, "wait");
       command_result result = running_->take_result();
-      result.isolation(keeper_->settings_.isolation);
+      result.isolation(launcher_->settings_.isolation);
       co_return result;
     }
-    std::shared_ptr<const isolation_report> isolation() const override { return keeper_->settings_.isolation; }
+    std::shared_ptr<const isolation_report> isolation() const override { return launcher_->settings_.isolation; }
 
    private:
-    std::shared_ptr<basic_command_keeper> keeper_;
+    std::shared_ptr<basic_command_launcher> launcher_;
     std::shared_ptr<running_command> running_;
   };
 
@@ -40004,14 +40004,14 @@ class basic_command_keeper : public std::enable_shared_from_this<command_keeper>
     turn_ends_ = true;
     turn_.expires_at(std::chrono::steady_clock::time_point());
     turn_.async_wait([kept = weak_from_this()](std::error_code) {
-      const std::shared_ptr<basic_command_keeper> self = kept.lock();
+      const std::shared_ptr<basic_command_launcher> self = kept.lock();
       if (!self) return;
       self->starts_ = 0;
       self->turn_ends_ = false;
     });
   }
 
-  static awaitable<void> next_turn(std::shared_ptr<basic_command_keeper> self, const char* doing) {
+  static awaitable<void> next_turn(std::shared_ptr<basic_command_launcher> self, const char* doing) {
     do {
       std::error_code woken;
       co_await self->turn_.async_wait(asio::redirect_error(asio::use_awaitable, woken));
@@ -40065,59 +40065,59 @@ class basic_command_session {
   basic_command_session& operator=(basic_command_session&& other) noexcept {
     if (this != &other) {
       abandon();
-      keeper_ = std::move(other.keeper_);
+      launcher_ = std::move(other.launcher_);
     }
     return *this;
   }
   ~basic_command_session() { abandon(); }
 
-  explicit operator bool() const noexcept { return static_cast<bool>(keeper_); }
+  explicit operator bool() const noexcept { return static_cast<bool>(launcher_); }
 
   /// Runs a command to its end: what `run_command` of an environment does.
   /// \param c        its limits, input and output settings count; `refuse_invalid` has let it through.
   /// \param request  as `request_for` makes it, with the directory; borrowed descriptors live until the awaitable
   ///                 completes.
   awaitable<command_result> run(command c, spawn_request request) {
-    return detail::command_keeper::run(keeper_, std::move(c), std::move(request));
+    return detail::command_launcher::run(launcher_, std::move(c), std::move(request));
   }
 
   /// Starts a command: what `start` of an environment does.
   awaitable<process> start(command c, spawn_request request) {
-    return detail::command_keeper::start(keeper_, std::move(c), std::move(request));
+    return detail::command_launcher::start(launcher_, std::move(c), std::move(request));
   }
 
   /// Returns the commands that have ended and left something running, oldest first.
-  std::vector<background_command> background() const { return keeper_->background(); }
+  std::vector<background_command> background() const { return launcher_->background(); }
 
   /// Ends what a command has left running: SIGTERM, the grace, SIGKILL, and waits for that. Not cancelled.
   /// \throws error{errc::not_found} where nothing is left of it; error{errc::environment_closed}.
-  awaitable<void> end_background(std::uint32_t number) { return keeper_->end_background(number); }
+  awaitable<void> end_background(std::uint32_t number) { return launcher_->end_background(number); }
 
   /// Ends every command and waits for that; pending operations throw error{errc::environment_closed}. Not cancelled.
   /// \throws error{errc::provider_lost} if the commands of a warden have not ended 3 s after the grace. The session is
   ///     over then, and pending operations throw that error.
   awaitable<void> close() {
-    return detail::shielded([keeper = keeper_] { return keeper->close(); });
+    return detail::shielded([launcher = launcher_] { return launcher->close(); });
   }
 
   /// Gives the session up: pending operations throw `reason`, and nothing can be started.
   void lose(const error& reason) noexcept {
-    if (keeper_) keeper_->lose(reason);
+    if (launcher_) launcher_->lose(reason);
   }
 
   /// Ends every command and waits for nothing, as the destructor does. Nothing can be started afterwards.
   void abandon() noexcept {
-    if (keeper_) keeper_->abandon();
+    if (launcher_) launcher_->abandon();
   }
 
  protected:
-  explicit basic_command_session(std::shared_ptr<detail::command_keeper> keeper) noexcept
-      : keeper_(std::move(keeper)) {}
+  explicit basic_command_session(std::shared_ptr<detail::command_launcher> launcher) noexcept
+      : launcher_(std::move(launcher)) {}
 
-  const std::shared_ptr<detail::command_keeper>& keeper() const noexcept { return keeper_; }
+  const std::shared_ptr<detail::command_launcher>& launcher() const noexcept { return launcher_; }
 
  private:
-  std::shared_ptr<detail::command_keeper> keeper_;
+  std::shared_ptr<detail::command_launcher> launcher_;
 };
 
 }  // namespace cofferdam::inline COFFERDAM_ABI
@@ -40140,15 +40140,15 @@ namespace cofferdam::inline COFFERDAM_ABI {
 namespace detail {
 
 template <class = void>
-class basic_child_keeper;
-using child_keeper = basic_child_keeper<>;
+class basic_child_launcher;
+using child_launcher = basic_child_launcher<>;
 
 /// Starts commands as children of this program.
 template <class Unused>
-class basic_child_keeper final : public command_keeper {
+class basic_child_launcher final : public command_launcher {
  public:
-  basic_child_keeper(asio::any_io_executor executor, command_settings settings)
-      : command_keeper(std::move(executor), std::move(settings)) {
+  basic_child_launcher(asio::any_io_executor executor, command_settings settings)
+      : command_launcher(std::move(executor), std::move(settings)) {
     reaper::instance().sweep();
     require_child_status();
     nothing_ = usable(unique_fd(::open("/dev/null", O_RDONLY | O_CLOEXEC)), "/dev/null");
@@ -40211,7 +40211,7 @@ class basic_child_processes : public command_session {
   /// \throws error{errc::provider_failed} if the program ignores SIGCHLD, because the status of commands would then be
   ///     lost.
   explicit basic_child_processes(asio::any_io_executor executor, command_settings settings = command_settings())
-      : command_session(std::make_shared<detail::child_keeper>(std::move(executor), std::move(settings))) {}
+      : command_session(std::make_shared<detail::child_launcher>(std::move(executor), std::move(settings))) {}
 };
 
 }  // namespace cofferdam::inline COFFERDAM_ABI
@@ -43203,10 +43203,10 @@ class basic_warden_command final : public command_transport {
 
   void begin(bytes content) { command_.begin_input(std::move(content)); }
 
-  /// Ends the command from here if the warden has not done so by `lateness` after the time limit. The same holds after
-  /// a request to end it.
-  void watch_limit(std::chrono::milliseconds lateness) {
-    lateness_ = lateness;
+  /// Ends the command from here if the warden has not done so by `report_timeout` after the time limit. The same holds
+  /// after a request to end it.
+  void watch_timeout(std::chrono::milliseconds report_timeout) {
+    report_timeout_ = report_timeout;
     if (limits().timeout) watch_end_after(*limits().timeout);
   }
 
@@ -43348,9 +43348,9 @@ class basic_warden_command final : public command_transport {
 
   /// \param time  time after which the warden should have ended it.
   void watch_end_after(std::chrono::milliseconds time) {
-    if (lateness_.count() == 0 || command_.over()) return;
+    if (report_timeout_.count() == 0 || command_.over()) return;
     const std::chrono::milliseconds most = std::chrono::hours(24 * 365);  // a limit of centuries would overflow
-    const auto late = std::min(time, most) + limits().grace + limits().linger + lateness_;
+    const auto late = std::min(time, most) + limits().grace + limits().linger + report_timeout_;
     if (std::exchange(is_watched_, true) && watch_.expiry() <= std::chrono::steady_clock::now() + late) return;
     watch_after(late);
   }
@@ -43415,7 +43415,7 @@ class basic_warden_command final : public command_transport {
   std::string program_;
   asio::steady_timer watch_;
   std::optional<std::chrono::steady_clock::time_point> late_since_;
-  std::chrono::milliseconds lateness_{0};
+  std::chrono::milliseconds report_timeout_{0};
   bool is_told_to_end_ = false;
   bool is_watched_ = false;  // its end, by `watch_`
   bool has_looked_ = false;
@@ -44123,7 +44123,7 @@ class warden_settings {
   /// `running_command::end_patience` (three times as long if the warden was never seen stopped). If that does not help,
   /// `end_all` is called and the session is lost; without `end_all` the command fails with error{errc::provider_lost}.
   /// Zero: no limit.
-  std::chrono::milliseconds lateness{std::chrono::seconds(2)};
+  std::chrono::milliseconds report_timeout{std::chrono::seconds(2)};
   /// Continues a warden that was stopped by a signal, and returns true if it was stopped. Called on the session's
   /// executor.
   std::function<bool()> rouse;
@@ -44167,16 +44167,16 @@ namespace cofferdam::inline COFFERDAM_ABI {
 namespace detail {
 
 template <class = void>
-class basic_warden_keeper;
-using warden_keeper = basic_warden_keeper<>;
+class basic_warden_launcher;
+using warden_launcher = basic_warden_launcher<>;
 
 /// Starts commands through a warden.
 template <class Unused>
-class basic_warden_keeper final : public command_keeper, public link_listener, public frame_sink {
+class basic_warden_launcher final : public command_launcher, public link_listener, public frame_sink {
  public:
-  basic_warden_keeper(const asio::any_io_executor& executor, warden_settings settings,
-                      std::shared_ptr<warden_link> link)
-      : command_keeper(executor, settings.commands),
+  basic_warden_launcher(const asio::any_io_executor& executor, warden_settings settings,
+                        std::shared_ptr<warden_link> link)
+      : command_launcher(executor, settings.commands),
         settings_(std::move(settings)),
         link_(std::move(link)),
         requests_(std::make_shared<file_requests>(executor)),
@@ -44185,7 +44185,7 @@ class basic_warden_keeper final : public command_keeper, public link_listener, p
         heartbeat_(executor) {}
 
   /// Waits for the warden's greeting and answers it. On failure the link is closed.
-  static awaitable<void> greet(std::shared_ptr<basic_warden_keeper> self) {
+  static awaitable<void> greet(std::shared_ptr<basic_warden_launcher> self) {
     self->link_->start(self);
     self->greeted_.expires_after(self->settings_.greeting_timeout);
     bool cancelled = false;
@@ -44204,7 +44204,7 @@ class basic_warden_keeper final : public command_keeper, public link_listener, p
       if (as_another) frame.number(self->settings_.uid).number(self->settings_.gid);
       self->link_->send(frame.take(), {});
       self->renew_lease();
-      if (!self->settings().isolation) self->describe_walls();
+      if (!self->settings().isolation) self->describe_isolation();
       co_return;
     }
     const std::optional<error> reason = self->lost_;
@@ -44231,13 +44231,13 @@ class basic_warden_keeper final : public command_keeper, public link_listener, p
   }
 
   void abandon() noexcept override {
-    command_keeper::abandon();
+    command_launcher::abandon();
     disconnect();
   }
 
   /// The files beneath the root.
   /// \throws error{errc::environment_closed}.
-  static warden_files files(const std::shared_ptr<basic_warden_keeper>& self) {
+  static warden_files files(const std::shared_ptr<basic_warden_launcher>& self) {
     self->require_open();
     return warden_files(self, self->requests_, self->settings_.root);
   }
@@ -44272,11 +44272,11 @@ class basic_warden_keeper final : public command_keeper, public link_listener, p
   awaitable<void> end_background(std::uint32_t number) override { return end_left(self_of(*this), number); }
 
  private:
-  static std::shared_ptr<basic_warden_keeper> self_of(basic_warden_keeper& one) {
-    return std::static_pointer_cast<basic_warden_keeper>(one.shared_from_this());
+  static std::shared_ptr<basic_warden_launcher> self_of(basic_warden_launcher& one) {
+    return std::static_pointer_cast<basic_warden_launcher>(one.shared_from_this());
   }
 
-  static awaitable<void> end_all(std::shared_ptr<basic_warden_keeper> self) {
+  static awaitable<void> end_all(std::shared_ptr<basic_warden_launcher> self) {
     const std::chrono::milliseconds most = self->settings().kill_grace + running_command::end_patience;
     auto is_late = std::make_shared<bool>(false);
     asio::steady_timer limit(self->executor(), most);
@@ -44285,18 +44285,18 @@ class basic_warden_keeper final : public command_keeper, public link_listener, p
       *is_late = true;
       self->lose(overdue(most));
     });
-    co_await command_keeper::end_commands(self);
+    co_await command_launcher::end_commands(self);
     limit.cancel();
     self->disconnect();
     if (*is_late) throw overdue(most);
   }
 
-  static awaitable<void> end_left(std::shared_ptr<basic_warden_keeper> self, std::uint32_t number) {
+  static awaitable<void> end_left(std::shared_ptr<basic_warden_launcher> self, std::uint32_t number) {
     self->require_open();
     const auto found = self->jobs_.find(number);
     std::shared_ptr<running_command> kept;
     if (found != self->jobs_.end()) kept = found->second->command().kept();
-    if (!kept || !kept->finished() || kept->over()) throw command_keeper::nothing_left_of(number);
+    if (!kept || !kept->finished() || kept->over()) throw command_launcher::nothing_left_of(number);
     kept->end(end_reason::closed);
     co_await kept->settled_in_time();
     if (!kept->settled()) throw kept->unended("end_background: asked");
@@ -44367,7 +44367,7 @@ class basic_warden_keeper final : public command_keeper, public link_listener, p
       throw;
     }
     try {
-      one->watch_limit(settings_.lateness);
+      one->watch_timeout(settings_.report_timeout);
       one->begin(c.take_input());
     } catch (...) {
       one->command().abandon();
@@ -44378,7 +44378,7 @@ class basic_warden_keeper final : public command_keeper, public link_listener, p
   }
 
   /// Sets the isolation that the warden provides, unless the backend has set it.
-  void describe_walls() {
+  void describe_isolation() {
     isolation_report isolation;
     const std::uint32_t guards = guard_flags();
     std::string held = "process group";
@@ -44398,7 +44398,7 @@ class basic_warden_keeper final : public command_keeper, public link_listener, p
     }
     // otherwise the host is on another machine
     if (link_->carries_descriptors()) isolation.set(isolation_kind::secrets, secrets(guards));
-    set_walls(std::make_shared<const isolation_report>(std::move(isolation)));
+    set_isolation(std::make_shared<const isolation_report>(std::move(isolation)));
   }
 
   /// Returns the protection of this program's memory and environment from guests on the same machine.
@@ -44544,16 +44544,16 @@ using warden_session_files = basic_warden_session_files<>;
 template <class Unused>
 class basic_warden_session_files final : public session_files_adaptor<basic_warden_session_files<Unused>> {
  public:
-  explicit basic_warden_session_files(std::shared_ptr<warden_keeper> keeper) : keeper_(std::move(keeper)) {}
+  explicit basic_warden_session_files(std::shared_ptr<warden_launcher> launcher) : launcher_(std::move(launcher)) {}
 
   template <class Operation>
   auto call(Operation operation) {
-    auto makes = [keeper = keeper_] { return warden_keeper::files(keeper); };
+    auto makes = [launcher = launcher_] { return warden_launcher::files(launcher); };
     return on_made(std::move(makes), std::move(operation));
   }
 
  private:
-  std::shared_ptr<warden_keeper> keeper_;
+  std::shared_ptr<warden_launcher> launcher_;
 };
 
 }  // namespace detail
@@ -44611,17 +44611,18 @@ class basic_warden_session : public command_session {
   const warden_hello& hello() const noexcept { return warden()->hello(); }
 
  private:
-  explicit basic_warden_session(std::shared_ptr<detail::warden_keeper> keeper) : command_session(std::move(keeper)) {}
+  explicit basic_warden_session(std::shared_ptr<detail::warden_launcher> launcher)
+      : command_session(std::move(launcher)) {}
 
-  std::shared_ptr<detail::warden_keeper> warden() const noexcept {
-    return std::static_pointer_cast<detail::warden_keeper>(keeper());
+  std::shared_ptr<detail::warden_launcher> warden() const noexcept {
+    return std::static_pointer_cast<detail::warden_launcher>(launcher());
   }
 
   static awaitable<basic_warden_session> meet(asio::any_io_executor executor, std::shared_ptr<detail::warden_link> link,
                                               warden_settings settings) {
     basic_warden_session session(
-        std::make_shared<detail::warden_keeper>(executor, std::move(settings), std::move(link)));
-    co_await detail::warden_keeper::greet(session.warden());
+        std::make_shared<detail::warden_launcher>(executor, std::move(settings), std::move(link)));
+    co_await detail::warden_launcher::greet(session.warden());
     co_return session;
   }
 };
@@ -46133,6 +46134,99 @@ COFFERDAM_DECL agent_session& agent_session::resume(const boost::json::value& sa
 
 }  // namespace cofferdam::inline COFFERDAM_ABI
 
+// ---- cofferdam/net/detail/deadline_timer.hpp ----
+
+
+#include <asio/any_io_executor.hpp>
+#include <asio/steady_timer.hpp>
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <system_error>
+#include <utility>
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+/// Calls a function when a time limit expires, usually to close the object that is awaited. Moving the limit costs only
+/// a reading of the clock: the timer runs on and checks again when it expires.
+class deadline_timer {
+ public:
+  using clock = std::chrono::steady_clock;
+
+  deadline_timer() = default;
+  deadline_timer(const asio::any_io_executor& executor, std::function<void()> expire)
+      : state_(std::make_shared<state>(executor, std::move(expire))) {}
+  deadline_timer(deadline_timer&&) = default;
+  deadline_timer& operator=(deadline_timer&& other) noexcept {
+    stop();
+    state_ = std::move(other.state_);
+    return *this;
+  }
+  ~deadline_timer() { stop(); }
+
+  /// Sets the limit, counted from now.
+  /// \param limit  no value: no limit.
+  void arm(std::optional<std::chrono::milliseconds> limit) {
+    if (!limit || *limit > std::chrono::hours(24 * 365)) return disarm();
+    arm_until(clock::now() + *limit);
+  }
+  void arm_until(clock::time_point due) {
+    if (!state_ || state_->expired) return;
+    state_->due = due;
+    if (!state_->running || state_->timer.expiry() > due) wait(state_);
+  }
+  void disarm() noexcept {
+    if (state_) state_->due = clock::time_point::max();
+  }
+  /// Removes the limit, and the timer, which would keep the context running.
+  void rest() noexcept {
+    if (!state_) return;
+    disarm();
+    state_->running = false;
+    try {
+      state_->timer.cancel();
+    } catch (const std::system_error&) {  // a timer that was not cancelled has no effect
+    }
+  }
+  /// Never calls the function any more.
+  void stop() noexcept {
+    if (!state_) return;
+    state_->expire = nullptr;
+    rest();
+  }
+  bool expired() const noexcept { return state_ && state_->expired; }
+
+ private:
+  struct state {
+    state(const asio::any_io_executor& executor, std::function<void()> call)
+        : timer(executor), expire(std::move(call)) {}
+    asio::steady_timer timer;
+    std::function<void()> expire;
+    clock::time_point due = clock::time_point::max();
+    bool running = false;
+    bool expired = false;
+  };
+
+  static void wait(const std::shared_ptr<state>& self) {
+    self->running = true;
+    self->timer.expires_at(self->due);
+    self->timer.async_wait([self](std::error_code failure) {
+      if (failure) return;  // stopped, or moved to an earlier time
+      self->running = false;
+      if (self->due == clock::time_point::max() || !self->expire) return;
+      if (clock::now() < self->due) return wait(self);
+      self->expired = true;
+      std::exchange(self->expire, nullptr)();
+    });
+  }
+
+  std::shared_ptr<state> state_;
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
+
 // ---- cofferdam/net/detail/socket_stream.hpp ----
 
 
@@ -46231,99 +46325,6 @@ class socket_stream final : public byte_stream::implementation {
   Socket socket_;
   std::string peer_;
   bool closed_ = false;
-};
-
-}  // namespace cofferdam::inline COFFERDAM_ABI::detail
-
-// ---- cofferdam/net/detail/time_limit.hpp ----
-
-
-#include <asio/any_io_executor.hpp>
-#include <asio/steady_timer.hpp>
-
-#include <chrono>
-#include <functional>
-#include <memory>
-#include <optional>
-#include <system_error>
-#include <utility>
-
-namespace cofferdam::inline COFFERDAM_ABI::detail {
-
-/// Calls a function when a time limit expires, usually to close the object that is awaited. Moving the limit costs only
-/// a reading of the clock: the timer runs on and checks again when it expires.
-class time_limit {
- public:
-  using clock = std::chrono::steady_clock;
-
-  time_limit() = default;
-  time_limit(const asio::any_io_executor& executor, std::function<void()> expire)
-      : state_(std::make_shared<state>(executor, std::move(expire))) {}
-  time_limit(time_limit&&) = default;
-  time_limit& operator=(time_limit&& other) noexcept {
-    stop();
-    state_ = std::move(other.state_);
-    return *this;
-  }
-  ~time_limit() { stop(); }
-
-  /// Sets the limit, counted from now.
-  /// \param limit  no value: no limit.
-  void arm(std::optional<std::chrono::milliseconds> limit) {
-    if (!limit || *limit > std::chrono::hours(24 * 365)) return disarm();
-    arm_until(clock::now() + *limit);
-  }
-  void arm_until(clock::time_point due) {
-    if (!state_ || state_->expired) return;
-    state_->due = due;
-    if (!state_->running || state_->timer.expiry() > due) wait(state_);
-  }
-  void disarm() noexcept {
-    if (state_) state_->due = clock::time_point::max();
-  }
-  /// Removes the limit, and the timer, which would keep the context running.
-  void rest() noexcept {
-    if (!state_) return;
-    disarm();
-    state_->running = false;
-    try {
-      state_->timer.cancel();
-    } catch (const std::system_error&) {  // a timer that was not cancelled has no effect
-    }
-  }
-  /// Never calls the function any more.
-  void stop() noexcept {
-    if (!state_) return;
-    state_->expire = nullptr;
-    rest();
-  }
-  bool expired() const noexcept { return state_ && state_->expired; }
-
- private:
-  struct state {
-    state(const asio::any_io_executor& executor, std::function<void()> call)
-        : timer(executor), expire(std::move(call)) {}
-    asio::steady_timer timer;
-    std::function<void()> expire;
-    clock::time_point due = clock::time_point::max();
-    bool running = false;
-    bool expired = false;
-  };
-
-  static void wait(const std::shared_ptr<state>& self) {
-    self->running = true;
-    self->timer.expires_at(self->due);
-    self->timer.async_wait([self](std::error_code failure) {
-      if (failure) return;  // stopped, or moved to an earlier time
-      self->running = false;
-      if (self->due == clock::time_point::max() || !self->expire) return;
-      if (clock::now() < self->due) return wait(self);
-      self->expired = true;
-      std::exchange(self->expire, nullptr)();
-    });
-  }
-
-  std::shared_ptr<state> state_;
 };
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail
@@ -46503,7 +46504,7 @@ inline awaitable<asio::ip::tcp::socket> connect_tcp_socket(std::string host, std
     where = address_text(found[i]);
     asio::ip::tcp::socket socket(executor);
     std::error_code failure;
-    time_limit limit(executor, [&socket] {
+    deadline_timer limit(executor, [&socket] {
       std::error_code ignored;  // closed in any case
       socket.close(ignored);
     });
@@ -47140,7 +47141,7 @@ inline awaitable<asio::ip::tcp::socket> connect_by_proxy(http_proxy proxy, std::
   std::string request = "CONNECT " + where + " HTTP/1.1\r\nHost: " + where + "\r\n";
   if (!proxy.authorization().empty()) request += "Proxy-Authorization: " + proxy.authorization() + "\r\n";
   request += "\r\n";
-  time_limit limit(executor, [&socket] {
+  deadline_timer limit(executor, [&socket] {
     std::error_code ignored;  // closed in any case
     socket.close(ignored);
   });
@@ -47384,7 +47385,7 @@ class tls_stream final : public byte_stream::implementation {
 
   awaitable<void> handshake(due_time due) {
     std::error_code failure;
-    time_limit limit(stream_.get_executor(), [this] { close_socket(); });
+    deadline_timer limit(stream_.get_executor(), [this] { close_socket(); });
     limit.arm_until(due);
     co_await stream_.async_handshake(asio::ssl::stream_base::client,
                                      asio::redirect_error(asio::use_awaitable, failure));
@@ -47830,7 +47831,7 @@ class http_connection {
   }
 
   byte_stream stream;
-  time_limit limit;
+  deadline_timer limit;
   std::chrono::steady_clock::time_point idle_since;
   bool client_closed = false;
 
@@ -54762,7 +54763,7 @@ class exec_command final : public cofferdam::detail::tracked_command {
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::docker::detail
 
-// ---- cofferdam/backends/docker/detail/exec_keeper.hpp ----
+// ---- cofferdam/backends/docker/detail/exec_launcher.hpp ----
 
 
 #include <cerrno>
@@ -54776,15 +54777,15 @@ class exec_command final : public cofferdam::detail::tracked_command {
 namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
 
 /// Starts commands as execs.
-class exec_keeper final : public cofferdam::detail::command_keeper {
+class exec_launcher final : public cofferdam::detail::command_launcher {
  public:
-  exec_keeper(std::shared_ptr<exec_place> place, command_settings settings)
-      : cofferdam::detail::command_keeper(place->api()->executor(), std::move(settings)), place_(std::move(place)) {}
+  exec_launcher(std::shared_ptr<exec_place> place, command_settings settings)
+      : cofferdam::detail::command_launcher(place->api()->executor(), std::move(settings)), place_(std::move(place)) {}
 
   /// Watches the container, whose end ends all commands. Must be called first after construction.
   void watch() {
     place_->on_lost([weak = weak_from_this()](const error& reason) {
-      const auto self = std::static_pointer_cast<exec_keeper>(weak.lock());
+      const auto self = std::static_pointer_cast<exec_launcher>(weak.lock());
       if (self) self->lose_commands(reason);
     });
   }
@@ -54792,14 +54793,14 @@ class exec_keeper final : public cofferdam::detail::command_keeper {
   void lose(const error& reason) noexcept override {
     const auto kept = shared_from_this();
     if (!place_->has_lease()) fail_unfinished(reason);  // the container goes on, so each command is ended on its own
-    basic_command_keeper::abandon();
+    basic_command_launcher::abandon();
     if (!place_->has_lease()) return;
     lose_commands(reason);
     place_->close();
   }
   void abandon() noexcept override {
     if (place_->has_lease()) return lose(closed_);
-    basic_command_keeper::abandon();
+    basic_command_launcher::abandon();
   }
 
   const exec_place& place() const noexcept { return *place_; }
@@ -54873,8 +54874,8 @@ namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
 /// meanwhile is not noticed. It could not reach more by that than it can itself.
 class exec_files : public cofferdam::detail::operations_by_command<exec_files> {
  public:
-  exec_files(std::shared_ptr<exec_keeper> keeper, std::string root, std::vector<std::string> variables)
-      : keeper_(std::move(keeper)), root_(std::move(root)), variables_(std::move(variables)) {}
+  exec_files(std::shared_ptr<exec_launcher> launcher, std::string root, std::vector<std::string> variables)
+      : launcher_(std::move(launcher)), root_(std::move(root)), variables_(std::move(variables)) {}
 
   const std::string& root() const noexcept { return root_; }
 
@@ -54886,7 +54887,7 @@ class exec_files : public cofferdam::detail::operations_by_command<exec_files> {
       spawn_request request = request_for(again, "/bin/sh", variables_);
       request.directory_path = root_;
       command_result result =
-          co_await cofferdam::detail::command_keeper::run(keeper_, std::move(again), std::move(request));
+          co_await cofferdam::detail::command_launcher::run(launcher_, std::move(again), std::move(request));
       const bool was_ended = result.cause() == std::errc::interrupted;
       if (!was_ended || turn == max_turns) co_return result;
     }
@@ -55002,7 +55003,7 @@ case $t/ in "$r"/*) ;; *) exit 42 ;; esac)sh";
     }
   }
 
-  std::shared_ptr<exec_keeper> keeper_;
+  std::shared_ptr<exec_launcher> launcher_;
   std::string root_;
   std::vector<std::string> variables_;
 };
@@ -55028,20 +55029,20 @@ inline awaitable<std::unique_ptr<file_source>> exec_files::get_files(std::vector
 /// The files of a container without a warden, for as long as its session is open.
 class exec_session_files final : public cofferdam::detail::session_files_adaptor<exec_session_files> {
  public:
-  exec_session_files(std::shared_ptr<exec_keeper> keeper, std::string root, std::vector<std::string> variables)
-      : keeper_(std::move(keeper)), root_(std::move(root)), variables_(std::move(variables)) {}
+  exec_session_files(std::shared_ptr<exec_launcher> launcher, std::string root, std::vector<std::string> variables)
+      : launcher_(std::move(launcher)), root_(std::move(root)), variables_(std::move(variables)) {}
 
   template <class Operation>
   auto call(Operation operation) {
-    auto makes = [keeper = keeper_, root = root_, variables = variables_] {
-      keeper->check_open();
-      return exec_files(keeper, root, variables);
+    auto makes = [launcher = launcher_, root = root_, variables = variables_] {
+      launcher->check_open();
+      return exec_files(launcher, root, variables);
     };
     return cofferdam::detail::on_made(std::move(makes), std::move(operation));
   }
 
  private:
-  std::shared_ptr<exec_keeper> keeper_;
+  std::shared_ptr<exec_launcher> launcher_;
   std::string root_;
   std::vector<std::string> variables_;
 };
@@ -55050,7 +55051,7 @@ class exec_session_files final : public cofferdam::detail::session_files_adaptor
 class exec_session : public command_session {
  public:
   exec_session(std::shared_ptr<exec_place> place, command_settings settings)
-      : command_session(std::make_shared<exec_keeper>(std::move(place), std::move(settings))) {
+      : command_session(std::make_shared<exec_launcher>(std::move(place), std::move(settings))) {
     execs()->watch();
   }
 
@@ -55061,7 +55062,7 @@ class exec_session : public command_session {
   }
 
  private:
-  std::shared_ptr<exec_keeper> execs() const { return std::static_pointer_cast<exec_keeper>(keeper()); }
+  std::shared_ptr<exec_launcher> execs() const { return std::static_pointer_cast<exec_launcher>(launcher()); }
 };
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::docker::detail
@@ -55413,7 +55414,7 @@ inline bool takes_warden(command_transport by, std::string_view machine) {
 }
 
 /// Returns the settings of a warden in the container of a sandbox, which is told if the warden is silent.
-/// \param walls  the isolation of the commands.
+/// \param isolation  the isolation of the commands.
 inline warden_settings warden_settings_for(const std::shared_ptr<sandbox>& in, const sandbox_settings& settings,
                                            isolation_report isolation) {
   warden_settings result;
@@ -55437,7 +55438,7 @@ inline void begin_session(sandbox& in, warden_session session, std::vector<std::
 }
 
 /// Begins the session of a sandbox whose commands are execs.
-/// \param walls  the isolation of the commands.
+/// \param isolation  the isolation of the commands.
 inline void begin_session(sandbox& in, const sandbox_settings& settings, std::shared_ptr<exec_place> place,
                           isolation_report isolation, std::vector<std::string> variables) {
   command_settings commands = settings.commands;
@@ -55573,10 +55574,10 @@ namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
 class container_check {
  public:
   container_check(isolation_report isolation, std::vector<std::string> missing)
-      : walls_(std::move(isolation)), missing_(std::move(missing)) {}
+      : isolation_(std::move(isolation)), missing_(std::move(missing)) {}
 
   /// Returns the isolation that exists. It does not include host death, which depends on the connection.
-  const isolation_report& isolation() const noexcept { return walls_; }
+  const isolation_report& isolation() const noexcept { return isolation_; }
   /// Returns short descriptions of the settings that the daemon did not apply; empty if it applied all.
   const std::vector<std::string>& missing() const noexcept { return missing_; }
 
@@ -55590,7 +55591,7 @@ class container_check {
   }
 
  private:
-  isolation_report walls_;
+  isolation_report isolation_;
   std::vector<std::string> missing_;
 };
 
@@ -55610,7 +55611,7 @@ class container_checker {
     check_namespaces();
     check_files();
     check_rest();
-    return container_check(std::move(walls_), std::move(missing_));
+    return container_check(std::move(isolation_), std::move(missing_));
   }
 
  private:
@@ -55674,7 +55675,7 @@ class container_checker {
     fine &= expect(!weaker, "a security profile was switched off");
     const std::string_view wanted = text_at(asked_, "User");
     fine &= expect(text_at(config_, "User") == wanted, "its user is not the one that was asked for");
-    if (fine) walls_.set(isolation_kind::system_calls, "no capabilities, no new privileges");
+    if (fine) isolation_.set(isolation_kind::system_calls, "no capabilities, no new privileges");
   }
 
   bool same_number(const char* key) const {
@@ -55688,11 +55689,11 @@ class container_checker {
       // reported as such.
       const bool unlimited = number_at(host_, "MemorySwap").value_or(0) <= 0;
       if (unlimited || expect(same_number("MemorySwap"), "swap was not switched off"))
-        walls_.set(isolation_kind::memory, "limit of " + std::to_string(*number_at(host_, "Memory")) + " bytes, " +
-                                               (unlimited ? "but swap has no limit there" : "no swap"));
+        isolation_.set(isolation_kind::memory, "limit of " + std::to_string(*number_at(host_, "Memory")) + " bytes, " +
+                                                   (unlimited ? "but swap has no limit there" : "no swap"));
     }
     if (expect(same_number("PidsLimit"), "the limit on processes was not set"))
-      walls_.set(isolation_kind::process_count, "limit of " + std::to_string(*number_at(host_, "PidsLimit")));
+      isolation_.set(isolation_kind::process_count, "limit of " + std::to_string(*number_at(host_, "PidsLimit")));
     expect(same_number("NanoCpus"), "the limit on CPUs was not set");
     expect(has_no_core_files(), "core files were not switched off");
   }
@@ -55719,14 +55720,14 @@ class container_checker {
     const bool same = expect(!network.empty() && text_at(host_, "NetworkMode") == network,
                              "its network is not the one that was asked for");
     if (same && !is_shared("NetworkMode"))
-      walls_.set(isolation_kind::network, network == "none" ? std::string("nothing but itself")
-                                                            : "the daemon's network " + std::string(network));
+      isolation_.set(isolation_kind::network, network == "none" ? std::string("nothing but itself")
+                                                                : "the daemon's network " + std::string(network));
     const bool pids = expect(!is_shared("PidMode"), "it shares the processes of others");
     const bool ipc = expect(!is_shared("IpcMode"), "it shares the memory of others");
     expect(!is_shared("UTSMode") && !is_shared("UsernsMode"), "it shares a namespace with the host");
     if (pids && ipc) {
-      walls_.set(isolation_kind::process_tree, "all of the container");
-      walls_.set(isolation_kind::signals, "all of the container");
+      isolation_.set(isolation_kind::process_tree, "all of the container");
+      isolation_.set(isolation_kind::signals, "all of the container");
     }
   }
 
@@ -55755,7 +55756,7 @@ class container_checker {
     std::string words = read_only ? "the image's files, read-only" : "the image's files, a copy of its own";
     for (const std::string& one : volumes_) words += ", " + one;
     if (binds > 0) words += ", and " + std::to_string(binds) + (binds == 1 ? " folder" : " folders") + " of the host";
-    walls_.set(isolation_kind::files, words);
+    isolation_.set(isolation_kind::files, words);
   }
 
   // Reports writable memory besides the workspace and /tmp, and writable parts of the daemon's disk.
@@ -55847,7 +55848,7 @@ class container_checker {
   const boost::json::object& host_;
   const boost::json::object& inspected_;
   engine_kind kind_;
-  isolation_report walls_;
+  isolation_report isolation_;
   std::vector<std::string> missing_;
   std::vector<std::string> volumes_;
 };
@@ -57560,8 +57561,8 @@ class container_creation {
     into_->own(container_);
     byte_stream raw = co_await raise_with_link();
     std::vector<std::string> variables = base_variables(settings_->options, plan_.source.variables, host_);
-    walls_.set(isolation_kind::host_death, "everything: the container ends with the connection");
-    walls_.set(isolation_kind::signals, "the processes of the container");
+    isolation_.set(isolation_kind::host_death, "everything: the container ends with the connection");
+    isolation_.set(isolation_kind::signals, "the processes of the container");
     if (plan_.has_warden) {
       co_await meet_warden(std::move(raw), std::move(variables));
     } else {
@@ -57623,7 +57624,7 @@ class container_creation {
     const boost::json::object seen = co_await into_->inspect();
     const container_check check = check_container(asked_, seen, api_->kind());
     check.require();
-    walls_ = check.isolation();
+    isolation_ = check.isolation();
     const std::string& id = container_->id();
     if (plan_.has_warden)
       co_await ensure_warden(api_, id, warden_image_for(plan_.source.architecture), plan_.source.id, here_);
@@ -57664,8 +57665,8 @@ class container_creation {
   // ---- the session in it ----
 
   awaitable<void> meet_warden(byte_stream raw, std::vector<std::string> variables) {
-    walls_.set(isolation_kind::process_tree, "everything the command started");
-    warden_settings settings = warden_settings_for(into_, *settings_, std::move(walls_));
+    isolation_.set(isolation_kind::process_tree, "everything the command started");
+    warden_settings settings = warden_settings_for(into_, *settings_, std::move(isolation_));
     if (!plan_.guest.is_root()) {
       settings.uid = plan_.guest.uid();
       settings.gid = plan_.guest.gid();
@@ -57686,12 +57687,12 @@ class container_creation {
 
   /// Runs the commands as execs. The first program is the lease, and can end all of them.
   void use_execs(byte_stream raw, std::vector<std::string> variables) {
-    walls_.set(isolation_kind::process_tree,
-               "the command's session; a time limit or a cancellation ends everything in the container");
+    isolation_.set(isolation_kind::process_tree,
+                   "the command's session; a time limit or a cancellation ends everything in the container");
     const std::string user = std::to_string(plan_.guest.uid()) + ":" + std::to_string(plan_.guest.gid());
     auto place = std::make_shared<exec_place>(api_, container_->id(), container_->name(), user);
     place->hold(std::move(raw));
-    begin_session(*into_, *settings_, std::move(place), std::move(walls_), std::move(variables));
+    begin_session(*into_, *settings_, std::move(place), std::move(isolation_), std::move(variables));
   }
 
   std::shared_ptr<sandbox> into_;
@@ -57702,7 +57703,7 @@ class container_creation {
   container_plan plan_;
   std::shared_ptr<owned_container> container_;
   boost::json::object asked_;        // the body of the request
-  isolation_report walls_;           // the isolation of the commands
+  isolation_report isolation_;       // the isolation of the commands
   std::shared_ptr<host_link> link_;  // null if all data passes through the daemon
 };
 
@@ -58239,7 +58240,7 @@ inline error refused_error(std::string_view doing, int status, std::string_view 
         code = exec_errc::unsupported;
         advice = "the service does not offer that";
         break;
-      case 429: advice = "fewer calls at a time: create_gate() spreads them"; break;
+      case 429: advice = "fewer calls at a time: a rate_limiter in gate() spreads them"; break;
       case 507:
         code = exec_errc::io_error;
         advice = "the sandbox's disk is full";
@@ -59501,7 +59502,7 @@ class envd_command final : public cofferdam::detail::tracked_command {
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::e2b::detail
 
-// ---- cofferdam/backends/e2b/detail/envd_keeper.hpp ----
+// ---- cofferdam/backends/e2b/detail/envd_launcher.hpp ----
 
 
 #include <boost/json/array.hpp>
@@ -59531,12 +59532,13 @@ if [ "$_cx" = $$ ] || [ "$_cy" = $$ ] || ! command -v setsid >/dev/null 2>&1
 then _ce=$1; shift 2; eval "$_ce"; else exec setsid /bin/sh -c "$@"; fi)sh";
 
 /// Starts commands in a sandbox.
-class envd_keeper final : public cofferdam::detail::command_keeper {
+class envd_launcher final : public cofferdam::detail::command_launcher {
  public:
   /// \param workspace  its path for the daemon.
   /// \param used       called before each command.
-  envd_keeper(std::shared_ptr<envd> place, command_settings settings, std::string workspace, std::function<void()> used)
-      : cofferdam::detail::command_keeper(place->executor(), std::move(settings)),
+  envd_launcher(std::shared_ptr<envd> place, command_settings settings, std::string workspace,
+                std::function<void()> used)
+      : cofferdam::detail::command_launcher(place->executor(), std::move(settings)),
         place_(std::move(place)),
         workspace_(std::move(workspace)),
         used_(std::move(used)) {}
@@ -59544,7 +59546,7 @@ class envd_keeper final : public cofferdam::detail::command_keeper {
   /// Watches the sandbox, whose end ends all commands. Must be called first after construction.
   void watch() {
     place_->on_lost([weak = weak_from_this()](const error& reason) {
-      const auto self = std::static_pointer_cast<envd_keeper>(weak.lock());
+      const auto self = std::static_pointer_cast<envd_launcher>(weak.lock());
       if (self) self->lose_commands(reason);
     });
   }
@@ -59675,8 +59677,8 @@ class workspace_place {
 /// by a command in between is not detected. The command gains nothing by that beyond root's access to its own sandbox.
 class sandbox_files : public cofferdam::detail::operations_by_command<sandbox_files> {
  public:
-  sandbox_files(std::shared_ptr<envd_keeper> keeper, workspace_place where, std::vector<std::string> variables)
-      : keeper_(std::move(keeper)), where_(std::move(where)), variables_(std::move(variables)) {}
+  sandbox_files(std::shared_ptr<envd_launcher> launcher, workspace_place where, std::vector<std::string> variables)
+      : launcher_(std::move(launcher)), where_(std::move(where)), variables_(std::move(variables)) {}
 
   const std::string& root() const noexcept { return where_.root; }
 
@@ -59684,7 +59686,8 @@ class sandbox_files : public cofferdam::detail::operations_by_command<sandbox_fi
     if (!c.timeout()) c.timeout(no_timeout);
     spawn_request request = request_for(c, "/bin/sh", variables_);
     request.directory_path = ".";
-    command_result result = co_await cofferdam::detail::command_keeper::run(keeper_, std::move(c), std::move(request));
+    command_result result =
+        co_await cofferdam::detail::command_launcher::run(launcher_, std::move(c), std::move(request));
     co_return result;
   }
 
@@ -59791,7 +59794,7 @@ class sandbox_files : public cofferdam::detail::operations_by_command<sandbox_fi
     throw unreadable(clean);
   }
 
-  const std::shared_ptr<envd>& place() const noexcept { return keeper_->place(); }
+  const std::shared_ptr<envd>& place() const noexcept { return launcher_->place(); }
 
   awaitable<void> close() { co_return; }
 
@@ -59993,7 +59996,7 @@ case $t/ in "$r"/*) ;; *) exit 42 ;; esac)sh";
 
   static constexpr std::size_t max_answer = std::size_t{256} * 1024;
 
-  std::shared_ptr<envd_keeper> keeper_;
+  std::shared_ptr<envd_launcher> launcher_;
   workspace_place where_;
   std::vector<std::string> variables_;
 };
@@ -60079,8 +60082,8 @@ class envd_session : public command_session {
   /// \param used       called before each command.
   envd_session(std::shared_ptr<envd> place, command_settings settings, std::string workspace,
                std::function<void()> used)
-      : command_session(std::make_shared<envd_keeper>(std::move(place), std::move(settings), std::move(workspace),
-                                                      std::move(used))) {
+      : command_session(std::make_shared<envd_launcher>(std::move(place), std::move(settings), std::move(workspace),
+                                                        std::move(used))) {
     commands()->watch();
   }
 
@@ -60092,7 +60095,7 @@ class envd_session : public command_session {
   }
 
  private:
-  std::shared_ptr<envd_keeper> commands() const { return std::static_pointer_cast<envd_keeper>(keeper()); }
+  std::shared_ptr<envd_launcher> commands() const { return std::static_pointer_cast<envd_launcher>(launcher()); }
 };
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::e2b::detail
@@ -64066,13 +64069,13 @@ class analysis_worker {
     }
     code_problem problem("TooCostly",
                          "it takes too long, or too much memory, to be read: " +
-                             std::to_string(self->settings_.time_limit().count()) + " ms were not enough",
+                             std::to_string(self->settings_.timeout().count()) + " ms were not enough",
                          0, 0);
     result.facts.emplace(source, std::move(problem));
     co_return result;
   }
 
-  std::chrono::milliseconds patience() const { return settings_.time_limit() + std::chrono::milliseconds(500); }
+  std::chrono::milliseconds patience() const { return settings_.timeout() + std::chrono::milliseconds(500); }
 
   // ---- the processes ----
   /// Returns an empty text if a reader has greeted, else the problem.
@@ -64125,17 +64128,17 @@ class analysis_worker {
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-COFFERDAM_DECL std::shared_ptr<analysis_worker> make_facts_worker(python_reader settings) {
+COFFERDAM_DECL std::shared_ptr<analysis_worker> make_analysis_worker(python_reader settings) {
   return analysis_worker::make(std::move(settings));
 }
 
-COFFERDAM_DECL awaitable<std::shared_ptr<const code_analysis>> read_facts(std::shared_ptr<analysis_worker> worker,
-                                                                          const std::string& source,
-                                                                          const interpreter_info& guest) {
+COFFERDAM_DECL awaitable<std::shared_ptr<const code_analysis>> analyse_code(std::shared_ptr<analysis_worker> worker,
+                                                                            const std::string& source,
+                                                                            const interpreter_info& guest) {
   return analysis_worker::read(std::move(worker), source, guest);
 }
 
-COFFERDAM_DECL awaitable<void> close_facts(std::shared_ptr<analysis_worker> worker) {
+COFFERDAM_DECL awaitable<void> close_analysis_worker(std::shared_ptr<analysis_worker> worker) {
   return analysis_worker::close(std::move(worker));
 }
 
@@ -64278,7 +64281,7 @@ class driver_core {
     co_await with_cleanup(starts, ends);
     if (works) {
       self->link_ = started;
-      self->walls_ = self->settings->isolation(started->isolation());
+      self->isolation_ = self->settings->isolation(started->isolation());
       self->restarted_ = std::exchange(self->has_started_, true);
       co_return;
     }
@@ -64327,7 +64330,7 @@ class driver_core {
   static awaitable<code_result> run(std::shared_ptr<driver_core> self, asio::any_io_executor listens,
                                     std::shared_ptr<const waiting_run> waiting, code_request request) {
     const std::shared_ptr<driver_link> link = self->link_;
-    std::shared_ptr<const isolation_report> isolation = self->walls_;
+    std::shared_ptr<const isolation_report> isolation = self->isolation_;
     const Settings& settings = *self->settings;
     const std::size_t keep = std::min(request.kept_output().value_or(settings.kept_output), max_kept);
     const auto limit = request.timeout().value_or(settings.timeout);
@@ -64570,7 +64573,7 @@ class driver_core {
     if (request.kept_files() > 0) body["keep_files"] = std::min(request.kept_files(), max_kept);
     body["environment"] = request.environment();
     body["quiet"] = request.is_quiet_failure();
-    body["most_value"] = 4 * 1024 * 1024;
+    body["max_value"] = 4 * 1024 * 1024;
     return boost::json::serialize(body);
   }
 
@@ -64594,7 +64597,7 @@ class driver_core {
   asio::any_io_executor executor_;
   async_semaphore turn_;
   std::shared_ptr<driver_link> link_;
-  std::shared_ptr<const isolation_report> walls_;
+  std::shared_ptr<const isolation_report> isolation_;
   bool has_started_ = false;
   bool restarted_ = false;
   bool closed_ = false;
@@ -65460,7 +65463,7 @@ class http_conversation {
     }
   }
 
-  clock::time_point body_due() const { return drain_due_.value_or(clock::now() + settings_.body_time()); }
+  clock::time_point body_due() const { return drain_due_.value_or(clock::now() + settings_.body_timeout()); }
 
   error too_long() {
     verdict_ = 413;
@@ -65538,7 +65541,7 @@ class http_conversation {
 
   const http_server_settings& settings_;
   http_input input_;
-  time_limit write_limit_;
+  deadline_timer write_limit_;
   http_request_parser parser_;
   std::string frame_;
   std::optional<std::uint64_t> left_;
@@ -65752,7 +65755,7 @@ class http_served_connection {
   const std::function<void()>& became_idle_;
   asio::cancellation_signal cancel_;
   http_conversation talk_;
-  time_limit request_limit_;
+  deadline_timer request_limit_;
   http_call* call_ = nullptr;
   std::exception_ptr failure_;
   clock::time_point idle_since_ = clock::time_point::max();

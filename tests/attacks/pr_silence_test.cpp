@@ -474,7 +474,7 @@ TEST(Attack, PR_06b_control_a_host_that_waits_for_its_warden_waits_for_ever) {
           cofferdam::detail::start_warden(cofferdam::native_warden_image().program(), base.path());
       cofferdam::warden_settings settings;
       settings.landlock = 0;
-      settings.lateness = 0ms;
+      settings.report_timeout = 0ms;
       warden_session session = co_await warden_session::open(co_await asio::this_coro::executor,
                                                              std::move(started.socket), std::move(settings));
       const command c = shell(line).timeout(300ms);

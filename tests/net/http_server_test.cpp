@@ -342,7 +342,7 @@ TEST_F(HttpServer, a_reply_that_fails_midway_is_cut_off) {
 
 TEST_F(HttpServer, a_slow_head_is_given_up_and_an_idle_connection_closed) {
   http_server_settings settings;
-  settings.head_timeout(1s).idle_timeout(50ms).body_time(50ms);
+  settings.head_timeout(1s).idle_timeout(50ms).body_timeout(50ms);
   EXPECT_EQ(talk("", settings), "");
   EXPECT_EQ(status_line(talk("GET /hel", settings)), "HTTP/1.1 408 Request Timeout");
   EXPECT_EQ(count(talk(get_hello, settings), "HTTP/1.1"), 1U);

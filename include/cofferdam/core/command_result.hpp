@@ -176,11 +176,11 @@ class command_result {
   /// Returns the isolation of the command; all "none" if the command did not run.
   const isolation_report& isolation() const& noexcept {
     static const isolation_report nothing;
-    return walls_ ? *walls_ : nothing;
+    return isolation_ ? *isolation_ : nothing;
   }
-  isolation_report isolation() && { return walls_ ? *walls_ : isolation_report(); }
+  isolation_report isolation() && { return isolation_ ? *isolation_ : isolation_report(); }
   command_result& isolation(std::shared_ptr<const isolation_report> standing) {
-    walls_ = std::move(standing);
+    isolation_ = std::move(standing);
     return *this;
   }
 
@@ -197,7 +197,7 @@ class command_result {
   std::chrono::nanoseconds duration_{};
   std::optional<std::chrono::microseconds> cpu_time_;
   std::optional<std::uint64_t> peak_memory_;
-  std::shared_ptr<const isolation_report> walls_;
+  std::shared_ptr<const isolation_report> isolation_;
 };
 
 }  // namespace cofferdam::inline COFFERDAM_ABI

@@ -300,7 +300,7 @@ inline awaitable<chat_reply> ask_completion(std::shared_ptr<completions_core> co
     if (pause > options.max_wait())
       throw error(static_cast<exec_errc>(result.failure->code().value()),
                   std::string(result.failure->what()) + "; the service wants to be asked again in " +
-                      std::to_string(pause.count() / 1000) + " s, which is longer than longest_wait",
+                      std::to_string(pause.count() / 1000) + " s, which is longer than max_wait",
                   result.failure->cause());
     asio::steady_timer timer(executor, pause);
     co_await timer.async_wait(asio::use_awaitable);

@@ -85,7 +85,7 @@ class server {
   /// \throws error{errc::invalid_argument} if clients have no environment.
   server& python(cofferdam::python how);
   /// Adds `run_python` by any runner, with its guards: `server.runner([](any_environment& there) { return
-  /// any_runner_provider(borrowed(there) | python() | check_syntax()); })`
+  /// any_runner_provider(environment_ref(there) | python() | check_syntax()); })`
   server& runner(std::function<any_runner_provider(any_environment& inside)> make);
 
   /// Adds a tool. If the server is running, the clients are notified.

@@ -2,7 +2,7 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
-#include <cofferdam/detail/os/command_keeper.hpp>
+#include <cofferdam/detail/os/command_launcher.hpp>
 #include <cofferdam/warden/detail/protocol.hpp>
 #include <cofferdam/warden/tracing_policy.hpp>
 
@@ -60,7 +60,7 @@ class warden_settings {
   /// `running_command::end_patience` (three times as long if the warden was never seen stopped). If that does not help,
   /// `end_all` is called and the session is lost; without `end_all` the command fails with error{errc::provider_lost}.
   /// Zero: no limit.
-  std::chrono::milliseconds lateness{std::chrono::seconds(2)};
+  std::chrono::milliseconds report_timeout{std::chrono::seconds(2)};
   /// Continues a warden that was stopped by a signal, and returns true if it was stopped. Called on the session's
   /// executor.
   std::function<bool()> rouse;

@@ -10,7 +10,7 @@
 #include <cofferdam/detail/core/rethrow_cancellation.hpp>
 #include <cofferdam/detail/core/short_pause.hpp>
 #include <cofferdam/detail/core/with_cleanup.hpp>
-#include <cofferdam/detail/os/command_keeper.hpp>
+#include <cofferdam/detail/os/command_launcher.hpp>
 #include <cofferdam/detail/os/file_reader.hpp>
 #include <cofferdam/detail/os/process_table.hpp>
 #include <cofferdam/detail/os/reaper.hpp>

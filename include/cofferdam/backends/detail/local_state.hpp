@@ -16,7 +16,7 @@
 #include <cofferdam/detail/core/home_strand.hpp>
 #include <cofferdam/detail/core/path_advice.hpp>
 #include <cofferdam/detail/core/short_pause.hpp>
-#include <cofferdam/detail/os/command_keeper.hpp>
+#include <cofferdam/detail/os/command_launcher.hpp>
 #include <cofferdam/detail/os/reaper.hpp>
 #include <cofferdam/detail/os/tree_walk.hpp>
 #include <cofferdam/os/command_request.hpp>

@@ -23,9 +23,9 @@ class rate_limiter {
   /// \param interval  time for one more creation; zero or more.
   /// \throws error{errc::invalid_argument} for another number or interval.
   rate_limiter(std::size_t burst, std::chrono::milliseconds interval) {
-    if (burst == 0) throw error(exec_errc::invalid_argument, "e2b: a create_gate lets at least one through");
+    if (burst == 0) throw error(exec_errc::invalid_argument, "e2b: a rate_limiter lets at least one through");
     if (interval < std::chrono::milliseconds::zero())
-      throw error(exec_errc::invalid_argument, "e2b: a create_gate's interval must not be negative");
+      throw error(exec_errc::invalid_argument, "e2b: a rate_limiter's interval must not be negative");
     state_ = std::make_shared<state>();
     state_->interval = interval;
     state_->room = interval * static_cast<std::chrono::milliseconds::rep>(burst - 1);

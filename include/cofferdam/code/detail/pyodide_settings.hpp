@@ -243,7 +243,7 @@ class pyodide_settings {
     config["environment"] = std::move(environment);
     config["at_once"] = interpreters();
     config["isolate"] = isolated;
-    config["most_contexts"] = contexts;
+    config["max_contexts"] = contexts;
     config["process_memory"] = resident_limit();
     config["place_command"] = list_of(place_command());
     config["worn"] = std::min<std::uint64_t>(memory / 2 + 1, 192U * 1024 * 1024);

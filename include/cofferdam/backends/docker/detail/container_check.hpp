@@ -27,10 +27,10 @@ namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
 class container_check {
  public:
   container_check(isolation_report isolation, std::vector<std::string> missing)
-      : walls_(std::move(isolation)), missing_(std::move(missing)) {}
+      : isolation_(std::move(isolation)), missing_(std::move(missing)) {}
 
   /// Returns the isolation that exists. It does not include host death, which depends on the connection.
-  const isolation_report& isolation() const noexcept { return walls_; }
+  const isolation_report& isolation() const noexcept { return isolation_; }
   /// Returns short descriptions of the settings that the daemon did not apply; empty if it applied all.
   const std::vector<std::string>& missing() const noexcept { return missing_; }
 
@@ -44,7 +44,7 @@ class container_check {
   }
 
  private:
-  isolation_report walls_;
+  isolation_report isolation_;
   std::vector<std::string> missing_;
 };
 
@@ -64,7 +64,7 @@ class container_checker {
     check_namespaces();
     check_files();
     check_rest();
-    return container_check(std::move(walls_), std::move(missing_));
+    return container_check(std::move(isolation_), std::move(missing_));
   }
 
  private:
@@ -128,7 +128,7 @@ class container_checker {
     fine &= expect(!weaker, "a security profile was switched off");
     const std::string_view wanted = text_at(asked_, "User");
     fine &= expect(text_at(config_, "User") == wanted, "its user is not the one that was asked for");
-    if (fine) walls_.set(isolation_kind::system_calls, "no capabilities, no new privileges");
+    if (fine) isolation_.set(isolation_kind::system_calls, "no capabilities, no new privileges");
   }
 
   bool same_number(const char* key) const {
@@ -142,11 +142,11 @@ class container_checker {
       // reported as such.
       const bool unlimited = number_at(host_, "MemorySwap").value_or(0) <= 0;
       if (unlimited || expect(same_number("MemorySwap"), "swap was not switched off"))
-        walls_.set(isolation_kind::memory, "limit of " + std::to_string(*number_at(host_, "Memory")) + " bytes, " +
-                                               (unlimited ? "but swap has no limit there" : "no swap"));
+        isolation_.set(isolation_kind::memory, "limit of " + std::to_string(*number_at(host_, "Memory")) + " bytes, " +
+                                                   (unlimited ? "but swap has no limit there" : "no swap"));
     }
     if (expect(same_number("PidsLimit"), "the limit on processes was not set"))
-      walls_.set(isolation_kind::process_count, "limit of " + std::to_string(*number_at(host_, "PidsLimit")));
+      isolation_.set(isolation_kind::process_count, "limit of " + std::to_string(*number_at(host_, "PidsLimit")));
     expect(same_number("NanoCpus"), "the limit on CPUs was not set");
     expect(has_no_core_files(), "core files were not switched off");
   }
@@ -173,14 +173,14 @@ class container_checker {
     const bool same = expect(!network.empty() && text_at(host_, "NetworkMode") == network,
                              "its network is not the one that was asked for");
     if (same && !is_shared("NetworkMode"))
-      walls_.set(isolation_kind::network, network == "none" ? std::string("nothing but itself")
-                                                            : "the daemon's network " + std::string(network));
+      isolation_.set(isolation_kind::network, network == "none" ? std::string("nothing but itself")
+                                                                : "the daemon's network " + std::string(network));
     const bool pids = expect(!is_shared("PidMode"), "it shares the processes of others");
     const bool ipc = expect(!is_shared("IpcMode"), "it shares the memory of others");
     expect(!is_shared("UTSMode") && !is_shared("UsernsMode"), "it shares a namespace with the host");
     if (pids && ipc) {
-      walls_.set(isolation_kind::process_tree, "all of the container");
-      walls_.set(isolation_kind::signals, "all of the container");
+      isolation_.set(isolation_kind::process_tree, "all of the container");
+      isolation_.set(isolation_kind::signals, "all of the container");
     }
   }
 
@@ -209,7 +209,7 @@ class container_checker {
     std::string words = read_only ? "the image's files, read-only" : "the image's files, a copy of its own";
     for (const std::string& one : volumes_) words += ", " + one;
     if (binds > 0) words += ", and " + std::to_string(binds) + (binds == 1 ? " folder" : " folders") + " of the host";
-    walls_.set(isolation_kind::files, words);
+    isolation_.set(isolation_kind::files, words);
   }
 
   // Reports writable memory besides the workspace and /tmp, and writable parts of the daemon's disk.
@@ -301,7 +301,7 @@ class container_checker {
   const boost::json::object& host_;
   const boost::json::object& inspected_;
   engine_kind kind_;
-  isolation_report walls_;
+  isolation_report isolation_;
   std::vector<std::string> missing_;
   std::vector<std::string> volumes_;
 };

@@ -8,7 +8,7 @@
 #include <cofferdam/backends/docker/detail/find_daemon.hpp>
 #include <cofferdam/backends/docker/detail/image_name.hpp>
 #include <cofferdam/backends/docker/detail/images.hpp>
-#include <cofferdam/detail/os/command_keeper.hpp>
+#include <cofferdam/detail/os/command_launcher.hpp>
 
 #include <chrono>
 #include <optional>

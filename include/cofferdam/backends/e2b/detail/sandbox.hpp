@@ -22,7 +22,7 @@
 #include <cofferdam/detail/core/home_strand.hpp>
 #include <cofferdam/detail/core/shielded.hpp>
 #include <cofferdam/detail/core/with_cleanup.hpp>
-#include <cofferdam/detail/os/command_keeper.hpp>
+#include <cofferdam/detail/os/command_launcher.hpp>
 #include <cofferdam/detail/os/random_text.hpp>
 #include <cofferdam/os/command_request.hpp>
 

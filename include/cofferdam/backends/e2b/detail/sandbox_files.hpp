@@ -4,7 +4,7 @@
 
 #include <cofferdam/backends/e2b/detail/api_error.hpp>
 #include <cofferdam/backends/e2b/detail/envd.hpp>
-#include <cofferdam/backends/e2b/detail/envd_keeper.hpp>
+#include <cofferdam/backends/e2b/detail/envd_launcher.hpp>
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/command.hpp>
@@ -19,7 +19,7 @@
 #include <cofferdam/detail/core/file_transfer.hpp>
 #include <cofferdam/detail/core/with_cleanup.hpp>
 #include <cofferdam/detail/net/http_client.hpp>
-#include <cofferdam/detail/os/command_keeper.hpp>
+#include <cofferdam/detail/os/command_launcher.hpp>
 #include <cofferdam/detail/os/path_error.hpp>
 #include <cofferdam/detail/os/random_text.hpp>
 #include <cofferdam/net/http_message.hpp>
@@ -66,8 +66,8 @@ class workspace_place {
 /// by a command in between is not detected. The command gains nothing by that beyond root's access to its own sandbox.
 class sandbox_files : public cofferdam::detail::operations_by_command<sandbox_files> {
  public:
-  sandbox_files(std::shared_ptr<envd_keeper> keeper, workspace_place where, std::vector<std::string> variables)
-      : keeper_(std::move(keeper)), where_(std::move(where)), variables_(std::move(variables)) {}
+  sandbox_files(std::shared_ptr<envd_launcher> launcher, workspace_place where, std::vector<std::string> variables)
+      : launcher_(std::move(launcher)), where_(std::move(where)), variables_(std::move(variables)) {}
 
   const std::string& root() const noexcept { return where_.root; }
 
@@ -75,7 +75,8 @@ class sandbox_files : public cofferdam::detail::operations_by_command<sandbox_fi
     if (!c.timeout()) c.timeout(no_timeout);
     spawn_request request = request_for(c, "/bin/sh", variables_);
     request.directory_path = ".";
-    command_result result = co_await cofferdam::detail::command_keeper::run(keeper_, std::move(c), std::move(request));
+    command_result result =
+        co_await cofferdam::detail::command_launcher::run(launcher_, std::move(c), std::move(request));
     co_return result;
   }
 
@@ -182,7 +183,7 @@ class sandbox_files : public cofferdam::detail::operations_by_command<sandbox_fi
     throw unreadable(clean);
   }
 
-  const std::shared_ptr<envd>& place() const noexcept { return keeper_->place(); }
+  const std::shared_ptr<envd>& place() const noexcept { return launcher_->place(); }
 
   awaitable<void> close() { co_return; }
 
@@ -384,7 +385,7 @@ case $t/ in "$r"/*) ;; *) exit 42 ;; esac)sh";
 
   static constexpr std::size_t max_answer = std::size_t{256} * 1024;
 
-  std::shared_ptr<envd_keeper> keeper_;
+  std::shared_ptr<envd_launcher> launcher_;
   workspace_place where_;
   std::vector<std::string> variables_;
 };

@@ -18,20 +18,20 @@ namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 /// Calls a function when a time limit expires, usually to close the object that is awaited. Moving the limit costs only
 /// a reading of the clock: the timer runs on and checks again when it expires.
-class time_limit {
+class deadline_timer {
  public:
   using clock = std::chrono::steady_clock;
 
-  time_limit() = default;
-  time_limit(const asio::any_io_executor& executor, std::function<void()> expire)
+  deadline_timer() = default;
+  deadline_timer(const asio::any_io_executor& executor, std::function<void()> expire)
       : state_(std::make_shared<state>(executor, std::move(expire))) {}
-  time_limit(time_limit&&) = default;
-  time_limit& operator=(time_limit&& other) noexcept {
+  deadline_timer(deadline_timer&&) = default;
+  deadline_timer& operator=(deadline_timer&& other) noexcept {
     stop();
     state_ = std::move(other.state_);
     return *this;
   }
-  ~time_limit() { stop(); }
+  ~deadline_timer() { stop(); }
 
   /// Sets the limit, counted from now.
   /// \param limit  no value: no limit.

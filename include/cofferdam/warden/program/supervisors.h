@@ -13,7 +13,7 @@ namespace {
 
 /// Forks a process with another exit signal, so that a plain wait ignores it; processes inherited from a lost
 /// supervisor are found by a plain wait (sweep_orphans). Emulators support only SIGCHLD.
-long warden::fork_keeper() {
+long warden::fork_supervisor() {
   const long pid = kernel(__NR_clone, sig_usr1);
   if (pid != -EINVAL) return pid;
   tells_orphans_ = false;
@@ -64,16 +64,16 @@ void warden::become_child(int end, int root) {
   kernel(__NR_prlimit64, 0, 7, address(&files_before_), 0);
 }
 
-keeper* warden::start_keeper() {
-  keeper* free = nullptr;
+supervisor_link* warden::start_supervisor() {
+  supervisor_link* free = nullptr;
   for (u32 i = 0; i < max_jobs + max_idle && free == nullptr; ++i)
-    if (keepers_[i].pid == 0) free = &keepers_[i];
+    if (supervisors_[i].pid == 0) free = &supervisors_[i];
   if (free == nullptr) return nullptr;
   int pair[2];
   if (kernel(__NR_socketpair, 1, 5 | o_cloexec, 0, address(pair)) < 0) return nullptr;  // AF_UNIX, SOCK_SEQPACKET
   char score[score_size];
   const long score_length = raise_own_score(score);
-  const long pid = fork_keeper();
+  const long pid = fork_supervisor();
   if (pid == 0) {
     become_child(pair[1]);
     own_supervisor.serve(3);
@@ -85,39 +85,39 @@ keeper* warden::start_keeper() {
     close_fd(pair[0]);
     return nullptr;
   }
-  *free = keeper();
+  *free = supervisor_link();
   free->pid = static_cast<u32>(pid);
   free->orders = pair[0];
   kernel(__NR_fcntl, free->orders, 4, o_nonblock);
-  const u32 index = static_cast<u32>(free - keepers_);
-  if (index >= keepers_end_) keepers_end_ = index + 1;
-  add(free->orders, in_event, source::keeper, index);
+  const u32 index = static_cast<u32>(free - supervisors_);
+  if (index >= supervisors_end_) supervisors_end_ = index + 1;
+  add(free->orders, in_event, source::supervisor, index);
   ++idle_count_;
   return free;
 }
 
-keeper* warden::idle_keeper() {
+supervisor_link* warden::idle_supervisor() {
   if (idle_count_ == 0) return nullptr;
-  for (u32 i = 0; i < keepers_end_; ++i)
-    if (keepers_[i].pid != 0 && keepers_[i].job < 0 && !keepers_[i].dying) return &keepers_[i];
+  for (u32 i = 0; i < supervisors_end_; ++i)
+    if (supervisors_[i].pid != 0 && supervisors_[i].job < 0 && !supervisors_[i].dying) return &supervisors_[i];
   return nullptr;
 }
 
-void warden::set_idle(keeper& one) {
+void warden::set_idle(supervisor_link& one) {
   one.job = -1;
   ++idle_count_;
   if (idle_count_ > max_idle || closing_ || one.stopped != 0 || one.condemned || one.unfit) retire(one);
 }
 
 /// Dismisses an idle supervisor: it exits when its socket pair is closed.
-void warden::retire(keeper& one) {
+void warden::retire(supervisor_link& one) {
   if (one.dying) return;
   --idle_count_;
   one.dying = true;
   drop(one.orders);
 }
 
-void warden::take_reports(keeper& one) {
+void warden::take_reports(supervisor_link& one) {
   while (one.orders >= 0) {
     report what{};
     const long got = kernel(__NR_recvfrom, one.orders, address(&what), sizeof what, 0x40, 0, 0);
@@ -131,11 +131,11 @@ void warden::take_reports(keeper& one) {
   }
 }
 
-void warden::take_report(keeper& one, const report& what) {
+void warden::take_report(supervisor_link& one, const report& what) {
   if (one.job < 0) return;
   job& its = jobs_[one.job];
   const auto release = [this, &one, &its] {
-    its.keeper = -1;
+    its.supervisor = -1;
     its.emptied = true;
     its.kill_at = its.answer_by = never;
     set_idle(one);
@@ -167,13 +167,13 @@ void warden::take_report(keeper& one, const report& what) {
 
 /// Handles a supervisor that was killed. The processes of its command become our children. The command's status is
 /// unknown, and the command is over only when supervisors are our only children.
-void warden::lose(keeper& one) {
+void warden::lose(supervisor_link& one) {
   if (one.orders >= 0) take_reports(one);
   drop(one.orders);
   if (!one.dying && one.job < 0) --idle_count_;
   if (one.job >= 0) {
     job& its = jobs_[one.job];
-    its.keeper = -1;
+    its.supervisor = -1;
     its.lost = true;
     its.deadline = its.kill_at = its.answer_by = never;
     if (!its.exited) {
@@ -184,8 +184,8 @@ void warden::lose(keeper& one) {
     }
     expect_orphans();
   }
-  one = keeper();
-  while (keepers_end_ != 0 && keepers_[keepers_end_ - 1].pid == 0) --keepers_end_;
+  one = supervisor_link();
+  while (supervisors_end_ != 0 && supervisors_[supervisors_end_ - 1].pid == 0) --supervisors_end_;
 }
 
 void warden::take_signals() {
@@ -205,14 +205,14 @@ void warden::take_signals() {
         kernel(__NR_kill, pid, ++worker_stopped_ <= 3 ? sig_cont : sig_kill);
       continue;
     }
-    for (u32 i = 0; i < keepers_end_; ++i) {
-      if (keepers_[i].pid != static_cast<u32>(pid)) continue;
+    for (u32 i = 0; i < supervisors_end_; ++i) {
+      if (supervisors_[i].pid != static_cast<u32>(pid)) continue;
       if (!stopped) {
-        lose(keepers_[i]);
-      } else if (++keepers_[i].stopped <= 3) {  // only its guest can have a reason to stop it
+        lose(supervisors_[i]);
+      } else if (++supervisors_[i].stopped <= 3) {  // only its guest can have a reason to stop it
         kernel(__NR_kill, pid, sig_cont);
       } else {
-        condemn(keepers_[i]);
+        condemn(supervisors_[i]);
       }
       break;
     }
@@ -221,7 +221,7 @@ void warden::take_signals() {
 
 /// Kills a supervisor. Its processes become ours as soon as it is dead. We kill them already before, because a
 /// supervisor that gets no processor time does not die at once.
-void warden::condemn(keeper& one) {
+void warden::condemn(supervisor_link& one) {
   kernel(__NR_kill, one.pid, sig_kill);
   one.condemned = true;
   expect_orphans();
@@ -230,7 +230,7 @@ void warden::condemn(keeper& one) {
 /// Ends a command whose supervisor does not do so in time.
 void warden::take_over(job& one) {
   one.answer_by = never - 1;
-  keeper& by = keepers_[one.keeper];
+  supervisor_link& by = supervisors_[one.supervisor];
   give_turn(0);
   give_turn(by.pid);
   if (one.kills) {
@@ -242,8 +242,8 @@ void warden::take_over(job& one) {
 
 bool warden::is_kept(u32 pid) {
   if (pid == self_->worker_pid_) return true;
-  for (u32 i = 0; i < self_->keepers_end_; ++i)
-    if (self_->keepers_[i].pid == pid) return !self_->keepers_[i].condemned;
+  for (u32 i = 0; i < self_->supervisors_end_; ++i)
+    if (self_->supervisors_[i].pid == pid) return !self_->supervisors_[i].condemned;
   return false;
 }
 
@@ -259,7 +259,7 @@ void warden::sweep_orphans() {
   for (u32 i = 0; i < jobs_end_; ++i) {
     const job& one = jobs_[i];
     if (!one.used || one.emptied) continue;
-    any = any || one.lost || (one.keeper >= 0 && keepers_[one.keeper].condemned);
+    any = any || one.lost || (one.supervisor >= 0 && supervisors_[one.supervisor].condemned);
   }
   if (!any) {
     orphans_at_ = never;

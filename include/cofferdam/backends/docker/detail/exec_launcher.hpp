@@ -8,7 +8,7 @@
 #include <cofferdam/core/command.hpp>
 #include <cofferdam/core/command_result.hpp>
 #include <cofferdam/core/error.hpp>
-#include <cofferdam/detail/os/command_keeper.hpp>
+#include <cofferdam/detail/os/command_launcher.hpp>
 #include <cofferdam/detail/os/random_text.hpp>
 #include <cofferdam/detail/os/running_command.hpp>
 #include <cofferdam/os/command_request.hpp>
@@ -25,15 +25,15 @@
 namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
 
 /// Starts commands as execs.
-class exec_keeper final : public cofferdam::detail::command_keeper {
+class exec_launcher final : public cofferdam::detail::command_launcher {
  public:
-  exec_keeper(std::shared_ptr<exec_place> place, command_settings settings)
-      : cofferdam::detail::command_keeper(place->api()->executor(), std::move(settings)), place_(std::move(place)) {}
+  exec_launcher(std::shared_ptr<exec_place> place, command_settings settings)
+      : cofferdam::detail::command_launcher(place->api()->executor(), std::move(settings)), place_(std::move(place)) {}
 
   /// Watches the container, whose end ends all commands. Must be called first after construction.
   void watch() {
     place_->on_lost([weak = weak_from_this()](const error& reason) {
-      const auto self = std::static_pointer_cast<exec_keeper>(weak.lock());
+      const auto self = std::static_pointer_cast<exec_launcher>(weak.lock());
       if (self) self->lose_commands(reason);
     });
   }
@@ -41,14 +41,14 @@ class exec_keeper final : public cofferdam::detail::command_keeper {
   void lose(const error& reason) noexcept override {
     const auto kept = shared_from_this();
     if (!place_->has_lease()) fail_unfinished(reason);  // the container goes on, so each command is ended on its own
-    basic_command_keeper::abandon();
+    basic_command_launcher::abandon();
     if (!place_->has_lease()) return;
     lose_commands(reason);
     place_->close();
   }
   void abandon() noexcept override {
     if (place_->has_lease()) return lose(closed_);
-    basic_command_keeper::abandon();
+    basic_command_launcher::abandon();
   }
 
   const exec_place& place() const noexcept { return *place_; }

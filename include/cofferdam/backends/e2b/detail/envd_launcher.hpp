@@ -8,7 +8,7 @@
 #include <cofferdam/core/command.hpp>
 #include <cofferdam/core/command_result.hpp>
 #include <cofferdam/core/error.hpp>
-#include <cofferdam/detail/os/command_keeper.hpp>
+#include <cofferdam/detail/os/command_launcher.hpp>
 #include <cofferdam/detail/os/random_text.hpp>
 #include <cofferdam/detail/os/running_command.hpp>
 #include <cofferdam/os/command_request.hpp>
@@ -41,12 +41,13 @@ if [ "$_cx" = $$ ] || [ "$_cy" = $$ ] || ! command -v setsid >/dev/null 2>&1
 then _ce=$1; shift 2; eval "$_ce"; else exec setsid /bin/sh -c "$@"; fi)sh";
 
 /// Starts commands in a sandbox.
-class envd_keeper final : public cofferdam::detail::command_keeper {
+class envd_launcher final : public cofferdam::detail::command_launcher {
  public:
   /// \param workspace  its path for the daemon.
   /// \param used       called before each command.
-  envd_keeper(std::shared_ptr<envd> place, command_settings settings, std::string workspace, std::function<void()> used)
-      : cofferdam::detail::command_keeper(place->executor(), std::move(settings)),
+  envd_launcher(std::shared_ptr<envd> place, command_settings settings, std::string workspace,
+                std::function<void()> used)
+      : cofferdam::detail::command_launcher(place->executor(), std::move(settings)),
         place_(std::move(place)),
         workspace_(std::move(workspace)),
         used_(std::move(used)) {}
@@ -54,7 +55,7 @@ class envd_keeper final : public cofferdam::detail::command_keeper {
   /// Watches the sandbox, whose end ends all commands. Must be called first after construction.
   void watch() {
     place_->on_lost([weak = weak_from_this()](const error& reason) {
-      const auto self = std::static_pointer_cast<envd_keeper>(weak.lock());
+      const auto self = std::static_pointer_cast<envd_launcher>(weak.lock());
       if (self) self->lose_commands(reason);
     });
   }

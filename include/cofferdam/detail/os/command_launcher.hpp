@@ -35,23 +35,23 @@
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 template <class = void>
-class basic_command_keeper;
-using command_keeper = basic_command_keeper<>;
+class basic_command_launcher;
+using command_launcher = basic_command_launcher<>;
 
 /// The common part of all kinds of commands, on the side of the environment.
 template <class Unused>
-class basic_command_keeper : public std::enable_shared_from_this<command_keeper> {
+class basic_command_launcher : public std::enable_shared_from_this<command_launcher> {
  public:
-  basic_command_keeper(asio::any_io_executor executor, command_settings settings)
+  basic_command_launcher(asio::any_io_executor executor, command_settings settings)
       : executor_(std::move(executor)),
         settings_(std::move(settings)),
         registry_(std::make_shared<command_registry>()),
         turn_(timer_of(executor_)) {}
-  basic_command_keeper(const basic_command_keeper&) = delete;
-  basic_command_keeper& operator=(const basic_command_keeper&) = delete;
-  virtual ~basic_command_keeper() = default;
+  basic_command_launcher(const basic_command_launcher&) = delete;
+  basic_command_launcher& operator=(const basic_command_launcher&) = delete;
+  virtual ~basic_command_launcher() = default;
 
-  static awaitable<command_result> run(std::shared_ptr<basic_command_keeper> self, command c, spawn_request request) {
+  static awaitable<command_result> run(std::shared_ptr<basic_command_launcher> self, command c, spawn_request request) {
     if (c.has_open_input())
       throw error(exec_errc::invalid_argument,
                   "run_command: open_input() needs start(); give the whole input with input()");
@@ -65,7 +65,7 @@ class basic_command_keeper : public std::enable_shared_from_this<command_keeper>
     co_return result;
   }
 
-  static awaitable<process> start(std::shared_ptr<basic_command_keeper> self, command c, spawn_request request) {
+  static awaitable<process> start(std::shared_ptr<basic_command_launcher> self, command c, spawn_request request) {
     if (!self->take_turn()) co_await next_turn(self, "start");
     launched started = self->launch_checked(c, request);
     if (!started.running) co_return process::finished(std::move(started.refusal));
@@ -112,7 +112,7 @@ class basic_command_keeper : public std::enable_shared_from_this<command_keeper>
 
   virtual launched launch(command& c, spawn_request& request) = 0;
 
-  static awaitable<void> end_commands(std::shared_ptr<basic_command_keeper> self) {
+  static awaitable<void> end_commands(std::shared_ptr<basic_command_launcher> self) {
     self->closing_ = true;
     const std::vector<std::shared_ptr<running_command>> running = self->living();
     for (const std::shared_ptr<running_command>& one : running) {
@@ -141,7 +141,7 @@ class basic_command_keeper : public std::enable_shared_from_this<command_keeper>
     });
   }
 
-  static awaitable<void> find_nothing(std::shared_ptr<basic_command_keeper> self, std::uint32_t number) {
+  static awaitable<void> find_nothing(std::shared_ptr<basic_command_launcher> self, std::uint32_t number) {
     self->require_open();
     throw nothing_left_of(number);
     co_return;
@@ -158,7 +158,7 @@ class basic_command_keeper : public std::enable_shared_from_this<command_keeper>
   const asio::any_io_executor& executor() const noexcept { return executor_; }
   const std::shared_ptr<command_registry>& registry() const noexcept { return registry_; }
   const command_settings& settings() const noexcept { return settings_; }
-  void set_walls(std::shared_ptr<const isolation_report> isolation) noexcept {
+  void set_isolation(std::shared_ptr<const isolation_report> isolation) noexcept {
     settings_.isolation = std::move(isolation);
   }
 
@@ -206,8 +206,8 @@ class basic_command_keeper : public std::enable_shared_from_this<command_keeper>
 
   class handle final : public process::implementation {
    public:
-    handle(std::shared_ptr<basic_command_keeper> keeper, std::shared_ptr<running_command> running)
-        : keeper_(std::move(keeper)), running_(std::move(running)) {}
+    handle(std::shared_ptr<basic_command_launcher> launcher, std::shared_ptr<running_command> running)
+        : launcher_(std::move(launcher)), running_(std::move(running)) {}
     ~handle() override { running_->let_go(); }
 
     awaitable<output_chunk> read() override { return running_->read(); }
@@ -230,19 +230,19 @@ class basic_command_keeper : public std::enable_shared_from_this<command_keeper>
     awaitable<command_result> wait() override {
       co_await running_command::complete(running_, "wait");
       command_result result = running_->result();
-      result.isolation(keeper_->settings_.isolation);
+      result.isolation(launcher_->settings_.isolation);
       co_return result;
     }
     awaitable<command_result> take_result() override {
       co_await running_command::complete(running_, "wait");
       command_result result = running_->take_result();
-      result.isolation(keeper_->settings_.isolation);
+      result.isolation(launcher_->settings_.isolation);
       co_return result;
     }
-    std::shared_ptr<const isolation_report> isolation() const override { return keeper_->settings_.isolation; }
+    std::shared_ptr<const isolation_report> isolation() const override { return launcher_->settings_.isolation; }
 
    private:
-    std::shared_ptr<basic_command_keeper> keeper_;
+    std::shared_ptr<basic_command_launcher> launcher_;
     std::shared_ptr<running_command> running_;
   };
 
@@ -283,14 +283,14 @@ class basic_command_keeper : public std::enable_shared_from_this<command_keeper>
     turn_ends_ = true;
     turn_.expires_at(std::chrono::steady_clock::time_point());
     turn_.async_wait([kept = weak_from_this()](std::error_code) {
-      const std::shared_ptr<basic_command_keeper> self = kept.lock();
+      const std::shared_ptr<basic_command_launcher> self = kept.lock();
       if (!self) return;
       self->starts_ = 0;
       self->turn_ends_ = false;
     });
   }
 
-  static awaitable<void> next_turn(std::shared_ptr<basic_command_keeper> self, const char* doing) {
+  static awaitable<void> next_turn(std::shared_ptr<basic_command_launcher> self, const char* doing) {
     do {
       std::error_code woken;
       co_await self->turn_.async_wait(asio::redirect_error(asio::use_awaitable, woken));
