@@ -16,10 +16,14 @@
 #include <cofferdam/backends/e2b/code_interpreter.hpp>
 #include <cofferdam/backends/e2b/create_options.hpp>
 #include <cofferdam/backends/e2b/execution.hpp>
+#include <cofferdam/backends/e2b/folder_watch.hpp>
+#include <cofferdam/backends/e2b/process_event.hpp>
+#include <cofferdam/backends/e2b/process_follower.hpp>
 #include <cofferdam/backends/e2b/rate_limiter.hpp>
 #include <cofferdam/backends/e2b/running_process.hpp>
 #include <cofferdam/backends/e2b/sandbox_error.hpp>
 #include <cofferdam/backends/e2b/sandbox_info.hpp>
+#include <cofferdam/backends/e2b/sandbox_list.hpp>
 #include <cofferdam/backends/e2b/signed_url.hpp>
 #include <cofferdam/backends/e2b/surroundings.hpp>
 #include <cofferdam/backends/local.hpp>

@@ -12,10 +12,10 @@
 #pragma GCC diagnostic ignored "-Wsubobject-linkage"
 #endif
 
-#include <cofferdam/backends/e2b/detail/impl/folder_watch.ipp>
-#include <cofferdam/backends/e2b/detail/impl/process_follower.ipp>
-#include <cofferdam/backends/e2b/detail/impl/sandbox_list.ipp>
 #include <cofferdam/backends/e2b/impl/code_interpreter.ipp>
+#include <cofferdam/backends/e2b/impl/folder_watch.ipp>
+#include <cofferdam/backends/e2b/impl/process_follower.ipp>
+#include <cofferdam/backends/e2b/impl/sandbox_list.ipp>
 #include <cofferdam/backends/impl/docker.ipp>
 #include <cofferdam/backends/impl/e2b.ipp>
 #include <cofferdam/backends/impl/local.ipp>

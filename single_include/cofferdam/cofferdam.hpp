@@ -18535,7 +18535,7 @@ awaitable<connect_opening> connect_server_stream(http_client& client, http_reque
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail
 
 
-// ---- cofferdam/backends/e2b/detail/folder_watch.hpp ----
+// ---- cofferdam/backends/e2b/folder_watch.hpp ----
 
 
 #include <memory>
@@ -18624,7 +18624,7 @@ inline boost::json::object parse_object(std::string_view text, exec_errc code, c
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail
 
-// ---- cofferdam/backends/e2b/detail/process_event.hpp ----
+// ---- cofferdam/backends/e2b/process_event.hpp ----
 
 
 #include <boost/json/object.hpp>
@@ -18640,7 +18640,7 @@ inline boost::json::object parse_object(std::string_view text, exec_errc code, c
 #include <string_view>
 #include <utility>
 
-namespace cofferdam::inline COFFERDAM_ABI::e2b::detail {
+namespace cofferdam::inline COFFERDAM_ABI::e2b {
 
 /// The end of a process, as reported by the daemon.
 class process_end {
@@ -18795,9 +18795,9 @@ class process_event {
   }
 };
 
-}  // namespace cofferdam::inline COFFERDAM_ABI::e2b::detail
+}  // namespace cofferdam::inline COFFERDAM_ABI::e2b
 
-// ---- cofferdam/backends/e2b/detail/process_follower.hpp ----
+// ---- cofferdam/backends/e2b/process_follower.hpp ----
 
 
 #include <memory>
@@ -18824,11 +18824,11 @@ class process_follower {
   /// \throws error{errc::not_found} if there is no such process; error{errc::provider_lost} if the sandbox or the
   ///     connection is lost.
   /// \par Cancellation  terminal: ends the stream; throws error{errc::cancelled}.
-  awaitable<std::optional<detail::process_event>> next();
+  awaitable<std::optional<process_event>> next();
 
  private:
-  static awaitable<std::optional<detail::process_event>> next_of(
-      std::shared_ptr<detail::envd> place, std::shared_ptr<cofferdam::detail::connect_stream> stream);
+  static awaitable<std::optional<process_event>> next_of(std::shared_ptr<detail::envd> place,
+                                                         std::shared_ptr<cofferdam::detail::connect_stream> stream);
 
   std::shared_ptr<detail::envd> place_;
   std::shared_ptr<cofferdam::detail::connect_stream> stream_;  // used and ended on the environment's strand
@@ -18836,6 +18836,178 @@ class process_follower {
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::e2b
 
+
+// ---- cofferdam/backends/e2b/running_process.hpp ----
+
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <boost/json/value.hpp>
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline COFFERDAM_ABI::e2b {
+
+/// A process that the daemon of a sandbox has started for any client.
+class running_process {
+ public:
+  running_process() = default;
+  /// \param said  ProcessInfo of envd's process.proto.
+  explicit running_process(const boost::json::object& said) {
+    namespace json = cofferdam::detail;
+    pid_ = json::number_at(said, "pid").value_or(0);
+    tag_ = json::text_at(said, "tag");
+    const boost::json::object* const config = json::object_at(said, "config");
+    if (config == nullptr) return;
+    words_.emplace_back(json::text_at(*config, "cmd"));
+    if (const boost::json::array* const args = json::array_at(*config, "args"))
+      for (const boost::json::value& each : *args)
+        if (const boost::json::string* const text = each.if_string()) words_.emplace_back(text->data(), text->size());
+  }
+
+  /// Returns its process number in the sandbox.
+  std::int64_t pid() const noexcept { return pid_; }
+  /// Returns the tag that the starting client gave it; often empty.
+  const std::string& tag() const noexcept { return tag_; }
+  /// Returns the program and its arguments. Commands of this library are inside a script.
+  const std::vector<std::string>& words() const noexcept { return words_; }
+
+ private:
+  std::int64_t pid_ = 0;
+  std::string tag_;
+  std::vector<std::string> words_;
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::e2b
+
+// ---- cofferdam/backends/e2b/sandbox_info.hpp ----
+
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <boost/json/value.hpp>
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace cofferdam::inline COFFERDAM_ABI::e2b {
+
+/// The service's information about a sandbox. Missing fields are empty or 0.
+/// \par Source  E2B's API, openapi.yml: Sandbox, SandboxDetail, ListedSandbox.
+class sandbox_info {
+ public:
+  sandbox_info() = default;
+  /// Accepts any object; `id()` is empty if it is not a sandbox.
+  explicit sandbox_info(const boost::json::object& said) {
+    using cofferdam::detail::text_at;
+    id_ = text_at(said, "sandboxID");
+    template_id_ = text_at(said, "templateID");
+    alias_ = text_at(said, "alias");
+    envd_version_ = text_at(said, "envdVersion");
+    domain_ = text_at(said, "domain");
+    state_ = text_at(said, "state");
+    started_at_ = text_at(said, "startedAt");
+    end_at_ = text_at(said, "endAt");
+    access_token_ = secret_string(std::string(text_at(said, "envdAccessToken")));
+    traffic_token_ = secret_string(std::string(text_at(said, "trafficAccessToken")));
+    cpus_ = cofferdam::detail::number_at(said, "cpuCount").value_or(0);
+    memory_mib_ = cofferdam::detail::number_at(said, "memoryMB").value_or(0);
+    disk_mib_ = cofferdam::detail::number_at(said, "diskSizeMB").value_or(0);
+    if (const boost::json::object* const all = cofferdam::detail::object_at(said, "metadata"))
+      for (const auto& [key, value] : *all)
+        if (const boost::json::string* const text = value.if_string())
+          metadata_.emplace(std::string(key.data(), key.size()), std::string(text->data(), text->size()));
+  }
+
+  const std::string& id() const noexcept { return id_; }
+  const std::string& template_id() const noexcept { return template_id_; }
+  const std::string& alias() const noexcept { return alias_; }
+  const std::string& envd_version() const noexcept { return envd_version_; }
+  const std::string& domain() const noexcept { return domain_; }
+  /// Returns `running` or `paused`; empty in the response to a create.
+  const std::string& state() const noexcept { return state_; }
+  /// Returns the time in RFC 3339, as the service writes it.
+  const std::string& started_at() const noexcept { return started_at_; }
+  /// Returns the time when it ends, unless its lifetime is extended; for a paused sandbox, the time of the pause.
+  const std::string& end_at() const noexcept { return end_at_; }
+  const std::map<std::string, std::string>& metadata() const noexcept { return metadata_; }
+  std::int64_t cpus() const noexcept { return cpus_; }
+  std::int64_t memory_mib() const noexcept { return memory_mib_; }
+  std::int64_t disk_mib() const noexcept { return disk_mib_; }
+  /// Returns the token for the sandbox's own daemon; empty if the daemon requires none.
+  const secret_string& access_token() const noexcept { return access_token_; }
+  /// Returns the token for its other ports, if they are not public.
+  const secret_string& traffic_token() const noexcept { return traffic_token_; }
+
+ private:
+  std::string id_;
+  std::string template_id_;
+  std::string alias_;
+  std::string envd_version_;
+  std::string domain_;
+  std::string state_;
+  std::string started_at_;
+  std::string end_at_;
+  std::map<std::string, std::string> metadata_;
+  secret_string access_token_;
+  secret_string traffic_token_;
+  std::int64_t cpus_ = 0;
+  std::int64_t memory_mib_ = 0;
+  std::int64_t disk_mib_ = 0;
+};
+
+/// The load of a sandbox at one time.
+class sandbox_metrics {
+ public:
+  sandbox_metrics() = default;
+  explicit sandbox_metrics(const boost::json::object& said) {
+    using cofferdam::detail::number_at;
+    const auto bytes_at = [&](std::string_view key) {
+      const std::int64_t number = number_at(said, key).value_or(0);
+      return number < 0 ? std::uint64_t{0} : static_cast<std::uint64_t>(number);
+    };
+    timestamp = number_at(said, "timestampUnix").value_or(0);
+    cpus = number_at(said, "cpuCount").value_or(0);
+    const boost::json::value* const used = cofferdam::detail::member(said, "cpuUsedPct");
+    if (used != nullptr && used->is_number()) cpu_percent = used->to_number<double>();
+    memory_used = bytes_at("memUsed");
+    memory_total = bytes_at("memTotal");
+    disk_used = bytes_at("diskUsed");
+    disk_total = bytes_at("diskTotal");
+  }
+
+  std::int64_t timestamp = 0;  ///< seconds since 1970
+  std::int64_t cpus = 0;
+  double cpu_percent = 0;
+  std::uint64_t memory_used = 0;  ///< bytes, as all that follow
+  std::uint64_t memory_total = 0;
+  std::uint64_t disk_used = 0;
+  std::uint64_t disk_total = 0;
+};
+
+/// A line of a sandbox's log.
+class sandbox_log_line {
+ public:
+  sandbox_log_line() = default;
+  explicit sandbox_log_line(const boost::json::object& said) {
+    using cofferdam::detail::text_at;
+    timestamp = text_at(said, "timestamp");
+    level = text_at(said, "level");
+    message = text_at(said, "message");
+  }
+
+  std::string timestamp;  ///< as the service writes it: `2026-01-31T12:00:00.123Z`
+  std::string level;      ///< `debug`, `info`, `warn`, `error`
+  std::string message;
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::e2b
 
 // ---- cofferdam/backends/e2b/surroundings.hpp ----
 
@@ -18996,133 +19168,7 @@ class account {
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::e2b::detail
 
-// ---- cofferdam/backends/e2b/sandbox_info.hpp ----
-
-
-#include <boost/json/array.hpp>
-#include <boost/json/object.hpp>
-#include <boost/json/value.hpp>
-
-#include <cstdint>
-#include <map>
-#include <string>
-#include <string_view>
-#include <utility>
-
-namespace cofferdam::inline COFFERDAM_ABI::e2b {
-
-/// The service's information about a sandbox. Missing fields are empty or 0.
-/// \par Source  E2B's API, openapi.yml: Sandbox, SandboxDetail, ListedSandbox.
-class sandbox_info {
- public:
-  sandbox_info() = default;
-  /// Accepts any object; `id()` is empty if it is not a sandbox.
-  explicit sandbox_info(const boost::json::object& said) {
-    using cofferdam::detail::text_at;
-    id_ = text_at(said, "sandboxID");
-    template_id_ = text_at(said, "templateID");
-    alias_ = text_at(said, "alias");
-    envd_version_ = text_at(said, "envdVersion");
-    domain_ = text_at(said, "domain");
-    state_ = text_at(said, "state");
-    started_at_ = text_at(said, "startedAt");
-    end_at_ = text_at(said, "endAt");
-    access_token_ = secret_string(std::string(text_at(said, "envdAccessToken")));
-    traffic_token_ = secret_string(std::string(text_at(said, "trafficAccessToken")));
-    cpus_ = cofferdam::detail::number_at(said, "cpuCount").value_or(0);
-    memory_mib_ = cofferdam::detail::number_at(said, "memoryMB").value_or(0);
-    disk_mib_ = cofferdam::detail::number_at(said, "diskSizeMB").value_or(0);
-    if (const boost::json::object* const all = cofferdam::detail::object_at(said, "metadata"))
-      for (const auto& [key, value] : *all)
-        if (const boost::json::string* const text = value.if_string())
-          metadata_.emplace(std::string(key.data(), key.size()), std::string(text->data(), text->size()));
-  }
-
-  const std::string& id() const noexcept { return id_; }
-  const std::string& template_id() const noexcept { return template_id_; }
-  const std::string& alias() const noexcept { return alias_; }
-  const std::string& envd_version() const noexcept { return envd_version_; }
-  const std::string& domain() const noexcept { return domain_; }
-  /// Returns `running` or `paused`; empty in the response to a create.
-  const std::string& state() const noexcept { return state_; }
-  /// Returns the time in RFC 3339, as the service writes it.
-  const std::string& started_at() const noexcept { return started_at_; }
-  /// Returns the time when it ends, unless its lifetime is extended; for a paused sandbox, the time of the pause.
-  const std::string& end_at() const noexcept { return end_at_; }
-  const std::map<std::string, std::string>& metadata() const noexcept { return metadata_; }
-  std::int64_t cpus() const noexcept { return cpus_; }
-  std::int64_t memory_mib() const noexcept { return memory_mib_; }
-  std::int64_t disk_mib() const noexcept { return disk_mib_; }
-  /// Returns the token for the sandbox's own daemon; empty if the daemon requires none.
-  const secret_string& access_token() const noexcept { return access_token_; }
-  /// Returns the token for its other ports, if they are not public.
-  const secret_string& traffic_token() const noexcept { return traffic_token_; }
-
- private:
-  std::string id_;
-  std::string template_id_;
-  std::string alias_;
-  std::string envd_version_;
-  std::string domain_;
-  std::string state_;
-  std::string started_at_;
-  std::string end_at_;
-  std::map<std::string, std::string> metadata_;
-  secret_string access_token_;
-  secret_string traffic_token_;
-  std::int64_t cpus_ = 0;
-  std::int64_t memory_mib_ = 0;
-  std::int64_t disk_mib_ = 0;
-};
-
-/// The load of a sandbox at one time.
-class sandbox_metrics {
- public:
-  sandbox_metrics() = default;
-  explicit sandbox_metrics(const boost::json::object& said) {
-    using cofferdam::detail::number_at;
-    const auto bytes_at = [&](std::string_view key) {
-      const std::int64_t number = number_at(said, key).value_or(0);
-      return number < 0 ? std::uint64_t{0} : static_cast<std::uint64_t>(number);
-    };
-    timestamp = number_at(said, "timestampUnix").value_or(0);
-    cpus = number_at(said, "cpuCount").value_or(0);
-    const boost::json::value* const used = cofferdam::detail::member(said, "cpuUsedPct");
-    if (used != nullptr && used->is_number()) cpu_percent = used->to_number<double>();
-    memory_used = bytes_at("memUsed");
-    memory_total = bytes_at("memTotal");
-    disk_used = bytes_at("diskUsed");
-    disk_total = bytes_at("diskTotal");
-  }
-
-  std::int64_t timestamp = 0;  ///< seconds since 1970
-  std::int64_t cpus = 0;
-  double cpu_percent = 0;
-  std::uint64_t memory_used = 0;  ///< bytes, as all that follow
-  std::uint64_t memory_total = 0;
-  std::uint64_t disk_used = 0;
-  std::uint64_t disk_total = 0;
-};
-
-/// A line of a sandbox's log.
-class sandbox_log_line {
- public:
-  sandbox_log_line() = default;
-  explicit sandbox_log_line(const boost::json::object& said) {
-    using cofferdam::detail::text_at;
-    timestamp = text_at(said, "timestamp");
-    level = text_at(said, "level");
-    message = text_at(said, "message");
-  }
-
-  std::string timestamp;  ///< as the service writes it: `2026-01-31T12:00:00.123Z`
-  std::string level;      ///< `debug`, `info`, `warn`, `error`
-  std::string message;
-};
-
-}  // namespace cofferdam::inline COFFERDAM_ABI::e2b
-
-// ---- cofferdam/backends/e2b/detail/sandbox_list.hpp ----
+// ---- cofferdam/backends/e2b/sandbox_list.hpp ----
 
 
 #include <chrono>
@@ -19178,52 +19224,6 @@ class sandbox_list {
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::e2b
 
-
-// ---- cofferdam/backends/e2b/running_process.hpp ----
-
-
-#include <boost/json/array.hpp>
-#include <boost/json/object.hpp>
-#include <boost/json/value.hpp>
-
-#include <cstdint>
-#include <string>
-#include <utility>
-#include <vector>
-
-namespace cofferdam::inline COFFERDAM_ABI::e2b {
-
-/// A process that the daemon of a sandbox has started for any client.
-class running_process {
- public:
-  running_process() = default;
-  /// \param said  ProcessInfo of envd's process.proto.
-  explicit running_process(const boost::json::object& said) {
-    namespace json = cofferdam::detail;
-    pid_ = json::number_at(said, "pid").value_or(0);
-    tag_ = json::text_at(said, "tag");
-    const boost::json::object* const config = json::object_at(said, "config");
-    if (config == nullptr) return;
-    words_.emplace_back(json::text_at(*config, "cmd"));
-    if (const boost::json::array* const args = json::array_at(*config, "args"))
-      for (const boost::json::value& each : *args)
-        if (const boost::json::string* const text = each.if_string()) words_.emplace_back(text->data(), text->size());
-  }
-
-  /// Returns its process number in the sandbox.
-  std::int64_t pid() const noexcept { return pid_; }
-  /// Returns the tag that the starting client gave it; often empty.
-  const std::string& tag() const noexcept { return tag_; }
-  /// Returns the program and its arguments. Commands of this library are inside a script.
-  const std::vector<std::string>& words() const noexcept { return words_; }
-
- private:
-  std::int64_t pid_ = 0;
-  std::string tag_;
-  std::vector<std::string> words_;
-};
-
-}  // namespace cofferdam::inline COFFERDAM_ABI::e2b
 
 // ---- cofferdam/detail/net/percent_encoding.hpp ----
 
@@ -60916,7 +60916,7 @@ COFFERDAM_DECL provider in_sandbox(std::string id) {
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::e2b
 
-// ---- cofferdam/backends/e2b/detail/impl/folder_watch.ipp ----
+// ---- cofferdam/backends/e2b/impl/folder_watch.ipp ----
 
 
 #include <boost/json/object.hpp>
@@ -61056,7 +61056,7 @@ COFFERDAM_DECL awaitable<connect_opening> connect_server_stream(http_client& cli
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail
 
-// ---- cofferdam/backends/e2b/detail/impl/process_follower.ipp ----
+// ---- cofferdam/backends/e2b/impl/process_follower.ipp ----
 
 
 #include <memory>
@@ -61074,28 +61074,27 @@ COFFERDAM_DECL process_follower::process_follower(std::shared_ptr<detail::envd> 
                 home.run_soon([dropped] { delete dropped; });
               }) {}
 
-COFFERDAM_DECL awaitable<std::optional<detail::process_event>> process_follower::next() {
+COFFERDAM_DECL awaitable<std::optional<process_event>> process_follower::next() {
   if (!place_)
     throw error(exec_errc::invalid_argument, "e2b: there is nothing to follow (default-constructed or moved from)");
   return place_->home().run([place = place_, stream = stream_] { return next_of(place, stream); });
 }
 
-COFFERDAM_DECL awaitable<std::optional<detail::process_event>> process_follower::next_of(
+COFFERDAM_DECL awaitable<std::optional<process_event>> process_follower::next_of(
     std::shared_ptr<detail::envd> place, std::shared_ptr<cofferdam::detail::connect_stream> stream) {
   constexpr const char* doing = "follow a process";
   for (;;) {
     const std::optional<std::string_view> one = co_await detail::envd::next_message(place, *stream, doing);
     if (!one) co_return std::nullopt;
-    std::optional<detail::process_event> event = detail::process_event::parse(*one);
-    const bool is_news =
-        event->what != detail::process_event::kind::start && event->what != detail::process_event::kind::other;
+    std::optional<process_event> event = process_event::parse(*one);
+    const bool is_news = event->what != process_event::kind::start && event->what != process_event::kind::other;
     if (is_news) co_return event;
   }
 }
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::e2b
 
-// ---- cofferdam/backends/e2b/detail/impl/sandbox_list.ipp ----
+// ---- cofferdam/backends/e2b/impl/sandbox_list.ipp ----
 
 
 #include <asio/this_coro.hpp>

@@ -6,9 +6,9 @@
 
 #include <cofferdam/backends/e2b/detail/api_error.hpp>
 #include <cofferdam/backends/e2b/detail/envd_version.hpp>
-#include <cofferdam/backends/e2b/detail/folder_watch.hpp>
-#include <cofferdam/backends/e2b/detail/process_event.hpp>
 #include <cofferdam/backends/e2b/execution.hpp>
+#include <cofferdam/backends/e2b/folder_watch.hpp>
+#include <cofferdam/backends/e2b/process_event.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/secret_string.hpp>
 #include <cofferdam/detail/backends/e2b/endpoint.hpp>
@@ -26,7 +26,6 @@ namespace {
 using namespace cofferdam;
 using cofferdam::e2b::detail::endpoint;
 using cofferdam::e2b::detail::envd_version;
-using cofferdam::e2b::detail::process_event;
 using cofferdam::e2b::detail::refused_error;
 using cofferdam::e2b::detail::said_message;
 using namespace cofferdam::e2b;

@@ -92,8 +92,8 @@ TEST(E2bGateway, processes_are_listed_followed_and_ended) {
     std::vector<e2b::running_process> all = co_await env.processes();
     EXPECT_EQ(all.size(), 1U);
     e2b::process_follower follower = co_await env.follow(all.front().pid());
-    std::optional<e2b::detail::process_event> heard = co_await follower.next();
-    EXPECT_TRUE(heard && heard->what == e2b::detail::process_event::kind::out);
+    std::optional<e2b::process_event> heard = co_await follower.next();
+    EXPECT_TRUE(heard && heard->what == e2b::process_event::kind::out);
     const bool was_there = co_await env.end_process(all.front().pid());
     EXPECT_TRUE(was_there);
     command_result result = co_await running.wait();

@@ -5,7 +5,7 @@
 #include <cofferdam/backends/e2b/detail/account.hpp>
 #include <cofferdam/backends/e2b/detail/api_error.hpp>
 #include <cofferdam/backends/e2b/detail/envd_version.hpp>
-#include <cofferdam/backends/e2b/detail/process_event.hpp>
+#include <cofferdam/backends/e2b/process_event.hpp>
 #include <cofferdam/backends/e2b/rate_limiter.hpp>
 #include <cofferdam/backends/e2b/sandbox_info.hpp>
 #include <cofferdam/backends/e2b/signed_url.hpp>
@@ -33,8 +33,6 @@ using cofferdam::e2b::detail::account;
 using cofferdam::e2b::detail::endpoint;
 using cofferdam::e2b::detail::envd_abilities;
 using cofferdam::e2b::detail::envd_version;
-using cofferdam::e2b::detail::process_end;
-using cofferdam::e2b::detail::process_event;
 using cofferdam::e2b::detail::refused_error;
 using cofferdam::e2b::detail::said_message;
 using cofferdam::e2b::detail::sandbox_endpoint;

@@ -5,7 +5,7 @@
 #include <cofferdam/backends/detail/tracked_command.hpp>
 #include <cofferdam/backends/detail/tracked_script.hpp>
 #include <cofferdam/backends/e2b/detail/envd.hpp>
-#include <cofferdam/backends/e2b/detail/process_event.hpp>
+#include <cofferdam/backends/e2b/process_event.hpp>
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/error.hpp>

@@ -7,8 +7,8 @@
 #include <cofferdam/backends/e2b/detail/api.hpp>
 #include <cofferdam/backends/e2b/detail/envd.hpp>
 #include <cofferdam/backends/e2b/detail/envd_session.hpp>
-#include <cofferdam/backends/e2b/detail/process_event.hpp>
 #include <cofferdam/backends/e2b/detail/sandbox_files.hpp>
+#include <cofferdam/backends/e2b/process_event.hpp>
 #include <cofferdam/backends/e2b/sandbox_info.hpp>
 #include <cofferdam/backends/e2b/surroundings.hpp>
 #include <cofferdam/core/asio.hpp>

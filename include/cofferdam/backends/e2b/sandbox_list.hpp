@@ -61,5 +61,5 @@ class sandbox_list {
 }  // namespace cofferdam::inline COFFERDAM_ABI::e2b
 
 #if !defined(COFFERDAM_SEPARATE_COMPILATION)
-#include <cofferdam/backends/e2b/detail/impl/sandbox_list.ipp>
+#include <cofferdam/backends/e2b/impl/sandbox_list.ipp>
 #endif

@@ -4,7 +4,7 @@
 
 #include <cofferdam/backends/detail/parse_object.hpp>
 #include <cofferdam/backends/e2b/detail/envd.hpp>
-#include <cofferdam/backends/e2b/detail/folder_watch.hpp>
+#include <cofferdam/backends/e2b/folder_watch.hpp>
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/detail/core/home_strand.hpp>

@@ -66,5 +66,5 @@ class folder_watch {
 }  // namespace cofferdam::inline COFFERDAM_ABI::e2b
 
 #if !defined(COFFERDAM_SEPARATE_COMPILATION)
-#include <cofferdam/backends/e2b/detail/impl/folder_watch.ipp>
+#include <cofferdam/backends/e2b/impl/folder_watch.ipp>
 #endif

@@ -22,7 +22,7 @@
 #include <string_view>
 #include <utility>
 
-namespace cofferdam::inline COFFERDAM_ABI::e2b::detail {
+namespace cofferdam::inline COFFERDAM_ABI::e2b {
 
 /// The end of a process, as reported by the daemon.
 class process_end {
@@ -177,4 +177,4 @@ class process_event {
   }
 };
 
-}  // namespace cofferdam::inline COFFERDAM_ABI::e2b::detail
+}  // namespace cofferdam::inline COFFERDAM_ABI::e2b

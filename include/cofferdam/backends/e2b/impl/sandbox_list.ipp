@@ -4,8 +4,8 @@
 
 #include <cofferdam/backends/e2b/detail/account.hpp>
 #include <cofferdam/backends/e2b/detail/api.hpp>
-#include <cofferdam/backends/e2b/detail/sandbox_list.hpp>
 #include <cofferdam/backends/e2b/sandbox_info.hpp>
+#include <cofferdam/backends/e2b/sandbox_list.hpp>
 #include <cofferdam/backends/e2b/surroundings.hpp>
 #include <cofferdam/core/asio.hpp>
 

@@ -2,7 +2,7 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
-#include <cofferdam/backends/e2b/detail/process_event.hpp>
+#include <cofferdam/backends/e2b/process_event.hpp>
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/detail/net/connect_client.hpp>
 
@@ -30,11 +30,11 @@ class process_follower {
   /// \throws error{errc::not_found} if there is no such process; error{errc::provider_lost} if the sandbox or the
   ///     connection is lost.
   /// \par Cancellation  terminal: ends the stream; throws error{errc::cancelled}.
-  awaitable<std::optional<detail::process_event>> next();
+  awaitable<std::optional<process_event>> next();
 
  private:
-  static awaitable<std::optional<detail::process_event>> next_of(
-      std::shared_ptr<detail::envd> place, std::shared_ptr<cofferdam::detail::connect_stream> stream);
+  static awaitable<std::optional<process_event>> next_of(std::shared_ptr<detail::envd> place,
+                                                         std::shared_ptr<cofferdam::detail::connect_stream> stream);
 
   std::shared_ptr<detail::envd> place_;
   std::shared_ptr<cofferdam::detail::connect_stream> stream_;  // used and ended on the environment's strand
@@ -43,5 +43,5 @@ class process_follower {
 }  // namespace cofferdam::inline COFFERDAM_ABI::e2b
 
 #if !defined(COFFERDAM_SEPARATE_COMPILATION)
-#include <cofferdam/backends/e2b/detail/impl/process_follower.ipp>
+#include <cofferdam/backends/e2b/impl/process_follower.ipp>
 #endif
