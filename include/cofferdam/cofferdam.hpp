@@ -7,7 +7,6 @@
 #include <cofferdam/agent.hpp>
 #include <cofferdam/backends/docker.hpp>
 #include <cofferdam/backends/docker/build_request.hpp>
-#include <cofferdam/backends/docker/command_transport.hpp>
 #include <cofferdam/backends/docker/container_options.hpp>
 #include <cofferdam/backends/docker/daemon_choice.hpp>
 #include <cofferdam/backends/docker/progress_event.hpp>
@@ -15,12 +14,9 @@
 #include <cofferdam/backends/e2b/account_options.hpp>
 #include <cofferdam/backends/e2b/code_interpreter.hpp>
 #include <cofferdam/backends/e2b/create_options.hpp>
-#include <cofferdam/backends/e2b/execution.hpp>
 #include <cofferdam/backends/e2b/folder_watch.hpp>
 #include <cofferdam/backends/e2b/process_event.hpp>
 #include <cofferdam/backends/e2b/process_follower.hpp>
-#include <cofferdam/backends/e2b/rate_limiter.hpp>
-#include <cofferdam/backends/e2b/running_process.hpp>
 #include <cofferdam/backends/e2b/sandbox_error.hpp>
 #include <cofferdam/backends/e2b/sandbox_info.hpp>
 #include <cofferdam/backends/e2b/sandbox_list.hpp>
@@ -49,9 +45,7 @@
 #include <cofferdam/core.hpp>
 #include <cofferdam/core/any_provider.hpp>
 #include <cofferdam/core/asio.hpp>
-#include <cofferdam/core/background_command.hpp>
 #include <cofferdam/core/bytes.hpp>
-#include <cofferdam/core/captured_output.hpp>
 #include <cofferdam/core/code_exec_provider.hpp>
 #include <cofferdam/core/command.hpp>
 #include <cofferdam/core/command_result.hpp>
@@ -62,9 +56,7 @@
 #include <cofferdam/core/file_source.hpp>
 #include <cofferdam/core/file_system.hpp>
 #include <cofferdam/core/format_result.hpp>
-#include <cofferdam/core/isolation_report.hpp>
 #include <cofferdam/core/layer.hpp>
-#include <cofferdam/core/list_options.hpp>
 #include <cofferdam/core/printable_text.hpp>
 #include <cofferdam/core/process.hpp>
 #include <cofferdam/core/provider_name.hpp>
@@ -85,12 +77,10 @@
 #include <cofferdam/files/file_set.hpp>
 #include <cofferdam/files/upload.hpp>
 #include <cofferdam/llm/agent.hpp>
-#include <cofferdam/llm/agent_event.hpp>
 #include <cofferdam/llm/agent_result.hpp>
 #include <cofferdam/llm/agent_session.hpp>
 #include <cofferdam/llm/chat_completions_client.hpp>
 #include <cofferdam/llm/chat_completions_options.hpp>
-#include <cofferdam/llm/chat_error.hpp>
 #include <cofferdam/llm/chat_history.hpp>
 #include <cofferdam/llm/chat_message.hpp>
 #include <cofferdam/llm/chat_model.hpp>
@@ -109,7 +99,6 @@
 #include <cofferdam/net/byte_stream.hpp>
 #include <cofferdam/net/http_call.hpp>
 #include <cofferdam/net/http_message.hpp>
-#include <cofferdam/net/http_parser_limits.hpp>
 #include <cofferdam/net/http_reply.hpp>
 #include <cofferdam/net/http_server_settings.hpp>
 #include <cofferdam/net/listener.hpp>
@@ -132,7 +121,6 @@
 #include <cofferdam/serve/e2b_gateway.hpp>
 #include <cofferdam/serve/e2b_gateway/code_interpreter.hpp>
 #include <cofferdam/serve/e2b_gateway/options.hpp>
-#include <cofferdam/serve/e2b_gateway/port_service.hpp>
 #include <cofferdam/serve/mcp/call.hpp>
 #include <cofferdam/serve/mcp/content.hpp>
 #include <cofferdam/serve/mcp/definitions.hpp>

@@ -762,13 +762,19 @@ inline std::string_view without_cut_start(std::string_view raw) noexcept {
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail
 
-// ---- cofferdam/core/captured_output.hpp ----
+// ---- cofferdam/core/command_result.hpp ----
 
 
 #include <algorithm>
+#include <array>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <system_error>
 #include <utility>
 
 namespace cofferdam::inline COFFERDAM_ABI {
@@ -862,19 +868,6 @@ class captured_output {
   std::uint64_t total_ = 0;
 };
 
-}  // namespace cofferdam::inline COFFERDAM_ABI
-
-// ---- cofferdam/core/isolation_report.hpp ----
-
-
-#include <array>
-#include <cstddef>
-#include <string>
-#include <string_view>
-#include <utility>
-
-namespace cofferdam::inline COFFERDAM_ABI {
-
 /// The kinds of isolation.
 enum class isolation_kind {
   process_tree,   ///< the processes that are certain to end with the command
@@ -924,22 +917,6 @@ class isolation_report {
  private:
   std::array<std::string, count> states_;
 };
-
-}  // namespace cofferdam::inline COFFERDAM_ABI
-
-// ---- cofferdam/core/command_result.hpp ----
-
-
-#include <chrono>
-#include <cstdint>
-#include <memory>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <system_error>
-#include <utility>
-
-namespace cofferdam::inline COFFERDAM_ABI {
 
 /// The kind of a failure. `none` is also the kind of a command that ran and exited with a status other than 0.
 enum class error_kind {
@@ -1257,138 +1234,6 @@ constexpr void explain_provider() noexcept {
 }
 
 }  // namespace detail
-
-}  // namespace cofferdam::inline COFFERDAM_ABI
-
-// ---- cofferdam/core/directory_entry.hpp ----
-
-
-#include <cstdint>
-#include <string>
-#include <utility>
-
-namespace cofferdam::inline COFFERDAM_ABI {
-
-/// The type of a directory entry. A symbolic link is a `symlink`, whatever it points to.
-enum class file_type { regular, directory, symlink, other };
-
-/// A file, directory or other entry in the workspace.
-class directory_entry {
- public:
-  directory_entry() = default;
-  directory_entry(std::string path, file_type type, std::uint64_t size, unsigned mode)
-      : path_(std::move(path)), type_(type), size_(size), mode_(mode) {}
-
-  /// Returns the path: relative to the workspace for `stat`, to the listed directory for `list`. Any bytes but NUL.
-  const std::string& path() const& noexcept { return path_; }
-  std::string path() && { return std::move(path_); }
-  file_type type() const noexcept { return type_; }
-  bool is_directory() const noexcept { return type_ == file_type::directory; }
-  bool is_regular() const noexcept { return type_ == file_type::regular; }
-  /// Returns the size of a regular file in bytes; 0 for everything else.
-  std::uint64_t size() const noexcept { return size_; }
-  /// Returns the permission bits, 0 to 0777.
-  unsigned mode() const noexcept { return mode_; }
-
- private:
-  std::string path_;
-  file_type type_ = file_type::other;
-  std::uint64_t size_ = 0;
-  unsigned mode_ = 0;
-};
-
-}  // namespace cofferdam::inline COFFERDAM_ABI
-
-// ---- cofferdam/core/file_source.hpp ----
-
-
-#include <cstddef>
-#include <cstdint>
-#include <optional>
-#include <string>
-#include <utility>
-
-namespace cofferdam::inline COFFERDAM_ABI {
-
-/// The head of one file in a stream of files.
-class file_header {
- public:
-  /// \param source       the path on the sending side, for reports only.
-  /// \param destination  the path relative to the root of the receiving side.
-  /// \param type         a regular file or a directory.
-  /// \param size         bytes, as known at the start. The content that follows may be longer or shorter.
-  /// \param mode         permission bits, 0 to 0777.
-  file_header(std::string source, std::string destination, file_type type, std::uint64_t size, unsigned mode)
-      : source_(std::move(source)), destination_(std::move(destination)), type_(type), size_(size), mode_(mode) {}
-
-  /// A file that cannot be sent. The receiver reports the failure and requests the next file.
-  file_header(std::string source, error failure) : source_(std::move(source)), failure_(std::move(failure)) {}
-
-  const std::string& source() const noexcept { return source_; }
-  const std::string& destination() const noexcept { return destination_; }
-  file_type type() const noexcept { return type_; }
-  std::uint64_t size() const noexcept { return size_; }
-  unsigned mode() const noexcept { return mode_; }
-  const std::optional<error>& failure() const noexcept { return failure_; }
-
- private:
-  std::string source_;
-  std::string destination_;
-  file_type type_ = file_type::other;
-  std::uint64_t size_ = 0;
-  unsigned mode_ = 0;
-  std::optional<error> failure_;
-};
-
-/// A part of a regular file on this machine.
-class file_range {
- public:
-  file_range(int descriptor, std::uint64_t offset, std::uint64_t size)
-      : descriptor_(descriptor), offset_(offset), size_(size) {}
-  /// Returns a descriptor that is open for reading. The source of this range keeps it open.
-  int descriptor() const noexcept { return descriptor_; }
-  std::uint64_t offset() const noexcept { return offset_; }
-  std::uint64_t size() const noexcept { return size_; }
-
- private:
-  int descriptor_;
-  std::uint64_t offset_;
-  std::uint64_t size_;
-};
-
-/// A sequence of files, read by the receiver one after another. Holds at most one piece of one file in memory.
-class file_source {
- public:
-  file_source() = default;
-  file_source(const file_source&) = delete;
-  file_source& operator=(const file_source&) = delete;
-  virtual ~file_source() = default;
-
-  /// Moves on to the next file, and skips the unread rest of the current file. Returns no value at the end.
-  virtual awaitable<std::optional<file_header>> next() = 0;
-  /// Returns at most `most` bytes of the current file; empty at its end. Throws `error` if the file cannot be read
-  /// further: the file has failed, and `next()` continues with the next file.
-  virtual awaitable<bytes> read(std::size_t most) = 0;
-  /// Returns the unread rest of the current file as a range of a descriptor, for a receiver that can send it directly.
-  /// The range counts as read, and its descriptor stays open until `next()`. Returns no value if the rest is not in a
-  /// descriptor. Throws as `read`.
-  virtual std::optional<file_range> take_range() { return std::nullopt; }
-};
-
-/// A file to fetch, and its name on the receiving side: for `get_files`.
-class file_request {
- public:
-  file_request(std::string path, std::string destination)
-      : path_(std::move(path)), destination_(std::move(destination)) {}
-  /// Returns the path of a regular file, relative to the workspace.
-  const std::string& path() const noexcept { return path_; }
-  /// Returns the value for `file_header::destination`.
-  const std::string& destination() const noexcept { return destination_; }
-
- private:
-  std::string path_;
-  std::string destination_;
-};
 
 }  // namespace cofferdam::inline COFFERDAM_ABI
 
@@ -1874,7 +1719,7 @@ inline std::string workspace_path(std::string_view path, std::string_view root =
 
 }  // namespace cofferdam::inline COFFERDAM_ABI
 
-// ---- cofferdam/core/list_options.hpp ----
+// ---- cofferdam/core/directory_entry.hpp ----
 
 
 #include <algorithm>
@@ -1969,6 +1814,127 @@ class listing_room {
 };
 
 }  // namespace detail
+
+/// The type of a directory entry. A symbolic link is a `symlink`, whatever it points to.
+enum class file_type { regular, directory, symlink, other };
+
+/// A file, directory or other entry in the workspace.
+class directory_entry {
+ public:
+  directory_entry() = default;
+  directory_entry(std::string path, file_type type, std::uint64_t size, unsigned mode)
+      : path_(std::move(path)), type_(type), size_(size), mode_(mode) {}
+
+  /// Returns the path: relative to the workspace for `stat`, to the listed directory for `list`. Any bytes but NUL.
+  const std::string& path() const& noexcept { return path_; }
+  std::string path() && { return std::move(path_); }
+  file_type type() const noexcept { return type_; }
+  bool is_directory() const noexcept { return type_ == file_type::directory; }
+  bool is_regular() const noexcept { return type_ == file_type::regular; }
+  /// Returns the size of a regular file in bytes; 0 for everything else.
+  std::uint64_t size() const noexcept { return size_; }
+  /// Returns the permission bits, 0 to 0777.
+  unsigned mode() const noexcept { return mode_; }
+
+ private:
+  std::string path_;
+  file_type type_ = file_type::other;
+  std::uint64_t size_ = 0;
+  unsigned mode_ = 0;
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI
+
+// ---- cofferdam/core/file_source.hpp ----
+
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace cofferdam::inline COFFERDAM_ABI {
+
+/// The head of one file in a stream of files.
+class file_header {
+ public:
+  /// \param source       the path on the sending side, for reports only.
+  /// \param destination  the path relative to the root of the receiving side.
+  /// \param type         a regular file or a directory.
+  /// \param size         bytes, as known at the start. The content that follows may be longer or shorter.
+  /// \param mode         permission bits, 0 to 0777.
+  file_header(std::string source, std::string destination, file_type type, std::uint64_t size, unsigned mode)
+      : source_(std::move(source)), destination_(std::move(destination)), type_(type), size_(size), mode_(mode) {}
+
+  /// A file that cannot be sent. The receiver reports the failure and requests the next file.
+  file_header(std::string source, error failure) : source_(std::move(source)), failure_(std::move(failure)) {}
+
+  const std::string& source() const noexcept { return source_; }
+  const std::string& destination() const noexcept { return destination_; }
+  file_type type() const noexcept { return type_; }
+  std::uint64_t size() const noexcept { return size_; }
+  unsigned mode() const noexcept { return mode_; }
+  const std::optional<error>& failure() const noexcept { return failure_; }
+
+ private:
+  std::string source_;
+  std::string destination_;
+  file_type type_ = file_type::other;
+  std::uint64_t size_ = 0;
+  unsigned mode_ = 0;
+  std::optional<error> failure_;
+};
+
+/// A part of a regular file on this machine.
+class file_range {
+ public:
+  file_range(int descriptor, std::uint64_t offset, std::uint64_t size)
+      : descriptor_(descriptor), offset_(offset), size_(size) {}
+  /// Returns a descriptor that is open for reading. The source of this range keeps it open.
+  int descriptor() const noexcept { return descriptor_; }
+  std::uint64_t offset() const noexcept { return offset_; }
+  std::uint64_t size() const noexcept { return size_; }
+
+ private:
+  int descriptor_;
+  std::uint64_t offset_;
+  std::uint64_t size_;
+};
+
+/// A sequence of files, read by the receiver one after another. Holds at most one piece of one file in memory.
+class file_source {
+ public:
+  file_source() = default;
+  file_source(const file_source&) = delete;
+  file_source& operator=(const file_source&) = delete;
+  virtual ~file_source() = default;
+
+  /// Moves on to the next file, and skips the unread rest of the current file. Returns no value at the end.
+  virtual awaitable<std::optional<file_header>> next() = 0;
+  /// Returns at most `most` bytes of the current file; empty at its end. Throws `error` if the file cannot be read
+  /// further: the file has failed, and `next()` continues with the next file.
+  virtual awaitable<bytes> read(std::size_t most) = 0;
+  /// Returns the unread rest of the current file as a range of a descriptor, for a receiver that can send it directly.
+  /// The range counts as read, and its descriptor stays open until `next()`. Returns no value if the rest is not in a
+  /// descriptor. Throws as `read`.
+  virtual std::optional<file_range> take_range() { return std::nullopt; }
+};
+
+/// A file to fetch, and its name on the receiving side: for `get_files`.
+class file_request {
+ public:
+  file_request(std::string path, std::string destination)
+      : path_(std::move(path)), destination_(std::move(destination)) {}
+  /// Returns the path of a regular file, relative to the workspace.
+  const std::string& path() const noexcept { return path_; }
+  /// Returns the value for `file_header::destination`.
+  const std::string& destination() const noexcept { return destination_; }
+
+ private:
+  std::string path_;
+  std::string destination_;
+};
 
 }  // namespace cofferdam::inline COFFERDAM_ABI
 
@@ -2836,9 +2802,24 @@ awaitable<void> write_bytes(E& environment, std::string path, bytes content) {
 #include <concepts>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <utility>
 
 namespace cofferdam::inline COFFERDAM_ABI {
+
+/// A command that has ended while a process that it started still runs (`background_policy::keep`).
+class background_command {
+ public:
+  background_command(std::uint32_t number, std::string program) : number_(number), program_(std::move(program)) {}
+  /// Returns the number of the command in its environment. This is not a process number.
+  std::uint32_t number() const noexcept { return number_; }
+  /// Returns the program or the shell line, cut to one line.
+  const std::string& program() const noexcept { return program_; }
+
+ private:
+  std::uint32_t number_;
+  std::string program_;
+};
 
 /// One of the two output streams of a command.
 enum class output_stream { out, err };
@@ -3245,101 +3226,6 @@ class callable_argument {
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail
 
-// ---- cofferdam/llm/chat_error.hpp ----
-
-
-#include <string>
-#include <string_view>
-#include <system_error>
-#include <type_traits>
-
-namespace cofferdam::inline COFFERDAM_ABI {
-
-/// The reason why a model gave no usable answer: the `cause()` of the `error` that a `chat_model` throws.
-enum class chat_errc {
-  context_overflow = 1,  ///< the conversation is longer than the model's context: send less (errc::too_large)
-  output_limit,          ///< the answer was cut off by the limit of output tokens (errc::too_large)
-  request_too_large,     ///< one request with more tokens or bytes than the service takes at a time (errc::too_large)
-  not_authenticated,     ///< no key, or a wrong one (errc::permission_denied)
-  not_permitted,         ///< the key may not do that (errc::permission_denied)
-  no_quota,              ///< no credit or quota left: waiting does not help (errc::permission_denied)
-  no_such_model,         ///< no such model, or a wrong base URL (errc::not_found)
-  rejected,              ///< the service does not understand the request (errc::invalid_argument)
-  rate_limited,          ///< too many requests, also after the retries (errc::provider_failed)
-  service_failed,        ///< a failure of the service, also after the retries (errc::provider_failed)
-  filtered,              ///< a filter of the service withheld the answer (errc::provider_failed)
-  bad_answer,            ///< the response is not an answer (errc::io_error)
-  cut_off,               ///< the connection was lost within an answer (errc::io_error)
-  timed_out,             ///< no whole answer within the time limit (errc::io_error)
-};
-
-namespace detail {
-
-class chat_words {
- public:
-  static constexpr const char* name = "cofferdam.chat";
-  static constexpr std::string_view message(int value) {
-    switch (static_cast<chat_errc>(value)) {
-      case chat_errc::context_overflow: return "the conversation is longer than the model's context";
-      case chat_errc::output_limit: return "the answer was cut off by the output limit";
-      case chat_errc::request_too_large: return "the request is larger than the service takes";
-      case chat_errc::not_authenticated: return "not authenticated";
-      case chat_errc::not_permitted: return "not permitted";
-      case chat_errc::no_quota: return "no quota left";
-      case chat_errc::no_such_model: return "no such model or path";
-      case chat_errc::rejected: return "the request was rejected";
-      case chat_errc::rate_limited: return "too many requests";
-      case chat_errc::service_failed: return "the service failed";
-      case chat_errc::filtered: return "the answer was held back by a filter";
-      case chat_errc::bad_answer: return "the answer cannot be read";
-      case chat_errc::cut_off: return "the answer broke off";
-      case chat_errc::timed_out: return "no answer in time";
-    }
-    return "unknown chat error";
-  }
-};
-
-}  // namespace detail
-
-/// The category of `chat_errc`.
-inline const std::error_category& chat_error_category() noexcept { return detail::category_of<detail::chat_words>(); }
-
-/// Makes `chat_errc` usable wherever an error code is; found by argument-dependent lookup.
-inline std::error_code make_error_code(chat_errc value) noexcept {
-  return {static_cast<int>(value), chat_error_category()};
-}
-
-}  // namespace cofferdam::inline COFFERDAM_ABI
-
-template <>
-struct std::is_error_code_enum<cofferdam::chat_errc> : std::true_type {};
-
-namespace cofferdam::inline COFFERDAM_ABI {
-
-/// Makes an error with this cause and the `errc` that belongs to it above.
-inline error chat_failure(chat_errc why, std::string sentence) {
-  exec_errc code = exec_errc::io_error;
-  switch (why) {
-    case chat_errc::context_overflow:
-    case chat_errc::output_limit:
-    case chat_errc::request_too_large: code = exec_errc::too_large; break;
-    case chat_errc::not_authenticated:
-    case chat_errc::not_permitted:
-    case chat_errc::no_quota: code = exec_errc::permission_denied; break;
-    case chat_errc::no_such_model: code = exec_errc::not_found; break;
-    case chat_errc::rejected: code = exec_errc::invalid_argument; break;
-    case chat_errc::rate_limited:
-    case chat_errc::service_failed:
-    case chat_errc::filtered: code = exec_errc::provider_failed; break;
-    case chat_errc::bad_answer:
-    case chat_errc::cut_off:
-    case chat_errc::timed_out: break;
-  }
-  return error(code, std::move(sentence), why);
-}
-
-}  // namespace cofferdam::inline COFFERDAM_ABI
-
 // ---- cofferdam/llm/chat_message.hpp ----
 
 
@@ -3509,10 +3395,95 @@ class chat_usage {
 #include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 namespace cofferdam::inline COFFERDAM_ABI {
+
+/// The reason why a model gave no usable answer: the `cause()` of the `error` that a `chat_model` throws.
+enum class chat_errc {
+  context_overflow = 1,  ///< the conversation is longer than the model's context: send less (errc::too_large)
+  output_limit,          ///< the answer was cut off by the limit of output tokens (errc::too_large)
+  request_too_large,     ///< one request with more tokens or bytes than the service takes at a time (errc::too_large)
+  not_authenticated,     ///< no key, or a wrong one (errc::permission_denied)
+  not_permitted,         ///< the key may not do that (errc::permission_denied)
+  no_quota,              ///< no credit or quota left: waiting does not help (errc::permission_denied)
+  no_such_model,         ///< no such model, or a wrong base URL (errc::not_found)
+  rejected,              ///< the service does not understand the request (errc::invalid_argument)
+  rate_limited,          ///< too many requests, also after the retries (errc::provider_failed)
+  service_failed,        ///< a failure of the service, also after the retries (errc::provider_failed)
+  filtered,              ///< a filter of the service withheld the answer (errc::provider_failed)
+  bad_answer,            ///< the response is not an answer (errc::io_error)
+  cut_off,               ///< the connection was lost within an answer (errc::io_error)
+  timed_out,             ///< no whole answer within the time limit (errc::io_error)
+};
+
+namespace detail {
+
+class chat_words {
+ public:
+  static constexpr const char* name = "cofferdam.chat";
+  static constexpr std::string_view message(int value) {
+    switch (static_cast<chat_errc>(value)) {
+      case chat_errc::context_overflow: return "the conversation is longer than the model's context";
+      case chat_errc::output_limit: return "the answer was cut off by the output limit";
+      case chat_errc::request_too_large: return "the request is larger than the service takes";
+      case chat_errc::not_authenticated: return "not authenticated";
+      case chat_errc::not_permitted: return "not permitted";
+      case chat_errc::no_quota: return "no quota left";
+      case chat_errc::no_such_model: return "no such model or path";
+      case chat_errc::rejected: return "the request was rejected";
+      case chat_errc::rate_limited: return "too many requests";
+      case chat_errc::service_failed: return "the service failed";
+      case chat_errc::filtered: return "the answer was held back by a filter";
+      case chat_errc::bad_answer: return "the answer cannot be read";
+      case chat_errc::cut_off: return "the answer broke off";
+      case chat_errc::timed_out: return "no answer in time";
+    }
+    return "unknown chat error";
+  }
+};
+
+}  // namespace detail
+
+/// The category of `chat_errc`.
+inline const std::error_category& chat_error_category() noexcept { return detail::category_of<detail::chat_words>(); }
+
+/// Makes `chat_errc` usable wherever an error code is; found by argument-dependent lookup.
+inline std::error_code make_error_code(chat_errc value) noexcept {
+  return {static_cast<int>(value), chat_error_category()};
+}
+
+}  // namespace cofferdam::inline COFFERDAM_ABI
+
+template <>
+struct std::is_error_code_enum<cofferdam::chat_errc> : std::true_type {};
+
+namespace cofferdam::inline COFFERDAM_ABI {
+
+/// Makes an error with this cause and the `errc` that belongs to it above.
+inline error chat_failure(chat_errc why, std::string sentence) {
+  exec_errc code = exec_errc::io_error;
+  switch (why) {
+    case chat_errc::context_overflow:
+    case chat_errc::output_limit:
+    case chat_errc::request_too_large: code = exec_errc::too_large; break;
+    case chat_errc::not_authenticated:
+    case chat_errc::not_permitted:
+    case chat_errc::no_quota: code = exec_errc::permission_denied; break;
+    case chat_errc::no_such_model: code = exec_errc::not_found; break;
+    case chat_errc::rejected: code = exec_errc::invalid_argument; break;
+    case chat_errc::rate_limited:
+    case chat_errc::service_failed:
+    case chat_errc::filtered: code = exec_errc::provider_failed; break;
+    case chat_errc::bad_answer:
+    case chat_errc::cut_off:
+    case chat_errc::timed_out: break;
+  }
+  return error(code, std::move(sentence), why);
+}
 
 /// The description of a tool for a model.
 class chat_tool {
@@ -6106,15 +6077,19 @@ class agent {
 
 }  // namespace cofferdam::inline COFFERDAM_ABI
 
-// ---- cofferdam/llm/agent_event.hpp ----
+// ---- cofferdam/llm/agent_result.hpp ----
 
+
+#include <boost/json/object.hpp>
 
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace cofferdam::inline COFFERDAM_ABI {
 
@@ -6192,21 +6167,6 @@ class agent_event {
 
 /// Receives the events of a session, on the session's executor. Must not throw, and must not call the session.
 using agent_listener = std::function<void(const agent_event& what)>;
-
-}  // namespace cofferdam::inline COFFERDAM_ABI
-
-// ---- cofferdam/llm/agent_result.hpp ----
-
-
-#include <boost/json/object.hpp>
-
-#include <chrono>
-#include <cstddef>
-#include <map>
-#include <string>
-#include <utility>
-
-namespace cofferdam::inline COFFERDAM_ABI {
 
 /// The reason for the end of a run.
 enum class agent_end {
@@ -7481,133 +7441,6 @@ inline endpoint sandbox_endpoint(std::string_view pattern, std::uint16_t port, c
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::e2b::detail
 
-// ---- cofferdam/net/http_parser_limits.hpp ----
-
-
-#include <cstddef>
-
-namespace cofferdam::inline COFFERDAM_ABI {
-
-/// The limits of a head. A larger head is `error{errc::io_error}` with `net_errc::head_too_large` or `too_many_fields`.
-class http_parser_limits {
- public:
-  http_parser_limits() = default;
-
-  std::size_t line = 16 * 1024;  ///< bytes of one line, without its end
-  std::size_t head = 64 * 1024;  ///< bytes of all lines of a head, and of all trailers
-  std::size_t fields = 256;      ///< lines of a head, and of trailers
-  std::size_t interim = 32;      ///< interim answers (1xx) before the final one
-};
-
-}  // namespace cofferdam::inline COFFERDAM_ABI
-
-// ---- cofferdam/detail/net/http_limits.hpp ----
-
-
-#include <algorithm>
-#include <chrono>
-#include <concepts>
-#include <cstddef>
-#include <optional>
-#include <utility>
-
-namespace cofferdam::inline COFFERDAM_ABI::detail {
-
-/// The limits of one request. An expired time limit is error{errc::io_error} with `net_errc::timed_out`, and closes the
-/// connection.
-class http_limits {
- public:
-  http_limits() = default;
-
-  /// Sets the time limit for a usable connection: name lookup, TCP, TLS. Default 5 s; more than zero.
-  http_limits& connect(std::chrono::milliseconds limit) { return set(connect_, limit); }
-  /// Sets the time limit from the last progress of sending the request to the end of the answer's head. Default 60 s.
-  /// The time that a source needs to make a piece of the body does not count.
-  /// \param limit  more than zero; no value: no limit, for requests that are answered much later (`/wait`, `/events`).
-  http_limits& head(std::optional<std::chrono::milliseconds> limit) { return set(head_, limit); }
-  /// Sets the time limit between two pieces of the answer's body, while the caller reads. Default 60 s.
-  /// \param limit  more than zero; no value: no limit.
-  http_limits& idle(std::optional<std::chrono::milliseconds> limit) { return set(idle_, limit); }
-  /// Sets the maximum size of a body that `request` keeps whole; a longer body is error{errc::too_large}. Default 16
-  /// MiB.
-  http_limits& body(std::size_t most) {
-    body_ = most;
-    return *this;
-  }
-  /// Sets the limits of an answer's head and trailers.
-  http_limits& parser(const http_parser_limits& limits) {
-    parser_ = limits;
-    return *this;
-  }
-
-  std::chrono::milliseconds connect() const noexcept { return connect_; }
-  std::optional<std::chrono::milliseconds> head() const noexcept { return head_; }
-  std::optional<std::chrono::milliseconds> idle() const noexcept { return idle_; }
-  std::size_t body() const noexcept { return body_; }
-  const http_parser_limits& parser() const noexcept { return parser_; }
-
- private:
-  template <class Limit>
-  http_limits& set(Limit& which, std::optional<std::chrono::milliseconds> limit) {
-    if (limit && *limit <= std::chrono::milliseconds::zero())
-      throw error(exec_errc::invalid_argument, "http_limits: a time limit must be longer than zero");
-    if constexpr (std::same_as<Limit, std::chrono::milliseconds>) {
-      which = *limit;
-    } else {
-      which = limit;
-    }
-    return *this;
-  }
-
-  std::chrono::milliseconds connect_{5'000};
-  std::optional<std::chrono::milliseconds> head_ = std::chrono::milliseconds(60'000);
-  std::optional<std::chrono::milliseconds> idle_ = std::chrono::milliseconds(60'000);
-  std::size_t body_ = std::size_t{16} * 1024 * 1024;
-  http_parser_limits parser_;
-};
-
-/// The settings of a client: limits and numbers of connections.
-class http_client_settings {
- public:
-  http_client_settings() = default;
-
-  /// Sets the limits of requests without their own.
-  http_client_settings& limits(const http_limits& each) {
-    limits_ = each;
-    return *this;
-  }
-  /// Sets the maximum number of connections, including idle ones; further requests wait. Streams that `upgrade` has
-  /// returned do not count. Default 64; at least 1.
-  http_client_settings& connections(std::size_t most) {
-    if (most == 0) throw error(exec_errc::invalid_argument, "http_client: it needs at least one connection");
-    connections_ = most;
-    return *this;
-  }
-  /// Sets the maximum number of idle connections that are kept. Default 8; 0: none.
-  http_client_settings& idle_connections(std::size_t most) {
-    idle_connections_ = most;
-    return *this;
-  }
-  /// Sets the maximum idle time of a connection that is used again. Default 240 s: the Docker daemon closes at 300 s.
-  http_client_settings& idle_timeout(std::chrono::milliseconds most) {
-    idle_timeout_ = std::min<std::chrono::milliseconds>(most, std::chrono::hours(24 * 365));
-    return *this;
-  }
-
-  const http_limits& limits() const noexcept { return limits_; }
-  std::size_t connections() const noexcept { return connections_; }
-  std::size_t idle_connections() const noexcept { return idle_connections_; }
-  std::chrono::milliseconds idle_timeout() const noexcept { return idle_timeout_; }
-
- private:
-  http_limits limits_;
-  std::size_t connections_ = 64;
-  std::size_t idle_connections_ = 8;
-  std::chrono::milliseconds idle_timeout_{240'000};
-};
-
-}  // namespace cofferdam::inline COFFERDAM_ABI::detail
-
 // ---- cofferdam/net/http_message.hpp ----
 
 
@@ -7623,6 +7456,17 @@ class http_client_settings {
 #include <vector>
 
 namespace cofferdam::inline COFFERDAM_ABI {
+
+/// The limits of a head. A larger head is `error{errc::io_error}` with `net_errc::head_too_large` or `too_many_fields`.
+class http_parser_limits {
+ public:
+  http_parser_limits() = default;
+
+  std::size_t line = 16 * 1024;  ///< bytes of one line, without its end
+  std::size_t head = 64 * 1024;  ///< bytes of all lines of a head, and of all trailers
+  std::size_t fields = 256;      ///< lines of a head, and of trailers
+  std::size_t interim = 32;      ///< interim answers (1xx) before the final one
+};
 
 namespace detail {
 
@@ -7953,6 +7797,113 @@ class http_response {
 };
 
 }  // namespace cofferdam::inline COFFERDAM_ABI
+
+// ---- cofferdam/detail/net/http_limits.hpp ----
+
+
+#include <algorithm>
+#include <chrono>
+#include <concepts>
+#include <cstddef>
+#include <optional>
+#include <utility>
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+/// The limits of one request. An expired time limit is error{errc::io_error} with `net_errc::timed_out`, and closes the
+/// connection.
+class http_limits {
+ public:
+  http_limits() = default;
+
+  /// Sets the time limit for a usable connection: name lookup, TCP, TLS. Default 5 s; more than zero.
+  http_limits& connect(std::chrono::milliseconds limit) { return set(connect_, limit); }
+  /// Sets the time limit from the last progress of sending the request to the end of the answer's head. Default 60 s.
+  /// The time that a source needs to make a piece of the body does not count.
+  /// \param limit  more than zero; no value: no limit, for requests that are answered much later (`/wait`, `/events`).
+  http_limits& head(std::optional<std::chrono::milliseconds> limit) { return set(head_, limit); }
+  /// Sets the time limit between two pieces of the answer's body, while the caller reads. Default 60 s.
+  /// \param limit  more than zero; no value: no limit.
+  http_limits& idle(std::optional<std::chrono::milliseconds> limit) { return set(idle_, limit); }
+  /// Sets the maximum size of a body that `request` keeps whole; a longer body is error{errc::too_large}. Default 16
+  /// MiB.
+  http_limits& body(std::size_t most) {
+    body_ = most;
+    return *this;
+  }
+  /// Sets the limits of an answer's head and trailers.
+  http_limits& parser(const http_parser_limits& limits) {
+    parser_ = limits;
+    return *this;
+  }
+
+  std::chrono::milliseconds connect() const noexcept { return connect_; }
+  std::optional<std::chrono::milliseconds> head() const noexcept { return head_; }
+  std::optional<std::chrono::milliseconds> idle() const noexcept { return idle_; }
+  std::size_t body() const noexcept { return body_; }
+  const http_parser_limits& parser() const noexcept { return parser_; }
+
+ private:
+  template <class Limit>
+  http_limits& set(Limit& which, std::optional<std::chrono::milliseconds> limit) {
+    if (limit && *limit <= std::chrono::milliseconds::zero())
+      throw error(exec_errc::invalid_argument, "http_limits: a time limit must be longer than zero");
+    if constexpr (std::same_as<Limit, std::chrono::milliseconds>) {
+      which = *limit;
+    } else {
+      which = limit;
+    }
+    return *this;
+  }
+
+  std::chrono::milliseconds connect_{5'000};
+  std::optional<std::chrono::milliseconds> head_ = std::chrono::milliseconds(60'000);
+  std::optional<std::chrono::milliseconds> idle_ = std::chrono::milliseconds(60'000);
+  std::size_t body_ = std::size_t{16} * 1024 * 1024;
+  http_parser_limits parser_;
+};
+
+/// The settings of a client: limits and numbers of connections.
+class http_client_settings {
+ public:
+  http_client_settings() = default;
+
+  /// Sets the limits of requests without their own.
+  http_client_settings& limits(const http_limits& each) {
+    limits_ = each;
+    return *this;
+  }
+  /// Sets the maximum number of connections, including idle ones; further requests wait. Streams that `upgrade` has
+  /// returned do not count. Default 64; at least 1.
+  http_client_settings& connections(std::size_t most) {
+    if (most == 0) throw error(exec_errc::invalid_argument, "http_client: it needs at least one connection");
+    connections_ = most;
+    return *this;
+  }
+  /// Sets the maximum number of idle connections that are kept. Default 8; 0: none.
+  http_client_settings& idle_connections(std::size_t most) {
+    idle_connections_ = most;
+    return *this;
+  }
+  /// Sets the maximum idle time of a connection that is used again. Default 240 s: the Docker daemon closes at 300 s.
+  http_client_settings& idle_timeout(std::chrono::milliseconds most) {
+    idle_timeout_ = std::min<std::chrono::milliseconds>(most, std::chrono::hours(24 * 365));
+    return *this;
+  }
+
+  const http_limits& limits() const noexcept { return limits_; }
+  std::size_t connections() const noexcept { return connections_; }
+  std::size_t idle_connections() const noexcept { return idle_connections_; }
+  std::chrono::milliseconds idle_timeout() const noexcept { return idle_timeout_; }
+
+ private:
+  http_limits limits_;
+  std::size_t connections_ = 64;
+  std::size_t idle_connections_ = 8;
+  std::chrono::milliseconds idle_timeout_{240'000};
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
 
 // ---- cofferdam/detail/net/http_client.hpp ----
 
@@ -16454,36 +16405,6 @@ class build_request {
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::docker
 
-// ---- cofferdam/backends/docker/command_transport.hpp ----
-
-
-namespace cofferdam::inline COFFERDAM_ABI::docker {
-
-/// The way in which commands are started in a container.
-///
-/// With execs, the container needs no program of this library, but a command takes some 60 ms instead of 1 ms, and:
-/// * A time limit, a cancellation and a `process` that is dropped end *everything* that runs in a container of ours,
-///   other commands included: those end with `error_kind::execution_error`, `cause()` std::errc::interrupted, and can
-///   be run again. In an adopted container, they end the processes of the command, except those that have both left its
-///   session and cleared their environment.
-/// * When a command has ended, the rest of its *session* is ended. Processes that have left the session continue, and
-///   can delay the next commands for some seconds if they still have the command's output open. A hostile command can
-///   pretend that it has ended, with the same effect. `background_policy::keep` is error{errc::unsupported}.
-/// * Death by SIGINT or SIGPIPE looks like exit code 130 or 141. With a terminal, and if the container's /bin/sh is
-///   bash, every death by a signal looks like exit code 128 and its number. A file that is not a program and has no
-///   `#!` line may be run as a script by the container's sh.
-/// * The container needs /bin/sh (dash, BusyBox's, or bash), and for files cat, stat, readlink, mv, mkdir, find.
-/// * Command lines, not variables, are in the daemon's events; variables whose names are no shell names do not arrive.
-/// \par Source  Engine API, "Attach to a container" and "Exec".
-enum class command_transport {
-  automatic,  ///< by a warden if there is one for the image's machine, else by execs
-  warden,     ///< by a warden; error{errc::unsupported} if that is not possible
-  attached,   ///< by a warden, with all data through the daemon, even if a direct connection is possible
-  exec,       ///< each command is an exec of the daemon
-};
-
-}  // namespace cofferdam::inline COFFERDAM_ABI::docker
-
 // ---- cofferdam/detail/core/path_advice.hpp ----
 
 
@@ -17089,6 +17010,29 @@ inline bool is_past_deadline(std::string_view deadline, std::string_view label, 
 
 namespace cofferdam::inline COFFERDAM_ABI::docker {
 
+/// The way in which commands are started in a container.
+///
+/// With execs, the container needs no program of this library, but a command takes some 60 ms instead of 1 ms, and:
+/// * A time limit, a cancellation and a `process` that is dropped end *everything* that runs in a container of ours,
+///   other commands included: those end with `error_kind::execution_error`, `cause()` std::errc::interrupted, and can
+///   be run again. In an adopted container, they end the processes of the command, except those that have both left its
+///   session and cleared their environment.
+/// * When a command has ended, the rest of its *session* is ended. Processes that have left the session continue, and
+///   can delay the next commands for some seconds if they still have the command's output open. A hostile command can
+///   pretend that it has ended, with the same effect. `background_policy::keep` is error{errc::unsupported}.
+/// * Death by SIGINT or SIGPIPE looks like exit code 130 or 141. With a terminal, and if the container's /bin/sh is
+///   bash, every death by a signal looks like exit code 128 and its number. A file that is not a program and has no
+///   `#!` line may be run as a script by the container's sh.
+/// * The container needs /bin/sh (dash, BusyBox's, or bash), and for files cat, stat, readlink, mv, mkdir, find.
+/// * Command lines, not variables, are in the daemon's events; variables whose names are no shell names do not arrive.
+/// \par Source  Engine API, "Attach to a container" and "Exec".
+enum class command_transport {
+  automatic,  ///< by a warden if there is one for the image's machine, else by execs
+  warden,     ///< by a warden; error{errc::unsupported} if that is not possible
+  attached,   ///< by a warden, with all data through the daemon, even if a direct connection is possible
+  exec,       ///< each command is an exec of the daemon
+};
+
 namespace detail {
 
 inline error bad_option(const std::string& what) { return error(exec_errc::invalid_argument, "docker: " + what); }
@@ -17595,31 +17539,6 @@ class progress_event {
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::docker
 
-// ---- cofferdam/core/background_command.hpp ----
-
-
-#include <cstdint>
-#include <string>
-#include <utility>
-
-namespace cofferdam::inline COFFERDAM_ABI {
-
-/// A command that has ended while a process that it started still runs (`background_policy::keep`).
-class background_command {
- public:
-  background_command(std::uint32_t number, std::string program) : number_(number), program_(std::move(program)) {}
-  /// Returns the number of the command in its environment. This is not a process number.
-  std::uint32_t number() const noexcept { return number_; }
-  /// Returns the program or the shell line, cut to one line.
-  const std::string& program() const noexcept { return program_; }
-
- private:
-  std::uint32_t number_;
-  std::string program_;
-};
-
-}  // namespace cofferdam::inline COFFERDAM_ABI
-
 // ---- cofferdam/detail/core/environment_handle.hpp ----
 
 
@@ -17842,7 +17761,7 @@ provider in_container(std::string_view name_or_id);
 }  // namespace cofferdam::inline COFFERDAM_ABI::docker
 
 
-// ---- cofferdam/backends/e2b/rate_limiter.hpp ----
+// ---- cofferdam/backends/e2b/account_options.hpp ----
 
 
 #include <algorithm>
@@ -17850,6 +17769,8 @@ provider in_container(std::string_view name_or_id);
 #include <cstddef>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <string>
 
 namespace cofferdam::inline COFFERDAM_ABI::e2b {
 
@@ -17890,17 +17811,6 @@ class rate_limiter {
   };
   std::shared_ptr<state> state_;
 };
-
-}  // namespace cofferdam::inline COFFERDAM_ABI::e2b
-
-// ---- cofferdam/backends/e2b/account_options.hpp ----
-
-
-#include <chrono>
-#include <optional>
-#include <string>
-
-namespace cofferdam::inline COFFERDAM_ABI::e2b {
 
 /// The form of the calls that create and connect.
 enum class dialect {
@@ -18837,7 +18747,7 @@ class process_follower {
 }  // namespace cofferdam::inline COFFERDAM_ABI::e2b
 
 
-// ---- cofferdam/backends/e2b/running_process.hpp ----
+// ---- cofferdam/backends/e2b/sandbox_info.hpp ----
 
 
 #include <boost/json/array.hpp>
@@ -18845,7 +18755,9 @@ class process_follower {
 #include <boost/json/value.hpp>
 
 #include <cstdint>
+#include <map>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -18880,23 +18792,6 @@ class running_process {
   std::string tag_;
   std::vector<std::string> words_;
 };
-
-}  // namespace cofferdam::inline COFFERDAM_ABI::e2b
-
-// ---- cofferdam/backends/e2b/sandbox_info.hpp ----
-
-
-#include <boost/json/array.hpp>
-#include <boost/json/object.hpp>
-#include <boost/json/value.hpp>
-
-#include <cstdint>
-#include <map>
-#include <string>
-#include <string_view>
-#include <utility>
-
-namespace cofferdam::inline COFFERDAM_ABI::e2b {
 
 /// The service's information about a sandbox. Missing fields are empty or 0.
 /// \par Source  E2B's API, openapi.yml: Sandbox, SandboxDetail, ListedSandbox.
@@ -19559,6 +19454,49 @@ provider in_sandbox(std::string id);
 }  // namespace cofferdam::inline COFFERDAM_ABI::e2b
 
 
+// ---- cofferdam/backends/e2b/sandbox_error.hpp ----
+
+
+#include <string_view>
+#include <system_error>
+#include <type_traits>
+
+namespace cofferdam::inline COFFERDAM_ABI::e2b {
+
+/// The reason of a failure while the sandbox still exists: the `cause()` of an error{errc::unavailable}.
+enum class sandbox_errc {
+  not_reached = 1,  ///< the connection to the sandbox failed before anything was done: try again
+  paused,           ///< the sandbox is paused; call `environment::resume()`
+};
+
+namespace detail {
+
+class sandbox_words {
+ public:
+  static constexpr const char* name = "cofferdam.e2b.sandbox";
+  static constexpr std::string_view message(int value) {
+    return static_cast<sandbox_errc>(value) == sandbox_errc::paused ? "the sandbox is paused"
+                                                                    : "the sandbox was not reached";
+  }
+};
+
+}  // namespace detail
+
+/// The category of `sandbox_errc`.
+inline const std::error_category& sandbox_category() noexcept {
+  return cofferdam::detail::category_of<detail::sandbox_words>();
+}
+
+/// Makes `sandbox_errc` usable wherever an error code is; found by argument-dependent lookup.
+inline std::error_code make_error_code(sandbox_errc value) noexcept {
+  return {static_cast<int>(value), sandbox_category()};
+}
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::e2b
+
+template <>
+struct std::is_error_code_enum<cofferdam::e2b::sandbox_errc> : std::true_type {};
+
 // ---- cofferdam/detail/core/output_collector.hpp ----
 
 
@@ -19694,19 +19632,30 @@ class output_collector {
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail
 
-// ---- cofferdam/backends/e2b/execution.hpp ----
+// ---- cofferdam/backends/e2b/code_interpreter.hpp ----
 
 
+#include <asio/any_io_executor.hpp>
+#include <asio/bind_cancellation_slot.hpp>
+#include <asio/cancellation_signal.hpp>
+#include <asio/co_spawn.hpp>
+#include <asio/steady_timer.hpp>
+
+#include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
 #include <boost/json/value.hpp>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <map>
+#include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -19874,80 +19823,6 @@ class execution_reader {
   execution made_;
   bool ended_ = false;
 };
-
-}  // namespace cofferdam::inline COFFERDAM_ABI::e2b
-
-// ---- cofferdam/backends/e2b/sandbox_error.hpp ----
-
-
-#include <string_view>
-#include <system_error>
-#include <type_traits>
-
-namespace cofferdam::inline COFFERDAM_ABI::e2b {
-
-/// The reason of a failure while the sandbox still exists: the `cause()` of an error{errc::unavailable}.
-enum class sandbox_errc {
-  not_reached = 1,  ///< the connection to the sandbox failed before anything was done: try again
-  paused,           ///< the sandbox is paused; call `environment::resume()`
-};
-
-namespace detail {
-
-class sandbox_words {
- public:
-  static constexpr const char* name = "cofferdam.e2b.sandbox";
-  static constexpr std::string_view message(int value) {
-    return static_cast<sandbox_errc>(value) == sandbox_errc::paused ? "the sandbox is paused"
-                                                                    : "the sandbox was not reached";
-  }
-};
-
-}  // namespace detail
-
-/// The category of `sandbox_errc`.
-inline const std::error_category& sandbox_category() noexcept {
-  return cofferdam::detail::category_of<detail::sandbox_words>();
-}
-
-/// Makes `sandbox_errc` usable wherever an error code is; found by argument-dependent lookup.
-inline std::error_code make_error_code(sandbox_errc value) noexcept {
-  return {static_cast<int>(value), sandbox_category()};
-}
-
-}  // namespace cofferdam::inline COFFERDAM_ABI::e2b
-
-template <>
-struct std::is_error_code_enum<cofferdam::e2b::sandbox_errc> : std::true_type {};
-
-// ---- cofferdam/backends/e2b/code_interpreter.hpp ----
-
-
-#include <asio/any_io_executor.hpp>
-#include <asio/bind_cancellation_slot.hpp>
-#include <asio/cancellation_signal.hpp>
-#include <asio/co_spawn.hpp>
-#include <asio/steady_timer.hpp>
-
-#include <boost/json/array.hpp>
-#include <boost/json/object.hpp>
-#include <boost/json/serialize.hpp>
-
-#include <array>
-#include <chrono>
-#include <cstddef>
-#include <cstdint>
-#include <exception>
-#include <map>
-#include <memory>
-#include <optional>
-#include <span>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
-
-namespace cofferdam::inline COFFERDAM_ABI::e2b {
 
 /// A place that runs code of one language and keeps its definitions.
 class code_context {
@@ -30932,10 +30807,14 @@ class directory_watch {
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail
 
-// ---- cofferdam/serve/e2b_gateway/port_service.hpp ----
+// ---- cofferdam/serve/e2b_gateway/options.hpp ----
 
 
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -30997,21 +30876,6 @@ class port_service {
 /// \param environment  outlives the service.
 using port_factory =
     std::function<std::unique_ptr<port_service>(any_environment& environment, const sandbox_facts& facts)>;
-
-}  // namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway
-
-// ---- cofferdam/serve/e2b_gateway/options.hpp ----
-
-
-#include <chrono>
-#include <cstddef>
-#include <cstdint>
-#include <map>
-#include <string>
-#include <utility>
-#include <vector>
-
-namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway {
 
 /// The settings of an `e2b_gateway`: keys, names and limits.
 class options {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
-#include <cofferdam/core/captured_output.hpp>
+#include <cofferdam/core/command_result.hpp>
 
 #include <gtest/gtest.h>
 

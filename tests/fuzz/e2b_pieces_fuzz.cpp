@@ -4,9 +4,9 @@
 // The parsers of the E2B backend on any bytes. The first byte selects one. For streams the second byte sets how they
 // are cut; the result must not depend on it.
 
+#include <cofferdam/backends/e2b/code_interpreter.hpp>
 #include <cofferdam/backends/e2b/detail/api_error.hpp>
 #include <cofferdam/backends/e2b/detail/envd_version.hpp>
-#include <cofferdam/backends/e2b/execution.hpp>
 #include <cofferdam/backends/e2b/folder_watch.hpp>
 #include <cofferdam/backends/e2b/process_event.hpp>
 #include <cofferdam/core/error.hpp>

@@ -3,9 +3,7 @@
 #pragma once
 
 #include <cofferdam/core/bytes.hpp>
-#include <cofferdam/core/captured_output.hpp>
 #include <cofferdam/core/command_result.hpp>
-#include <cofferdam/core/isolation_report.hpp>
 
 #include <boost/json/object.hpp>
 #include <boost/json/value.hpp>

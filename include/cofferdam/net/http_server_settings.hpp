@@ -4,7 +4,6 @@
 
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/net/http_message.hpp>
-#include <cofferdam/net/http_parser_limits.hpp>
 
 #include <chrono>
 #include <cstddef>

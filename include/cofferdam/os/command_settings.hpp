@@ -2,7 +2,7 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
-#include <cofferdam/core/isolation_report.hpp>
+#include <cofferdam/core/command_result.hpp>
 
 #include <chrono>
 #include <memory>

@@ -3,14 +3,13 @@
 #pragma once
 
 #include <cofferdam/core/asio.hpp>
-#include <cofferdam/core/background_command.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/command.hpp>
 #include <cofferdam/core/command_result.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/file_system.hpp>
-#include <cofferdam/core/isolation_report.hpp>
 #include <cofferdam/core/printable_text.hpp>
+#include <cofferdam/core/process.hpp>
 #include <cofferdam/detail/os/command_launcher.hpp>
 #include <cofferdam/detail/os/command_pipes.hpp>
 #include <cofferdam/detail/os/pipe.hpp>

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
+#include <cofferdam/backends/e2b/account_options.hpp>
 #include <cofferdam/backends/e2b/create_options.hpp>
 #include <cofferdam/backends/e2b/detail/account.hpp>
 #include <cofferdam/backends/e2b/detail/api_error.hpp>
 #include <cofferdam/backends/e2b/detail/envd_version.hpp>
 #include <cofferdam/backends/e2b/process_event.hpp>
-#include <cofferdam/backends/e2b/rate_limiter.hpp>
 #include <cofferdam/backends/e2b/sandbox_info.hpp>
 #include <cofferdam/backends/e2b/signed_url.hpp>
 #include <cofferdam/core/secret_string.hpp>

@@ -5,8 +5,8 @@
 #include <cofferdam/backends/local_policies.hpp>
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/bytes.hpp>
+#include <cofferdam/core/command_result.hpp>
 #include <cofferdam/core/error.hpp>
-#include <cofferdam/core/isolation_report.hpp>
 #include <cofferdam/detail/core/rethrow_cancellation.hpp>
 #include <cofferdam/detail/core/short_pause.hpp>
 #include <cofferdam/detail/core/with_cleanup.hpp>

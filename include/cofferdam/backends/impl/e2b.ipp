@@ -3,14 +3,13 @@
 #pragma once
 
 #include <cofferdam/backends/e2b.hpp>
+#include <cofferdam/backends/e2b/account_options.hpp>
 #include <cofferdam/backends/e2b/create_options.hpp>
 #include <cofferdam/backends/e2b/detail/account.hpp>
 #include <cofferdam/backends/e2b/detail/sandbox.hpp>
 #include <cofferdam/backends/e2b/detail/sandbox_files.hpp>
 #include <cofferdam/backends/e2b/folder_watch.hpp>
 #include <cofferdam/backends/e2b/process_follower.hpp>
-#include <cofferdam/backends/e2b/rate_limiter.hpp>
-#include <cofferdam/backends/e2b/running_process.hpp>
 #include <cofferdam/backends/e2b/sandbox_info.hpp>
 #include <cofferdam/backends/e2b/sandbox_list.hpp>
 #include <cofferdam/backends/e2b/signed_url.hpp>

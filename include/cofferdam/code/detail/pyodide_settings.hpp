@@ -13,7 +13,6 @@
 #include <cofferdam/core/command.hpp>
 #include <cofferdam/core/command_result.hpp>
 #include <cofferdam/core/error.hpp>
-#include <cofferdam/core/isolation_report.hpp>
 #include <cofferdam/core/printable_text.hpp>
 #include <cofferdam/detail/core/base64.hpp>
 #include <cofferdam/detail/net/json_object_view.hpp>

@@ -3,8 +3,8 @@
 #pragma once
 
 #include <cofferdam/core/bytes.hpp>
-#include <cofferdam/core/captured_output.hpp>
 #include <cofferdam/core/command.hpp>
+#include <cofferdam/core/command_result.hpp>
 #include <cofferdam/detail/core/large_block.hpp>
 
 #include <algorithm>

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <cofferdam/core/error.hpp>
-#include <cofferdam/net/http_parser_limits.hpp>
+#include <cofferdam/net/http_message.hpp>
 
 #include <algorithm>
 #include <chrono>

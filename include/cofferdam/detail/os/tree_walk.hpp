@@ -4,7 +4,6 @@
 
 #include <cofferdam/core/directory_entry.hpp>
 #include <cofferdam/core/error.hpp>
-#include <cofferdam/core/list_options.hpp>
 #include <cofferdam/os/detail/beneath.hpp>
 #include <cofferdam/os/unique_fd.hpp>
 

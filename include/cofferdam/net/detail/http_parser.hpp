@@ -6,7 +6,6 @@
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/net/detail/http_parser_core.hpp>
 #include <cofferdam/net/http_message.hpp>
-#include <cofferdam/net/http_parser_limits.hpp>
 #include <cofferdam/net/net_error.hpp>
 
 #include <cstddef>

@@ -4,8 +4,8 @@
 
 #include <cofferdam/backends/docker/detail/api_version.hpp>
 #include <cofferdam/backends/docker/detail/json.hpp>
+#include <cofferdam/core/command_result.hpp>
 #include <cofferdam/core/error.hpp>
-#include <cofferdam/core/isolation_report.hpp>
 #include <cofferdam/core/printable_text.hpp>
 
 #include <boost/json/array.hpp>

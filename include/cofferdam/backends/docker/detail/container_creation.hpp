@@ -2,7 +2,7 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
-#include <cofferdam/backends/docker/command_transport.hpp>
+#include <cofferdam/backends/docker/container_options.hpp>
 #include <cofferdam/backends/docker/detail/api_version.hpp>
 #include <cofferdam/backends/docker/detail/attached_stream.hpp>
 #include <cofferdam/backends/docker/detail/base_variables.hpp>
@@ -31,7 +31,6 @@
 #include <cofferdam/core/command.hpp>
 #include <cofferdam/core/command_result.hpp>
 #include <cofferdam/core/error.hpp>
-#include <cofferdam/core/isolation_report.hpp>
 #include <cofferdam/net/byte_stream.hpp>
 #include <cofferdam/os/unique_fd.hpp>
 #include <cofferdam/warden/image.hpp>

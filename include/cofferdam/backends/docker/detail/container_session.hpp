@@ -2,13 +2,13 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
-#include <cofferdam/backends/docker/command_transport.hpp>
+#include <cofferdam/backends/docker/container_options.hpp>
 #include <cofferdam/backends/docker/detail/exec_place.hpp>
 #include <cofferdam/backends/docker/detail/exec_session.hpp>
 #include <cofferdam/backends/docker/detail/sandbox.hpp>
 #include <cofferdam/backends/docker/detail/sandbox_settings.hpp>
+#include <cofferdam/core/command_result.hpp>
 #include <cofferdam/core/error.hpp>
-#include <cofferdam/core/isolation_report.hpp>
 #include <cofferdam/core/printable_text.hpp>
 #include <cofferdam/detail/os/command_launcher.hpp>
 #include <cofferdam/os/session_files.hpp>

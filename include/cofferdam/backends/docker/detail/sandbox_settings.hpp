@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cofferdam/backends/docker/build_request.hpp>
-#include <cofferdam/backends/docker/command_transport.hpp>
 #include <cofferdam/backends/docker/container_options.hpp>
 #include <cofferdam/backends/docker/detail/find_daemon.hpp>
 #include <cofferdam/backends/docker/detail/image_name.hpp>

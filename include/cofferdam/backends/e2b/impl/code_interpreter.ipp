@@ -7,7 +7,6 @@
 #include <cofferdam/backends/e2b/code_interpreter.hpp>
 #include <cofferdam/backends/e2b/detail/api_error.hpp>
 #include <cofferdam/backends/e2b/detail/sandbox.hpp>
-#include <cofferdam/backends/e2b/execution.hpp>
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/command.hpp>

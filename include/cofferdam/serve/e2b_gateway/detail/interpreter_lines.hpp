@@ -4,7 +4,7 @@
 
 #include <cofferdam/code/code_result.hpp>
 #include <cofferdam/core/bytes.hpp>
-#include <cofferdam/core/captured_output.hpp>
+#include <cofferdam/core/command_result.hpp>
 #include <cofferdam/detail/core/utf8.hpp>
 #include <cofferdam/detail/net/untrusted_json.hpp>
 #include <cofferdam/serve/e2b_gateway/detail/api_objects.hpp>

@@ -25,7 +25,7 @@
 #include <cofferdam/serve/e2b_gateway/detail/interpreter_run.hpp>
 #include <cofferdam/serve/e2b_gateway/detail/paths.hpp>
 #include <cofferdam/serve/e2b_gateway/detail/routing.hpp>
-#include <cofferdam/serve/e2b_gateway/port_service.hpp>
+#include <cofferdam/serve/e2b_gateway/options.hpp>
 
 #include <asio/any_io_executor.hpp>
 #include <asio/bind_cancellation_slot.hpp>
