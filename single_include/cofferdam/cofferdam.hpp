@@ -582,7 +582,30 @@ command argv(Words&&... words) {
 
 }  // namespace cofferdam::inline COFFERDAM_ABI
 
-// ---- cofferdam/core/utf8.hpp ----
+// ---- cofferdam/detail/core/large_block.hpp ----
+
+
+#include <cstddef>
+#include <cstdint>
+
+#include <sys/mman.h>
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+/// Advises the system that a new, unwritten block will be filled from its start. The system can then use a few large
+/// pages instead of thousands of small ones, each of which costs a page fault. Has no effect on a small block.
+inline void fill_soon(const void* begin, std::size_t size) noexcept {
+  constexpr std::size_t worth_it = std::size_t{8} << 20U;
+  constexpr std::uintptr_t page = 4096;
+  if (size < worth_it) return;
+  const auto first = (reinterpret_cast<std::uintptr_t>(begin) + page - 1) & ~(page - 1);
+  const auto last = (reinterpret_cast<std::uintptr_t>(begin) + size) & ~(page - 1);
+  ::madvise(reinterpret_cast<void*>(first), last - first, MADV_HUGEPAGE);
+}
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
+
+// ---- cofferdam/detail/core/utf8.hpp ----
 
 
 #include <cstddef>
@@ -591,7 +614,7 @@ command argv(Words&&... words) {
 #include <string>
 #include <string_view>
 
-namespace cofferdam::inline COFFERDAM_ABI {
+namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 /// The unit at the start of a text: one code point, or one broken sequence.
 class utf8_unit {
@@ -680,8 +703,6 @@ inline void append_utf8(std::string& out, char32_t code_point) {
   }
 }
 
-namespace detail {
-
 // Returns the number of bytes at the start of `text` that are well-formed UTF-8.
 inline std::size_t valid_utf8_prefix(std::string_view text) noexcept {
   std::size_t i = 0;
@@ -699,8 +720,6 @@ inline std::size_t valid_utf8_prefix(std::string_view text) noexcept {
   }
   return i;
 }
-
-}  // namespace detail
 
 /// Returns true if these bytes are UTF-8: no overlong form, no surrogate, no value above U+10FFFF, no incomplete
 /// sequence.
@@ -741,38 +760,21 @@ inline std::string_view without_cut_start(std::string_view raw) noexcept {
   return raw.substr(count);
 }
 
-}  // namespace cofferdam::inline COFFERDAM_ABI
-
-// ---- cofferdam/detail/core/large_block.hpp ----
-
-
-#include <cstddef>
-#include <cstdint>
-
-#include <sys/mman.h>
-
-namespace cofferdam::inline COFFERDAM_ABI::detail {
-
-/// Advises the system that a new, unwritten block will be filled from its start. The system can then use a few large
-/// pages instead of thousands of small ones, each of which costs a page fault. Has no effect on a small block.
-inline void fill_soon(const void* begin, std::size_t size) noexcept {
-  constexpr std::size_t worth_it = std::size_t{8} << 20U;
-  constexpr std::uintptr_t page = 4096;
-  if (size < worth_it) return;
-  const auto first = (reinterpret_cast<std::uintptr_t>(begin) + page - 1) & ~(page - 1);
-  const auto last = (reinterpret_cast<std::uintptr_t>(begin) + size) & ~(page - 1);
-  ::madvise(reinterpret_cast<void*>(first), last - first, MADV_HUGEPAGE);
-}
-
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail
 
-// ---- cofferdam/core/captured_output.hpp ----
+// ---- cofferdam/core/command_result.hpp ----
 
 
 #include <algorithm>
+#include <array>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <system_error>
 #include <utility>
 
 namespace cofferdam::inline COFFERDAM_ABI {
@@ -846,11 +848,11 @@ class captured_output {
 
  private:
   std::size_t append_head_text(std::string& out) const {
-    return append_repaired_utf8(out, cut() == 0 ? as_text(head_) : without_cut_end(as_text(head_)));
+    return detail::append_repaired_utf8(out, cut() == 0 ? as_text(head_) : detail::without_cut_end(as_text(head_)));
   }
 
   std::size_t append_tail_text(std::string& out) const {
-    return append_repaired_utf8(out, without_cut_start(as_text(tail_)));
+    return detail::append_repaired_utf8(out, detail::without_cut_start(as_text(tail_)));
   }
 
   std::size_t append_text(std::string& out) const {
@@ -865,19 +867,6 @@ class captured_output {
   bytes tail_;
   std::uint64_t total_ = 0;
 };
-
-}  // namespace cofferdam::inline COFFERDAM_ABI
-
-// ---- cofferdam/core/isolation_report.hpp ----
-
-
-#include <array>
-#include <cstddef>
-#include <string>
-#include <string_view>
-#include <utility>
-
-namespace cofferdam::inline COFFERDAM_ABI {
 
 /// The kinds of isolation.
 enum class isolation_kind {
@@ -928,22 +917,6 @@ class isolation_report {
  private:
   std::array<std::string, count> states_;
 };
-
-}  // namespace cofferdam::inline COFFERDAM_ABI
-
-// ---- cofferdam/core/command_result.hpp ----
-
-
-#include <chrono>
-#include <cstdint>
-#include <memory>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <system_error>
-#include <utility>
-
-namespace cofferdam::inline COFFERDAM_ABI {
 
 /// The kind of a failure. `none` is also the kind of a command that ran and exited with a status other than 0.
 enum class error_kind {
@@ -1105,11 +1078,11 @@ class command_result {
   /// Returns the isolation of the command; all "none" if the command did not run.
   const isolation_report& isolation() const& noexcept {
     static const isolation_report nothing;
-    return walls_ ? *walls_ : nothing;
+    return isolation_ ? *isolation_ : nothing;
   }
-  isolation_report isolation() && { return walls_ ? *walls_ : isolation_report(); }
+  isolation_report isolation() && { return isolation_ ? *isolation_ : isolation_report(); }
   command_result& isolation(std::shared_ptr<const isolation_report> standing) {
-    walls_ = std::move(standing);
+    isolation_ = std::move(standing);
     return *this;
   }
 
@@ -1126,7 +1099,7 @@ class command_result {
   std::chrono::nanoseconds duration_{};
   std::optional<std::chrono::microseconds> cpu_time_;
   std::optional<std::uint64_t> peak_memory_;
-  std::shared_ptr<const isolation_report> walls_;
+  std::shared_ptr<const isolation_report> isolation_;
 };
 
 }  // namespace cofferdam::inline COFFERDAM_ABI
@@ -1262,138 +1235,6 @@ constexpr void explain_provider() noexcept {
 }
 
 }  // namespace detail
-
-}  // namespace cofferdam::inline COFFERDAM_ABI
-
-// ---- cofferdam/core/directory_entry.hpp ----
-
-
-#include <cstdint>
-#include <string>
-#include <utility>
-
-namespace cofferdam::inline COFFERDAM_ABI {
-
-/// The type of a directory entry. A symbolic link is a `symlink`, whatever it points to.
-enum class file_type { regular, directory, symlink, other };
-
-/// A file, directory or other entry in the workspace.
-class directory_entry {
- public:
-  directory_entry() = default;
-  directory_entry(std::string path, file_type type, std::uint64_t size, unsigned mode)
-      : path_(std::move(path)), type_(type), size_(size), mode_(mode) {}
-
-  /// Returns the path: relative to the workspace for `stat`, to the listed directory for `list`. Any bytes but NUL.
-  const std::string& path() const& noexcept { return path_; }
-  std::string path() && { return std::move(path_); }
-  file_type type() const noexcept { return type_; }
-  bool is_directory() const noexcept { return type_ == file_type::directory; }
-  bool is_regular() const noexcept { return type_ == file_type::regular; }
-  /// Returns the size of a regular file in bytes; 0 for everything else.
-  std::uint64_t size() const noexcept { return size_; }
-  /// Returns the permission bits, 0 to 0777.
-  unsigned mode() const noexcept { return mode_; }
-
- private:
-  std::string path_;
-  file_type type_ = file_type::other;
-  std::uint64_t size_ = 0;
-  unsigned mode_ = 0;
-};
-
-}  // namespace cofferdam::inline COFFERDAM_ABI
-
-// ---- cofferdam/core/file_source.hpp ----
-
-
-#include <cstddef>
-#include <cstdint>
-#include <optional>
-#include <string>
-#include <utility>
-
-namespace cofferdam::inline COFFERDAM_ABI {
-
-/// The head of one file in a stream of files.
-class file_header {
- public:
-  /// \param source       the path on the sending side, for reports only.
-  /// \param destination  the path relative to the root of the receiving side.
-  /// \param type         a regular file or a directory.
-  /// \param size         bytes, as known at the start. The content that follows may be longer or shorter.
-  /// \param mode         permission bits, 0 to 0777.
-  file_header(std::string source, std::string destination, file_type type, std::uint64_t size, unsigned mode)
-      : source_(std::move(source)), destination_(std::move(destination)), type_(type), size_(size), mode_(mode) {}
-
-  /// A file that cannot be sent. The receiver reports the failure and requests the next file.
-  file_header(std::string source, error failure) : source_(std::move(source)), failure_(std::move(failure)) {}
-
-  const std::string& source() const noexcept { return source_; }
-  const std::string& destination() const noexcept { return destination_; }
-  file_type type() const noexcept { return type_; }
-  std::uint64_t size() const noexcept { return size_; }
-  unsigned mode() const noexcept { return mode_; }
-  const std::optional<error>& failure() const noexcept { return failure_; }
-
- private:
-  std::string source_;
-  std::string destination_;
-  file_type type_ = file_type::other;
-  std::uint64_t size_ = 0;
-  unsigned mode_ = 0;
-  std::optional<error> failure_;
-};
-
-/// A part of a regular file on this machine.
-class file_range {
- public:
-  file_range(int descriptor, std::uint64_t offset, std::uint64_t size)
-      : descriptor_(descriptor), offset_(offset), size_(size) {}
-  /// Returns a descriptor that is open for reading. The source of this range keeps it open.
-  int descriptor() const noexcept { return descriptor_; }
-  std::uint64_t offset() const noexcept { return offset_; }
-  std::uint64_t size() const noexcept { return size_; }
-
- private:
-  int descriptor_;
-  std::uint64_t offset_;
-  std::uint64_t size_;
-};
-
-/// A sequence of files, read by the receiver one after another. Holds at most one piece of one file in memory.
-class file_source {
- public:
-  file_source() = default;
-  file_source(const file_source&) = delete;
-  file_source& operator=(const file_source&) = delete;
-  virtual ~file_source() = default;
-
-  /// Moves on to the next file, and skips the unread rest of the current file. Returns no value at the end.
-  virtual awaitable<std::optional<file_header>> next() = 0;
-  /// Returns at most `most` bytes of the current file; empty at its end. Throws `error` if the file cannot be read
-  /// further: the file has failed, and `next()` continues with the next file.
-  virtual awaitable<bytes> read(std::size_t most) = 0;
-  /// Returns the unread rest of the current file as a range of a descriptor, for a receiver that can send it directly.
-  /// The range counts as read, and its descriptor stays open until `next()`. Returns no value if the rest is not in a
-  /// descriptor. Throws as `read`.
-  virtual std::optional<file_range> take_range() { return std::nullopt; }
-};
-
-/// A file to fetch, and its name on the receiving side: for `get_files`.
-class file_request {
- public:
-  file_request(std::string path, std::string destination)
-      : path_(std::move(path)), destination_(std::move(destination)) {}
-  /// Returns the path of a regular file, relative to the workspace.
-  const std::string& path() const noexcept { return path_; }
-  /// Returns the value for `file_header::destination`.
-  const std::string& destination() const noexcept { return destination_; }
-
- private:
-  std::string path_;
-  std::string destination_;
-};
 
 }  // namespace cofferdam::inline COFFERDAM_ABI
 
@@ -1701,7 +1542,7 @@ inline std::string printable_text(std::string_view utf8) {
     screen.write_plain(utf8.substr(0, plain));
     utf8.remove_prefix(plain);
     if (utf8.empty()) break;
-    const utf8_unit unit = decode_utf8(utf8);
+    const detail::utf8_unit unit = detail::decode_utf8(utf8);
     utf8.remove_prefix(unit.size());
     switch (unit.code_point()) {
       case U'\r':
@@ -1735,7 +1576,7 @@ inline std::string one_line(std::string_view text, std::size_t most = 200) {
   std::size_t characters = 0;
   std::size_t room_for_dots = 0;  // the longest part of `result` that leaves room for the dots
   while (!text.empty()) {
-    const utf8_unit unit = decode_utf8(text);
+    const detail::utf8_unit unit = detail::decode_utf8(text);
     const char32_t c = unit.code_point();
     std::size_t added = 1;
     if (!unit.valid()) {
@@ -1754,7 +1595,7 @@ inline std::string one_line(std::string_view text, std::size_t most = 200) {
       result += escape.text();
       added = escape.text().size();
     } else {
-      append_utf8(result, c);
+      detail::append_utf8(result, c);
     }
     if (characters + added > most) {
       result.resize(room_for_dots);
@@ -1880,7 +1721,7 @@ inline std::string workspace_path(std::string_view path, std::string_view root =
 
 }  // namespace cofferdam::inline COFFERDAM_ABI
 
-// ---- cofferdam/core/list_options.hpp ----
+// ---- cofferdam/core/directory_entry.hpp ----
 
 
 #include <algorithm>
@@ -1975,6 +1816,127 @@ class listing_room {
 };
 
 }  // namespace detail
+
+/// The type of a directory entry. A symbolic link is a `symlink`, whatever it points to.
+enum class file_type { regular, directory, symlink, other };
+
+/// A file, directory or other entry in the workspace.
+class directory_entry {
+ public:
+  directory_entry() = default;
+  directory_entry(std::string path, file_type type, std::uint64_t size, unsigned mode)
+      : path_(std::move(path)), type_(type), size_(size), mode_(mode) {}
+
+  /// Returns the path: relative to the workspace for `stat`, to the listed directory for `list`. Any bytes but NUL.
+  const std::string& path() const& noexcept { return path_; }
+  std::string path() && { return std::move(path_); }
+  file_type type() const noexcept { return type_; }
+  bool is_directory() const noexcept { return type_ == file_type::directory; }
+  bool is_regular() const noexcept { return type_ == file_type::regular; }
+  /// Returns the size of a regular file in bytes; 0 for everything else.
+  std::uint64_t size() const noexcept { return size_; }
+  /// Returns the permission bits, 0 to 0777.
+  unsigned mode() const noexcept { return mode_; }
+
+ private:
+  std::string path_;
+  file_type type_ = file_type::other;
+  std::uint64_t size_ = 0;
+  unsigned mode_ = 0;
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI
+
+// ---- cofferdam/core/file_source.hpp ----
+
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace cofferdam::inline COFFERDAM_ABI {
+
+/// The head of one file in a stream of files.
+class file_header {
+ public:
+  /// \param source       the path on the sending side, for reports only.
+  /// \param destination  the path relative to the root of the receiving side.
+  /// \param type         a regular file or a directory.
+  /// \param size         bytes, as known at the start. The content that follows may be longer or shorter.
+  /// \param mode         permission bits, 0 to 0777.
+  file_header(std::string source, std::string destination, file_type type, std::uint64_t size, unsigned mode)
+      : source_(std::move(source)), destination_(std::move(destination)), type_(type), size_(size), mode_(mode) {}
+
+  /// A file that cannot be sent. The receiver reports the failure and requests the next file.
+  file_header(std::string source, error failure) : source_(std::move(source)), failure_(std::move(failure)) {}
+
+  const std::string& source() const noexcept { return source_; }
+  const std::string& destination() const noexcept { return destination_; }
+  file_type type() const noexcept { return type_; }
+  std::uint64_t size() const noexcept { return size_; }
+  unsigned mode() const noexcept { return mode_; }
+  const std::optional<error>& failure() const noexcept { return failure_; }
+
+ private:
+  std::string source_;
+  std::string destination_;
+  file_type type_ = file_type::other;
+  std::uint64_t size_ = 0;
+  unsigned mode_ = 0;
+  std::optional<error> failure_;
+};
+
+/// A part of a regular file on this machine.
+class file_range {
+ public:
+  file_range(int descriptor, std::uint64_t offset, std::uint64_t size)
+      : descriptor_(descriptor), offset_(offset), size_(size) {}
+  /// Returns a descriptor that is open for reading. The source of this range keeps it open.
+  int descriptor() const noexcept { return descriptor_; }
+  std::uint64_t offset() const noexcept { return offset_; }
+  std::uint64_t size() const noexcept { return size_; }
+
+ private:
+  int descriptor_;
+  std::uint64_t offset_;
+  std::uint64_t size_;
+};
+
+/// A sequence of files, read by the receiver one after another. Holds at most one piece of one file in memory.
+class file_source {
+ public:
+  file_source() = default;
+  file_source(const file_source&) = delete;
+  file_source& operator=(const file_source&) = delete;
+  virtual ~file_source() = default;
+
+  /// Moves on to the next file, and skips the unread rest of the current file. Returns no value at the end.
+  virtual awaitable<std::optional<file_header>> next() = 0;
+  /// Returns at most `most` bytes of the current file; empty at its end. Throws `error` if the file cannot be read
+  /// further: the file has failed, and `next()` continues with the next file.
+  virtual awaitable<bytes> read(std::size_t most) = 0;
+  /// Returns the unread rest of the current file as a range of a descriptor, for a receiver that can send it directly.
+  /// The range counts as read, and its descriptor stays open until `next()`. Returns no value if the rest is not in a
+  /// descriptor. Throws as `read`.
+  virtual std::optional<file_range> take_range() { return std::nullopt; }
+};
+
+/// A file to fetch, and its name on the receiving side: for `get_files`.
+class file_request {
+ public:
+  file_request(std::string path, std::string destination)
+      : path_(std::move(path)), destination_(std::move(destination)) {}
+  /// Returns the path of a regular file, relative to the workspace.
+  const std::string& path() const noexcept { return path_; }
+  /// Returns the value for `file_header::destination`.
+  const std::string& destination() const noexcept { return destination_; }
+
+ private:
+  std::string path_;
+  std::string destination_;
+};
 
 }  // namespace cofferdam::inline COFFERDAM_ABI
 
@@ -2844,9 +2806,24 @@ awaitable<void> write_bytes(E& environment, std::string path, bytes content) {
 #include <concepts>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <utility>
 
 namespace cofferdam::inline COFFERDAM_ABI {
+
+/// A command that has ended while a process that it started still runs (`background_policy::keep`).
+class background_command {
+ public:
+  background_command(std::uint32_t number, std::string program) : number_(number), program_(std::move(program)) {}
+  /// Returns the number of the command in its environment. This is not a process number.
+  std::uint32_t number() const noexcept { return number_; }
+  /// Returns the program or the shell line, cut to one line.
+  const std::string& program() const noexcept { return program_; }
+
+ private:
+  std::uint32_t number_;
+  std::string program_;
+};
 
 /// One of the two output streams of a command.
 enum class output_stream { out, err };
@@ -3253,101 +3230,6 @@ class callable_argument {
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail
 
-// ---- cofferdam/llm/chat_error.hpp ----
-
-
-#include <string>
-#include <string_view>
-#include <system_error>
-#include <type_traits>
-
-namespace cofferdam::inline COFFERDAM_ABI {
-
-/// The reason why a model gave no usable answer: the `cause()` of the `error` that a `chat_model` throws.
-enum class chat_errc {
-  context_overflow = 1,  ///< the conversation is longer than the model's context: send less (exec_errc::too_large)
-  output_limit,          ///< the answer was cut off by the limit of output tokens (exec_errc::too_large)
-  request_too_large,  ///< one request with more tokens or bytes than the service takes at a time (exec_errc::too_large)
-  not_authenticated,  ///< no key, or a wrong one (exec_errc::permission_denied)
-  not_permitted,      ///< the key may not do that (exec_errc::permission_denied)
-  no_quota,           ///< no credit or quota left: waiting does not help (exec_errc::permission_denied)
-  no_such_model,      ///< no such model, or a wrong base URL (exec_errc::not_found)
-  rejected,           ///< the service does not understand the request (exec_errc::invalid_argument)
-  rate_limited,       ///< too many requests, also after the retries (exec_errc::provider_failed)
-  service_failed,     ///< a failure of the service, also after the retries (exec_errc::provider_failed)
-  filtered,           ///< a filter of the service withheld the answer (exec_errc::provider_failed)
-  bad_answer,         ///< the response is not an answer (exec_errc::io_error)
-  cut_off,            ///< the connection was lost within an answer (exec_errc::io_error)
-  timed_out,          ///< no whole answer within the time limit (exec_errc::io_error)
-};
-
-namespace detail {
-
-class chat_words {
- public:
-  static constexpr const char* name = "cofferdam.chat";
-  static constexpr std::string_view message(int value) {
-    switch (static_cast<chat_errc>(value)) {
-      case chat_errc::context_overflow: return "the conversation is longer than the model's context";
-      case chat_errc::output_limit: return "the answer was cut off by the output limit";
-      case chat_errc::request_too_large: return "the request is larger than the service takes";
-      case chat_errc::not_authenticated: return "not authenticated";
-      case chat_errc::not_permitted: return "not permitted";
-      case chat_errc::no_quota: return "no quota left";
-      case chat_errc::no_such_model: return "no such model or path";
-      case chat_errc::rejected: return "the request was rejected";
-      case chat_errc::rate_limited: return "too many requests";
-      case chat_errc::service_failed: return "the service failed";
-      case chat_errc::filtered: return "the answer was held back by a filter";
-      case chat_errc::bad_answer: return "the answer cannot be read";
-      case chat_errc::cut_off: return "the answer broke off";
-      case chat_errc::timed_out: return "no answer in time";
-    }
-    return "unknown chat error";
-  }
-};
-
-}  // namespace detail
-
-/// The category of `chat_errc`.
-inline const std::error_category& chat_error_category() noexcept { return detail::category_of<detail::chat_words>(); }
-
-/// Makes `chat_errc` usable wherever an error code is; found by argument-dependent lookup.
-inline std::error_code make_error_code(chat_errc value) noexcept {
-  return {static_cast<int>(value), chat_error_category()};
-}
-
-}  // namespace cofferdam::inline COFFERDAM_ABI
-
-template <>
-struct std::is_error_code_enum<cofferdam::chat_errc> : std::true_type {};
-
-namespace cofferdam::inline COFFERDAM_ABI {
-
-/// Makes an error with this cause and the `errc` that belongs to it above.
-inline error chat_failure(chat_errc why, std::string sentence) {
-  exec_errc code = exec_errc::io_error;
-  switch (why) {
-    case chat_errc::context_overflow:
-    case chat_errc::output_limit:
-    case chat_errc::request_too_large: code = exec_errc::too_large; break;
-    case chat_errc::not_authenticated:
-    case chat_errc::not_permitted:
-    case chat_errc::no_quota: code = exec_errc::permission_denied; break;
-    case chat_errc::no_such_model: code = exec_errc::not_found; break;
-    case chat_errc::rejected: code = exec_errc::invalid_argument; break;
-    case chat_errc::rate_limited:
-    case chat_errc::service_failed:
-    case chat_errc::filtered: code = exec_errc::provider_failed; break;
-    case chat_errc::bad_answer:
-    case chat_errc::cut_off:
-    case chat_errc::timed_out: break;
-  }
-  return error(code, std::move(sentence), why);
-}
-
-}  // namespace cofferdam::inline COFFERDAM_ABI
-
 // ---- cofferdam/llm/chat_message.hpp ----
 
 
@@ -3517,10 +3399,95 @@ class chat_usage {
 #include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 namespace cofferdam::inline COFFERDAM_ABI {
+
+/// The reason why a model gave no usable answer: the `cause()` of the `error` that a `chat_model` throws.
+enum class chat_errc {
+  context_overflow = 1,  ///< the conversation is longer than the model's context: send less (errc::too_large)
+  output_limit,          ///< the answer was cut off by the limit of output tokens (errc::too_large)
+  request_too_large,     ///< one request with more tokens or bytes than the service takes at a time (errc::too_large)
+  not_authenticated,     ///< no key, or a wrong one (errc::permission_denied)
+  not_permitted,         ///< the key may not do that (errc::permission_denied)
+  no_quota,              ///< no credit or quota left: waiting does not help (errc::permission_denied)
+  no_such_model,         ///< no such model, or a wrong base URL (errc::not_found)
+  rejected,              ///< the service does not understand the request (errc::invalid_argument)
+  rate_limited,          ///< too many requests, also after the retries (errc::provider_failed)
+  service_failed,        ///< a failure of the service, also after the retries (errc::provider_failed)
+  filtered,              ///< a filter of the service withheld the answer (errc::provider_failed)
+  bad_answer,            ///< the response is not an answer (errc::io_error)
+  cut_off,               ///< the connection was lost within an answer (errc::io_error)
+  timed_out,             ///< no whole answer within the time limit (errc::io_error)
+};
+
+namespace detail {
+
+class chat_words {
+ public:
+  static constexpr const char* name = "cofferdam.chat";
+  static constexpr std::string_view message(int value) {
+    switch (static_cast<chat_errc>(value)) {
+      case chat_errc::context_overflow: return "the conversation is longer than the model's context";
+      case chat_errc::output_limit: return "the answer was cut off by the output limit";
+      case chat_errc::request_too_large: return "the request is larger than the service takes";
+      case chat_errc::not_authenticated: return "not authenticated";
+      case chat_errc::not_permitted: return "not permitted";
+      case chat_errc::no_quota: return "no quota left";
+      case chat_errc::no_such_model: return "no such model or path";
+      case chat_errc::rejected: return "the request was rejected";
+      case chat_errc::rate_limited: return "too many requests";
+      case chat_errc::service_failed: return "the service failed";
+      case chat_errc::filtered: return "the answer was held back by a filter";
+      case chat_errc::bad_answer: return "the answer cannot be read";
+      case chat_errc::cut_off: return "the answer broke off";
+      case chat_errc::timed_out: return "no answer in time";
+    }
+    return "unknown chat error";
+  }
+};
+
+}  // namespace detail
+
+/// The category of `chat_errc`.
+inline const std::error_category& chat_error_category() noexcept { return detail::category_of<detail::chat_words>(); }
+
+/// Makes `chat_errc` usable wherever an error code is; found by argument-dependent lookup.
+inline std::error_code make_error_code(chat_errc value) noexcept {
+  return {static_cast<int>(value), chat_error_category()};
+}
+
+}  // namespace cofferdam::inline COFFERDAM_ABI
+
+template <>
+struct std::is_error_code_enum<cofferdam::chat_errc> : std::true_type {};
+
+namespace cofferdam::inline COFFERDAM_ABI {
+
+/// Makes an error with this cause and the `errc` that belongs to it above.
+inline error chat_failure(chat_errc why, std::string sentence) {
+  exec_errc code = exec_errc::io_error;
+  switch (why) {
+    case chat_errc::context_overflow:
+    case chat_errc::output_limit:
+    case chat_errc::request_too_large: code = exec_errc::too_large; break;
+    case chat_errc::not_authenticated:
+    case chat_errc::not_permitted:
+    case chat_errc::no_quota: code = exec_errc::permission_denied; break;
+    case chat_errc::no_such_model: code = exec_errc::not_found; break;
+    case chat_errc::rejected: code = exec_errc::invalid_argument; break;
+    case chat_errc::rate_limited:
+    case chat_errc::service_failed:
+    case chat_errc::filtered: code = exec_errc::provider_failed; break;
+    case chat_errc::bad_answer:
+    case chat_errc::cut_off:
+    case chat_errc::timed_out: break;
+  }
+  return error(code, std::move(sentence), why);
+}
 
 /// The description of a tool for a model.
 class chat_tool {
@@ -4422,7 +4389,7 @@ class code_exec {
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::tools
 
-// ---- cofferdam/core/number_text.hpp ----
+// ---- cofferdam/detail/core/number_text.hpp ----
 
 
 #include <array>
@@ -4430,7 +4397,7 @@ class code_exec {
 #include <cmath>
 #include <string>
 
-namespace cofferdam::inline COFFERDAM_ABI {
+namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 /// Formats a number as Python's `repr` does: the fewest digits that read back as the same number, with a point (`12.0`,
 /// `0.1`), and with an exponent below 0.0001 and from 1e+16 on. `inf`, `-inf` and `nan` if it is not finite.
@@ -4447,7 +4414,7 @@ inline std::string number_text(double number) {
   return text;
 }
 
-}  // namespace cofferdam::inline COFFERDAM_ABI
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
 
 // ---- cofferdam/tools/arguments.hpp ----
 
@@ -4567,7 +4534,7 @@ class argument {
   static std::string shown(double number) {
     if (std::floor(number) == number && std::abs(number) < 9e15)
       return std::to_string(static_cast<std::int64_t>(number));
-    return number_text(number);
+    return cofferdam::detail::number_text(number);
   }
   static void limit(boost::json::object& schema, const char* name, double number) {
     if (std::floor(number) == number && std::abs(number) < 9e15) {
@@ -4940,7 +4907,7 @@ inline std::size_t base64_decode_blocks([[maybe_unused]] std::string_view text,
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail
 
-// ---- cofferdam/core/base64.hpp ----
+// ---- cofferdam/detail/core/base64.hpp ----
 
 
 #include <cstddef>
@@ -4949,15 +4916,13 @@ inline std::size_t base64_decode_blocks([[maybe_unused]] std::string_view text,
 #include <string>
 #include <string_view>
 
-namespace cofferdam::inline COFFERDAM_ABI {
+namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 /// The 64 characters for the values 0 to 63.
 enum class base64_alphabet {
   standard,  ///< `+` and `/` are the last two (RFC 4648, 4)
   url,       ///< `-` and `_` are the last two (RFC 4648, 5)
 };
-
-namespace detail {
 
 constexpr std::string_view base64_characters(base64_alphabet which) noexcept {
   return which == base64_alphabet::url ? "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
@@ -4989,8 +4954,6 @@ class base64_values {
 
 inline constexpr base64_values base64_standard_values(base64_alphabet::standard);
 inline constexpr base64_values base64_url_values(base64_alphabet::url);
-
-}  // namespace detail
 
 /// Encodes bytes as base64, with `=` padding and without line breaks.
 /// \return      4 characters for each group of 3 bytes; the last group may be incomplete.
@@ -5060,9 +5023,9 @@ inline std::optional<bytes> base64_decode(std::string_view text, base64_alphabet
   return raw;
 }
 
-}  // namespace cofferdam::inline COFFERDAM_ABI
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
 
-// ---- cofferdam/files/glob.hpp ----
+// ---- cofferdam/detail/files/glob.hpp ----
 
 
 #include <algorithm>
@@ -5072,7 +5035,7 @@ inline std::optional<bytes> base64_decode(std::string_view text, base64_alphabet
 #include <utility>
 #include <vector>
 
-namespace cofferdam::inline COFFERDAM_ABI {
+namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 /// A shell pattern for paths. Matching reads no file.
 ///
@@ -5325,7 +5288,7 @@ class glob {
   std::vector<segment> segments_;
 };
 
-}  // namespace cofferdam::inline COFFERDAM_ABI
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
 
 // ---- cofferdam/tools/list_files.hpp ----
 
@@ -5402,19 +5365,20 @@ class list_files : public described_tool<list_files<E>> {
   /// Returns the end of a page as text: the last name, or a substitute if the name has special characters.
   static std::string cursor_at(const std::string& name) {
     if (one_line(name, 4095) == name && !name.starts_with(not_plain)) return name;
-    return std::string(not_plain) + base64_encode(as_bytes(name), base64_alphabet::url);
+    return std::string(not_plain) +
+           cofferdam::detail::base64_encode(as_bytes(name), cofferdam::detail::base64_alphabet::url);
   }
   static std::string name_at(const std::string& cursor) {
     if (!cursor.starts_with(not_plain)) return cursor;
-    const std::optional<bytes> name =
-        base64_decode(std::string_view(cursor).substr(not_plain.size()), base64_alphabet::url);
+    const std::optional<bytes> name = cofferdam::detail::base64_decode(
+        std::string_view(cursor).substr(not_plain.size()), cofferdam::detail::base64_alphabet::url);
     return name ? std::string(as_text(*name)) : cursor;
   }
   static constexpr std::string_view not_plain = "=";
 
   static tool_result show(const std::string& path, const std::vector<directory_entry>& all,
                           const checked_arguments& arguments) {
-    std::optional<glob> pattern;
+    std::optional<cofferdam::detail::glob> pattern;
     if (arguments.has("pattern")) pattern.emplace(arguments.text("pattern"));
     const std::string prefix = pattern && !pattern->prefix().empty() ? pattern->prefix() + "/" : std::string();
     const std::string cursor = name_at(arguments.text("cursor"));
@@ -5557,7 +5521,8 @@ class read_file : public described_tool<read_file<E>> {
     bool cut = false;
     for (std::size_t at = first; at < lines.size() && shown < count && text.size() < max_text; ++at, ++shown) {
       const std::string_view line = lines[at];
-      append_repaired_utf8(text, line.size() > max_line ? without_cut_end(line.substr(0, max_line)) : line);
+      cofferdam::detail::append_repaired_utf8(
+          text, line.size() > max_line ? cofferdam::detail::without_cut_end(line.substr(0, max_line)) : line);
       if (line.size() > max_line) {
         text += " [... " + std::to_string(line.size() - max_line) + " more bytes in this line]";
         cut = true;
@@ -5588,7 +5553,7 @@ class read_file : public described_tool<read_file<E>> {
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::tools
 
-// ---- cofferdam/tools/image_header.hpp ----
+// ---- cofferdam/detail/tools/image_header.hpp ----
 
 
 #include <cstddef>
@@ -5596,7 +5561,7 @@ class read_file : public described_tool<read_file<E>> {
 #include <optional>
 #include <string_view>
 
-namespace cofferdam::inline COFFERDAM_ABI::tools {
+namespace cofferdam::inline COFFERDAM_ABI::tools::detail {
 
 /// The format of an image file, by its first bytes.
 enum class image_format { png, jpeg, gif, webp, bmp, tiff, photoshop };
@@ -5626,8 +5591,6 @@ class image_header {
   bool has_size() const noexcept { return width != 0 && height != 0; }
   std::uint64_t pixels() const noexcept { return std::uint64_t{width} * height; }
 };
-
-namespace detail {
 
 /// Reads numbers from a file with bounds checks: 0 behind its end.
 class header_bytes {
@@ -5692,8 +5655,6 @@ inline void read_webp_size(const header_bytes& file, image_header& made) noexcep
   }
 }
 
-}  // namespace detail
-
 /// Reads the header at the start of an image file. Decodes nothing, and ignores the name of the file.
 /// \param content  the file, or its beginning (of a JPEG some 64 KiB, because the size is behind its metadata).
 /// \return         no value if the content has none of the formats.
@@ -5731,7 +5692,7 @@ inline std::optional<image_header> read_image_header(bytes_view content) noexcep
   return made;
 }
 
-}  // namespace cofferdam::inline COFFERDAM_ABI::tools
+}  // namespace cofferdam::inline COFFERDAM_ABI::tools::detail
 
 // ---- cofferdam/tools/view_image.hpp ----
 
@@ -5818,16 +5779,16 @@ class view_image : public described_tool<view_image<E>> {
 
   /// Returns the answer for a file that was read.
   static tool_result judge(const std::string& name, const std::string& path, bytes content, limits most, bool scaled) {
-    const std::optional<image_header> header = read_image_header(content);
+    const std::optional<detail::image_header> header = detail::read_image_header(content);
     if (!header) {
       if (content.empty()) return refusal(name + " is empty.");
       if (as_text(content).substr(0, 1024).find("<svg") != std::string_view::npos)
         return refusal(name + " is an SVG; convert it to PNG in the workspace and view that.");
       return refusal(name + " is no png, jpeg, gif or webp image, whatever its name says.");
     }
-    const std::string kind(mime_type(header->format));
-    if (header->format != image_format::png && header->format != image_format::jpeg &&
-        header->format != image_format::gif && header->format != image_format::webp)
+    const std::string kind(detail::mime_type(header->format));
+    if (header->format != detail::image_format::png && header->format != detail::image_format::jpeg &&
+        header->format != detail::image_format::gif && header->format != detail::image_format::webp)
       return refusal(name + " is " + kind + ", which models cannot look at; convert it to PNG and view that.");
     if (!header->has_size()) return refusal(name + " is a broken or cut-off " + kind + " file; make it again.");
     const std::string size = std::to_string(header->width) + " x " + std::to_string(header->height);
@@ -5938,7 +5899,7 @@ class write_file : public described_tool<write_file<E>> {
     const std::string name = "\"" + one_line(path) + "\"";
     bytes added = to_bytes(arguments.text("content"));
     if (arguments.text("encoding") == "base64") {
-      std::optional<bytes> decoded = base64_decode(arguments.text("content"));
+      std::optional<bytes> decoded = cofferdam::detail::base64_decode(arguments.text("content"));
       if (!decoded) co_return tool_result("Error: 'content' is not base64 (with padding, without line breaks).", false);
       added = std::move(*decoded);
     }
@@ -6120,15 +6081,19 @@ class agent {
 
 }  // namespace cofferdam::inline COFFERDAM_ABI
 
-// ---- cofferdam/llm/agent_event.hpp ----
+// ---- cofferdam/llm/agent_result.hpp ----
 
+
+#include <boost/json/object.hpp>
 
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace cofferdam::inline COFFERDAM_ABI {
 
@@ -6206,21 +6171,6 @@ class agent_event {
 
 /// Receives the events of a session, on the session's executor. Must not throw, and must not call the session.
 using agent_listener = std::function<void(const agent_event& what)>;
-
-}  // namespace cofferdam::inline COFFERDAM_ABI
-
-// ---- cofferdam/llm/agent_result.hpp ----
-
-
-#include <boost/json/object.hpp>
-
-#include <chrono>
-#include <cstddef>
-#include <map>
-#include <string>
-#include <utility>
-
-namespace cofferdam::inline COFFERDAM_ABI {
 
 /// The reason for the end of a run.
 enum class agent_end {
@@ -6595,6 +6545,194 @@ class agent_session {
 }  // namespace cofferdam::inline COFFERDAM_ABI
 
 
+// ---- cofferdam/core/secret_string.hpp ----
+
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+// Memory for secrets. Core dumps leave it out (MADV_DONTDUMP, madvise(2)), and it is wiped when it is freed.
+
+namespace cofferdam::inline COFFERDAM_ABI {
+
+namespace detail {
+
+/// Allocates pages from the system and hands out parts of them. The program has one pool, which is never destroyed,
+/// because parts of it may still be in use.
+class secret_pool {
+ public:
+  static secret_pool& instance() {
+    static auto* const one = new secret_pool;
+    return *one;
+  }
+  secret_pool(const secret_pool&) = delete;
+  secret_pool& operator=(const secret_pool&) = delete;
+
+  void* take(std::size_t size) {
+    const std::size_t which = class_of(size);
+    if (which == classes) return map(size);
+    const std::lock_guard lock(mutex_);
+    if (free_[which] == nullptr) refill(which);
+    part* const first = free_[which];
+    free_[which] = first->next;
+    return first;
+  }
+  void give(void* memory, std::size_t size) noexcept {
+    ::explicit_bzero(memory, size);
+    const std::size_t which = class_of(size);
+    if (which == classes) {
+      ::munmap(memory, whole_pages(size));
+      return;
+    }
+    const std::lock_guard lock(mutex_);
+    free_[which] = new (memory) part{free_[which]};
+  }
+
+ private:
+  struct part {
+    part* next;
+  };
+  static constexpr std::size_t smallest = 64;
+  static constexpr std::size_t classes = 8;  // up to 8 KiB
+  static constexpr std::size_t chunk = std::size_t{64} * 1024;
+
+  secret_pool() = default;
+
+  static std::size_t class_of(std::size_t size) noexcept {
+    const std::size_t units = (std::max<std::size_t>(size, 1) + smallest - 1) / smallest;
+    return std::min<std::size_t>(std::bit_width(units - 1), classes);
+  }
+  static std::size_t whole_pages(std::size_t size) noexcept {
+    const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+    return (size + page - 1) / page * page;
+  }
+  static void* map(std::size_t size) {
+    const std::size_t whole = whole_pages(size);
+    if (whole < size) throw std::bad_alloc();
+    void* const memory = ::mmap(nullptr, whole, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) throw std::bad_alloc();
+    ::madvise(memory, whole, MADV_DONTDUMP);  // best effort: without support, core dumps include this memory
+    return memory;
+  }
+  void refill(std::size_t which) {
+    const std::size_t size = smallest << which;
+    auto* const memory = static_cast<std::byte*>(map(chunk));
+    for (std::size_t at = 0; at + size <= chunk; at += size) free_[which] = new (memory + at) part{free_[which]};
+  }
+
+  std::mutex mutex_;
+  std::array<part*, classes> free_{};
+};
+
+/// Wipes a text, including the unused part of its memory.
+inline void wipe(std::string& text) noexcept {
+  text.resize(text.capacity());
+  ::explicit_bzero(text.data(), text.size());
+  text.clear();
+}
+
+/// Leaves the pages of this text, and everything else in these pages, out of core dumps.
+inline void keep_out_of_core_dumps(std::string_view text) noexcept {
+  const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
+  const std::uintptr_t begin = reinterpret_cast<std::uintptr_t>(text.data()) / page * page;
+  const std::uintptr_t end = (reinterpret_cast<std::uintptr_t>(text.data()) + text.size() + page - 1) / page * page;
+  ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTDUMP);
+}
+
+}  // namespace detail
+
+/// An allocator of memory that core dumps leave out and that is wiped when it is freed.
+/// \par Threads  any.
+/// \par Cost  up to 8 KiB a lock and a list; beyond that a few system calls.
+template <class T>
+class secret_allocator {
+ public:
+  using value_type = T;
+  secret_allocator() noexcept = default;
+  template <class U>
+  secret_allocator(const secret_allocator<U>&) noexcept {}
+
+  T* allocate(std::size_t count) {
+    if (count > static_cast<std::size_t>(-1) / 2 / sizeof(T)) throw std::bad_array_new_length();
+    return static_cast<T*>(detail::secret_pool::instance().take(count * sizeof(T)));
+  }
+  void deallocate(T* memory, std::size_t count) noexcept {
+    detail::secret_pool::instance().give(memory, count * sizeof(T));
+  }
+  template <class U>
+  bool operator==(const secret_allocator<U>&) const noexcept {
+    return true;
+  }
+};
+
+/// A buffer for data that contains a secret. Not a `basic_string`, which keeps a short text inside the object.
+using secret_bytes = std::vector<char, secret_allocator<char>>;
+
+/// A key, a token or another secret text. It cannot be printed or compared by accident; only `reveal()` returns the
+/// text. Core dumps leave its memory out. That does not hold for the text from which the caller made it. Copies share
+/// the text.
+/// \par Threads  const members from any.
+class secret_string {
+ public:
+  secret_string() = default;
+  /// Copies the text and wipes the argument: `secret_string(std::move(key))`.
+  explicit secret_string(std::string text)
+      : text_(text.empty() ? nullptr : std::make_shared<const secret_bytes>(text.begin(), text.end())) {
+    detail::wipe(text);
+  }
+
+  bool empty() const noexcept { return !text_; }
+  std::size_t size() const noexcept { return text_ ? text_->size() : 0; }
+  /// Returns a view of the text, valid while this object or a copy exists. Do not show it, and keep no copy.
+  std::string_view reveal() const noexcept {
+    return text_ ? std::string_view(text_->data(), text_->size()) : std::string_view();
+  }
+
+ private:
+  std::shared_ptr<const secret_bytes> text_;
+};
+
+/// Removes secrets from the messages of a peer, before any other use: a service may quote the key that it refuses.
+class redactor {
+ public:
+  /// Adds a secret. Secrets of fewer than 4 bytes are ignored; no service issues such short ones.
+  void hide(const secret_string& secret) {
+    if (secret.size() >= 4) hidden_.push_back(secret);
+  }
+
+  /// Returns the text, with `[redacted]` in place of each secret.
+  std::string clean(std::string_view text) const {
+    std::string safe(text);
+    for (const secret_string& secret : hidden_) {
+      constexpr std::string_view mark = "[redacted]";
+      for (std::size_t at = safe.find(secret.reveal()); at != std::string::npos; at = safe.find(secret.reveal(), at)) {
+        safe.replace(at, secret.size(), mark);
+        at += mark.size();
+      }
+    }
+    return safe;
+  }
+
+ private:
+  std::vector<secret_string> hidden_;
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI
+
 // ---- cofferdam/detail/net/port_number.hpp ----
 
 
@@ -6616,105 +6754,6 @@ inline std::optional<std::uint16_t> port_number(std::string_view text) noexcept 
 }
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail
-
-// ---- cofferdam/net/detail/pem_source.hpp ----
-
-
-#include <string>
-#include <utility>
-
-namespace cofferdam::inline COFFERDAM_ABI::detail {
-
-/// PEM text, or a file with PEM text.
-class pem_source {
- public:
-  pem_source() = default;
-  pem_source(std::string text, bool is_path) : text_(std::move(text)), is_path_(is_path), given_(true) {}
-
-  bool given() const noexcept { return given_; }
-  /// Returns its name for error messages; never the text.
-  std::string name() const;
-  /// \param what  the purpose of the text, for the error message.
-  std::string load(const char* what) const;
-
- private:
-  std::string text_;
-  bool is_path_ = false;
-  bool given_ = false;
-};
-
-}  // namespace cofferdam::inline COFFERDAM_ABI::detail
-
-// ---- cofferdam/net/proxy.hpp ----
-
-
-#include <cstdint>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <vector>
-
-namespace cofferdam::inline COFFERDAM_ABI {
-
-/// An HTTP proxy for tunnels (`CONNECT`). The traffic is TLS, of which the proxy sees only the host's name.
-class http_proxy {
- public:
-  http_proxy() = default;
-
-  /// \param url      `http://[USER:PASSWORD@]HOST[:PORT]`, or without `http://`; user and password percent-encoded.
-  ///                 Default port: 80.
-  /// \param setting  the option or variable that it comes from, for the error message.
-  /// \throws error{exec_errc::invalid_argument} for anything else. The sentence does not show the URL, which may
-  ///     contain a password.
-  static http_proxy parse(std::string_view url, std::string_view setting);
-
-  /// Returns a name or an address, without brackets.
-  const std::string& host() const noexcept { return host_; }
-  std::uint16_t port() const noexcept { return port_; }
-  /// Returns the value of `Proxy-Authorization`: a secret. Empty if there is no user.
-  const std::string& authorization() const noexcept { return authorization_; }
-
- private:
-  std::string host_;
-  std::string authorization_;
-  std::uint16_t port_ = 80;
-};
-
-/// The rules for the use of a proxy, from the variables HTTPS_PROXY and NO_PROXY. A value type.
-///
-/// This machine itself (`localhost`, 127.0.0.0/8, ::1) is always reached directly.
-class proxy_rules {
- public:
-  /// Reaches every host directly.
-  proxy_rules() = default;
-
-  /// \param proxy       as `http_proxy::parse` takes it; empty: none.
-  /// \param exceptions  hosts to reach directly, separated by commas or blanks: `example.com` (and names that end in
-  ///                    `.example.com`; a dot or `*.` before it changes nothing), `example.com:8443`, `10.1.2.3`,
-  ///                    `10.0.0.0/8`, `::1`, or `*` for everything. Any other entry matches no host.
-  /// \throws error{exec_errc::invalid_argument} for an invalid proxy.
-  explicit proxy_rules(std::string_view proxy, std::string_view exceptions = {},
-                       std::string_view setting = "HTTPS_PROXY");
-
-  /// Returns the proxy for this host; no value: connect directly.
-  std::optional<http_proxy> on_the_way_to(std::string_view host, std::uint16_t port) const;
-
- private:
-  class exception {
-   public:
-    std::string name;  // in lower case
-    std::uint16_t port = 0;
-  };
-
-  static std::string plain(std::string_view host);
-  static exception exception_of(std::string_view text);
-
-  std::optional<http_proxy> proxy_;
-  std::vector<exception> exceptions_;
-};
-
-}  // namespace cofferdam::inline COFFERDAM_ABI
-
 
 // ---- cofferdam/net/byte_stream.hpp ----
 
@@ -6992,7 +7031,7 @@ class pair_stream final : public byte_stream::implementation {
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail
 
-// ---- cofferdam/net/transport.hpp ----
+// ---- cofferdam/detail/net/transport.hpp ----
 
 
 #include <asio/any_io_executor.hpp>
@@ -7007,11 +7046,11 @@ class pair_stream final : public byte_stream::implementation {
 #include <type_traits>
 #include <utility>
 
-namespace cofferdam::inline COFFERDAM_ABI {
+namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 /// A copyable recipe for connections to a peer. Each call makes a new stream. Holds no socket.
 ///
-/// `unix_connector`, `tcp_connector` and `tls_connector` (net/tls.hpp) make the usual connectors. A custom connector is
+/// `unix_connector`, `tcp_connector` and `tls_connector` make the usual connectors. A custom connector is
 /// a name, the peer's `Host`, and a function.
 class connector {
  public:
@@ -7081,6 +7120,105 @@ byte_stream make_byte_stream(Readable readable, Writable writable, std::string p
       std::move(readable), std::move(writable), std::move(peer), std::move(owner)));
 }
 
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
+
+
+// ---- cofferdam/net/detail/pem_source.hpp ----
+
+
+#include <string>
+#include <utility>
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+/// PEM text, or a file with PEM text.
+class pem_source {
+ public:
+  pem_source() = default;
+  pem_source(std::string text, bool is_path) : text_(std::move(text)), is_path_(is_path), given_(true) {}
+
+  bool given() const noexcept { return given_; }
+  /// Returns its name for error messages; never the text.
+  std::string name() const;
+  /// \param what  the purpose of the text, for the error message.
+  std::string load(const char* what) const;
+
+ private:
+  std::string text_;
+  bool is_path_ = false;
+  bool given_ = false;
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
+
+// ---- cofferdam/net/proxy.hpp ----
+
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cofferdam::inline COFFERDAM_ABI {
+
+/// An HTTP proxy for tunnels (`CONNECT`). The traffic is TLS, of which the proxy sees only the host's name.
+class http_proxy {
+ public:
+  http_proxy() = default;
+
+  /// \param url      `http://[USER:PASSWORD@]HOST[:PORT]`, or without `http://`; user and password percent-encoded.
+  ///                 Default port: 80.
+  /// \param setting  the option or variable that it comes from, for the error message.
+  /// \throws error{errc::invalid_argument} for anything else. The sentence does not show the URL, which may contain a
+  ///     password.
+  static http_proxy parse(std::string_view url, std::string_view setting);
+
+  /// Returns a name or an address, without brackets.
+  const std::string& host() const noexcept { return host_; }
+  std::uint16_t port() const noexcept { return port_; }
+  /// Returns the value of `Proxy-Authorization`: a secret. Empty if there is no user.
+  const std::string& authorization() const noexcept { return authorization_; }
+
+ private:
+  std::string host_;
+  std::string authorization_;
+  std::uint16_t port_ = 80;
+};
+
+/// The rules for the use of a proxy, from the variables HTTPS_PROXY and NO_PROXY. A value type.
+///
+/// This machine itself (`localhost`, 127.0.0.0/8, ::1) is always reached directly.
+class proxy_rules {
+ public:
+  /// Reaches every host directly.
+  proxy_rules() = default;
+
+  /// \param proxy       as `http_proxy::parse` takes it; empty: none.
+  /// \param exceptions  hosts to reach directly, separated by commas or blanks: `example.com` (and names that end in
+  ///                    `.example.com`; a dot or `*.` before it changes nothing), `example.com:8443`, `10.1.2.3`,
+  ///                    `10.0.0.0/8`, `::1`, or `*` for everything. Any other entry matches no host.
+  /// \throws error{errc::invalid_argument} for an invalid proxy.
+  explicit proxy_rules(std::string_view proxy, std::string_view exceptions = {},
+                       std::string_view setting = "HTTPS_PROXY");
+
+  /// Returns the proxy for this host; no value: connect directly.
+  std::optional<http_proxy> on_the_way_to(std::string_view host, std::uint16_t port) const;
+
+ private:
+  class exception {
+   public:
+    std::string name;  // in lower case
+    std::uint16_t port = 0;
+  };
+
+  static std::string plain(std::string_view host);
+  static exception exception_of(std::string_view text);
+
+  std::optional<http_proxy> proxy_;
+  std::vector<exception> exceptions_;
+};
+
 }  // namespace cofferdam::inline COFFERDAM_ABI
 
 
@@ -7092,6 +7230,13 @@ byte_stream make_byte_stream(Readable readable, Writable writable, std::string p
 #include <utility>
 
 namespace cofferdam::inline COFFERDAM_ABI {
+
+class tls_settings;
+
+namespace detail {
+class connector;
+connector tls_connector(std::string host, std::uint16_t port, const tls_settings& settings);
+}  // namespace detail
 
 /// The trusted certificates and the client certificate. Default: the system's roots, no client certificate, TLS 1.2 or
 /// newer, verification of the peer's certificate and name.
@@ -7147,7 +7292,7 @@ class tls_settings {
   }
 
  private:
-  friend connector tls_connector(std::string host, std::uint16_t port, const tls_settings& settings);
+  friend detail::connector detail::tls_connector(std::string host, std::uint16_t port, const tls_settings& settings);
 
   detail::pem_source trusted_;
   detail::pem_source chain_;
@@ -7156,6 +7301,16 @@ class tls_settings {
   proxy_rules proxies_;
   bool verify_ = true;
 };
+
+}  // namespace cofferdam::inline COFFERDAM_ABI
+
+// ---- cofferdam/detail/net/tls_connector.hpp ----
+
+
+#include <cstdint>
+#include <string>
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 /// Makes a connector to a host by TCP, as `tcp_connector` does, with TLS.
 /// \param host      as for `tcp_connector`; the certificate must be for this name or address.
@@ -7169,10 +7324,10 @@ class tls_settings {
 /// \par Source      RFC 8446, RFC 5246, RFC 6125 (names), RFC 6066 (SNI).
 connector tls_connector(std::string host, std::uint16_t port, const tls_settings& settings = tls_settings());
 
-}  // namespace cofferdam::inline COFFERDAM_ABI
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
 
 
-// ---- cofferdam/backends/e2b/endpoint.hpp ----
+// ---- cofferdam/detail/backends/e2b/endpoint.hpp ----
 
 
 #include <boost/url/parse.hpp>
@@ -7186,7 +7341,7 @@ connector tls_connector(std::string host, std::uint16_t port, const tls_settings
 #include <string_view>
 #include <utility>
 
-namespace cofferdam::inline COFFERDAM_ABI::e2b {
+namespace cofferdam::inline COFFERDAM_ABI::e2b::detail {
 
 /// The address of a service: a parsed base URL.
 class endpoint {
@@ -7249,9 +7404,9 @@ class endpoint {
 
   /// Returns a connector to the service.
   /// \param settings  not used without TLS.
-  connector reach(const tls_settings& settings) const {
-    if (tls_) return tls_connector(host_, port_, settings);
-    return tcp_connector(host_, port_);
+  cofferdam::detail::connector reach(const tls_settings& settings) const {
+    if (tls_) return cofferdam::detail::tls_connector(host_, port_, settings);
+    return cofferdam::detail::tcp_connector(host_, port_);
   }
 
  private:
@@ -7290,382 +7445,7 @@ inline endpoint sandbox_endpoint(std::string_view pattern, std::uint16_t port, c
   return endpoint::parse(url, pattern.empty() ? "domain" : "sandbox_url (E2B_SANDBOX_URL)");
 }
 
-}  // namespace cofferdam::inline COFFERDAM_ABI::e2b
-
-// ---- cofferdam/core/secret_string.hpp ----
-
-
-#include <algorithm>
-#include <array>
-#include <bit>
-#include <cstddef>
-#include <cstdint>
-#include <memory>
-#include <mutex>
-#include <new>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
-
-#include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
-// Memory for secrets. Core dumps leave it out (MADV_DONTDUMP, madvise(2)), and it is wiped when it is freed.
-
-namespace cofferdam::inline COFFERDAM_ABI {
-
-namespace detail {
-
-/// Allocates pages from the system and hands out parts of them. The program has one pool, which is never destroyed,
-/// because parts of it may still be in use.
-class secret_pool {
- public:
-  static secret_pool& instance() {
-    static auto* const one = new secret_pool;
-    return *one;
-  }
-  secret_pool(const secret_pool&) = delete;
-  secret_pool& operator=(const secret_pool&) = delete;
-
-  void* take(std::size_t size) {
-    const std::size_t which = class_of(size);
-    if (which == classes) return map(size);
-    const std::lock_guard lock(mutex_);
-    if (free_[which] == nullptr) refill(which);
-    part* const first = free_[which];
-    free_[which] = first->next;
-    return first;
-  }
-  void give(void* memory, std::size_t size) noexcept {
-    ::explicit_bzero(memory, size);
-    const std::size_t which = class_of(size);
-    if (which == classes) {
-      ::munmap(memory, whole_pages(size));
-      return;
-    }
-    const std::lock_guard lock(mutex_);
-    free_[which] = new (memory) part{free_[which]};
-  }
-
- private:
-  struct part {
-    part* next;
-  };
-  static constexpr std::size_t smallest = 64;
-  static constexpr std::size_t classes = 8;  // up to 8 KiB
-  static constexpr std::size_t chunk = std::size_t{64} * 1024;
-
-  secret_pool() = default;
-
-  static std::size_t class_of(std::size_t size) noexcept {
-    const std::size_t units = (std::max<std::size_t>(size, 1) + smallest - 1) / smallest;
-    return std::min<std::size_t>(std::bit_width(units - 1), classes);
-  }
-  static std::size_t whole_pages(std::size_t size) noexcept {
-    const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
-    return (size + page - 1) / page * page;
-  }
-  static void* map(std::size_t size) {
-    const std::size_t whole = whole_pages(size);
-    if (whole < size) throw std::bad_alloc();
-    void* const memory = ::mmap(nullptr, whole, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (memory == MAP_FAILED) throw std::bad_alloc();
-    ::madvise(memory, whole, MADV_DONTDUMP);  // best effort: without support, core dumps include this memory
-    return memory;
-  }
-  void refill(std::size_t which) {
-    const std::size_t size = smallest << which;
-    auto* const memory = static_cast<std::byte*>(map(chunk));
-    for (std::size_t at = 0; at + size <= chunk; at += size) free_[which] = new (memory + at) part{free_[which]};
-  }
-
-  std::mutex mutex_;
-  std::array<part*, classes> free_{};
-};
-
-/// Wipes a text, including the unused part of its memory.
-inline void wipe(std::string& text) noexcept {
-  text.resize(text.capacity());
-  ::explicit_bzero(text.data(), text.size());
-  text.clear();
-}
-
-/// Leaves the pages of this text, and everything else in these pages, out of core dumps.
-inline void keep_out_of_core_dumps(std::string_view text) noexcept {
-  const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
-  const std::uintptr_t begin = reinterpret_cast<std::uintptr_t>(text.data()) / page * page;
-  const std::uintptr_t end = (reinterpret_cast<std::uintptr_t>(text.data()) + text.size() + page - 1) / page * page;
-  ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTDUMP);
-}
-
-}  // namespace detail
-
-/// An allocator of memory that core dumps leave out and that is wiped when it is freed.
-/// \par Threads  any.
-/// \par Cost  up to 8 KiB a lock and a list; beyond that a few system calls.
-template <class T>
-class secret_allocator {
- public:
-  using value_type = T;
-  secret_allocator() noexcept = default;
-  template <class U>
-  secret_allocator(const secret_allocator<U>&) noexcept {}
-
-  T* allocate(std::size_t count) {
-    if (count > static_cast<std::size_t>(-1) / 2 / sizeof(T)) throw std::bad_array_new_length();
-    return static_cast<T*>(detail::secret_pool::instance().take(count * sizeof(T)));
-  }
-  void deallocate(T* memory, std::size_t count) noexcept {
-    detail::secret_pool::instance().give(memory, count * sizeof(T));
-  }
-  template <class U>
-  bool operator==(const secret_allocator<U>&) const noexcept {
-    return true;
-  }
-};
-
-/// A buffer for data that contains a secret. Not a `basic_string`, which keeps a short text inside the object.
-using secret_bytes = std::vector<char, secret_allocator<char>>;
-
-/// A key, a token or another secret text. It cannot be printed or compared by accident; only `reveal()` returns the
-/// text. Core dumps leave its memory out. That does not hold for the text from which the caller made it. Copies share
-/// the text.
-/// \par Threads  const members from any.
-class secret_string {
- public:
-  secret_string() = default;
-  /// Copies the text and wipes the argument: `secret_string(std::move(key))`.
-  explicit secret_string(std::string text)
-      : text_(text.empty() ? nullptr : std::make_shared<const secret_bytes>(text.begin(), text.end())) {
-    detail::wipe(text);
-  }
-
-  bool empty() const noexcept { return !text_; }
-  std::size_t size() const noexcept { return text_ ? text_->size() : 0; }
-  /// Returns a view of the text, valid while this object or a copy exists. Do not show it, and keep no copy.
-  std::string_view reveal() const noexcept {
-    return text_ ? std::string_view(text_->data(), text_->size()) : std::string_view();
-  }
-
- private:
-  std::shared_ptr<const secret_bytes> text_;
-};
-
-/// Removes secrets from the messages of a peer, before any other use: a service may quote the key that it refuses.
-class redactor {
- public:
-  /// Adds a secret. Secrets of fewer than 4 bytes are ignored; no service issues such short ones.
-  void hide(const secret_string& secret) {
-    if (secret.size() >= 4) hidden_.push_back(secret);
-  }
-
-  /// Returns the text, with `[redacted]` in place of each secret.
-  std::string clean(std::string_view text) const {
-    std::string safe(text);
-    for (const secret_string& secret : hidden_) {
-      constexpr std::string_view mark = "[redacted]";
-      for (std::size_t at = safe.find(secret.reveal()); at != std::string::npos; at = safe.find(secret.reveal(), at)) {
-        safe.replace(at, secret.size(), mark);
-        at += mark.size();
-      }
-    }
-    return safe;
-  }
-
- private:
-  std::vector<secret_string> hidden_;
-};
-
-}  // namespace cofferdam::inline COFFERDAM_ABI
-
-// ---- cofferdam/detail/net/json_object_view.hpp ----
-
-
-#include <boost/json/array.hpp>
-#include <boost/json/object.hpp>
-#include <boost/json/string.hpp>
-#include <boost/json/value.hpp>
-
-#include <cstdint>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <system_error>
-#include <vector>
-
-// Reads foreign JSON by its keys. A member that is missing or has the wrong type gives no value or an empty text. The
-// same holds for every member of a missing object.
-
-namespace cofferdam::inline COFFERDAM_ABI::detail {
-
-/// Converts to the string view type of Boost.JSON.
-inline boost::json::string_view json_view(std::string_view text) noexcept { return {text.data(), text.size()}; }
-inline boost::json::string json_text(std::string_view text) { return boost::json::string(json_view(text)); }
-inline std::string_view view_of(const boost::json::string& text) noexcept { return {text.data(), text.size()}; }
-
-/// A view of a foreign object, or of none.
-class json_object_view {
- public:
-  json_object_view(const boost::json::object& object) noexcept : object_(&object) {}
-  json_object_view(const boost::json::object* object) noexcept : object_(object) {}
-
-  const boost::json::value* find(std::string_view key) const noexcept {
-    return object_ == nullptr ? nullptr : object_->if_contains(json_view(key));
-  }
-
- private:
-  const boost::json::object* object_;
-};
-
-/// Returns the value at a key, of any kind; null if there is none.
-inline const boost::json::value* member(json_object_view object, std::string_view key) noexcept {
-  return object.find(key);
-}
-
-inline const boost::json::object* object_at(json_object_view object, std::string_view key) noexcept {
-  const boost::json::value* const found = object.find(key);
-  return found == nullptr ? nullptr : found->if_object();
-}
-
-inline const boost::json::array* array_at(json_object_view object, std::string_view key) noexcept {
-  const boost::json::value* const found = object.find(key);
-  return found == nullptr ? nullptr : found->if_array();
-}
-
-/// Returns the text of a member, as a view into the object; no value if there is none.
-inline std::optional<std::string_view> if_text_at(json_object_view object, std::string_view key) noexcept {
-  const boost::json::value* const found = object.find(key);
-  if (found == nullptr || !found->is_string()) return std::nullopt;
-  return view_of(found->get_string());
-}
-
-/// Returns the text of a member, as a view into the object; empty if there is none.
-inline std::string_view text_at(json_object_view object, std::string_view key) noexcept {
-  return if_text_at(object, key).value_or(std::string_view());
-}
-
-inline bool is_true_at(json_object_view object, std::string_view key) noexcept {
-  const boost::json::value* const found = object.find(key);
-  return found != nullptr && found->is_bool() && found->get_bool();
-}
-
-/// Returns a 64-bit integer, however it was written.
-inline std::optional<std::int64_t> number_at(json_object_view object, std::string_view key) {
-  const boost::json::value* const found = object.find(key);
-  if (found == nullptr || !found->is_number()) return std::nullopt;
-  std::error_code failure;
-  const auto number = found->to_number<std::int64_t>(failure);
-  if (failure) return std::nullopt;
-  return number;
-}
-
-/// Returns a non-negative integer, however it was written.
-inline std::optional<std::uint64_t> count_at(json_object_view object, std::string_view key) {
-  const boost::json::value* const found = object.find(key);
-  if (found == nullptr || !found->is_number()) return std::nullopt;
-  std::error_code failure;
-  const auto number = found->to_number<std::uint64_t>(failure);
-  if (failure) return std::nullopt;
-  return number;
-}
-
-/// Returns the texts of an array; other elements are left out.
-inline std::vector<std::string> texts_at(json_object_view object, std::string_view key) {
-  std::vector<std::string> texts;
-  if (const boost::json::array* const all = array_at(object, key))
-    for (const boost::json::value& each : *all)
-      if (const boost::json::string* const text = each.if_string()) texts.emplace_back(view_of(*text));
-  return texts;
-}
-
-}  // namespace cofferdam::inline COFFERDAM_ABI::detail
-
-// ---- cofferdam/detail/core/hexadecimal.hpp ----
-
-
-#include <span>
-#include <string>
-
-namespace cofferdam::inline COFFERDAM_ABI::detail {
-
-/// Returns two lower-case hexadecimal digits for each byte.
-inline std::string hexadecimal(std::span<const unsigned char> content) {
-  std::string text;
-  text.reserve(2 * content.size());
-  for (const unsigned char one : content) {
-    text += "0123456789abcdef"[one >> 4U];
-    text += "0123456789abcdef"[one & 15U];
-  }
-  return text;
-}
-
-}  // namespace cofferdam::inline COFFERDAM_ABI::detail
-
-// ---- cofferdam/detail/os/random_text.hpp ----
-
-
-#include <array>
-#include <cerrno>
-#include <cstddef>
-#include <cstdint>
-#include <span>
-#include <string>
-#include <string_view>
-#include <system_error>
-
-#include <sys/random.h>
-#include <sys/types.h>
-
-// Unpredictable text: all random bits come from the kernel, getrandom(2).
-
-namespace cofferdam::inline COFFERDAM_ABI::detail {
-
-/// \throws error{exec_errc::io_error}
-inline void fill_random(std::span<unsigned char> room) {
-  while (!room.empty()) {
-    const ssize_t got = ::getrandom(room.data(), room.size(), 0);
-    if (got > 0)
-      room = room.subspan(static_cast<std::size_t>(got));
-    else if (errno != EINTR)
-      throw error(exec_errc::io_error, "the system has no random numbers",
-                  std::error_code(errno, std::system_category()));
-  }
-}
-
-inline std::uint64_t random_number() {
-  std::array<unsigned char, 8> raw{};
-  fill_random(raw);
-  std::uint64_t all = 0;
-  for (const unsigned char each : raw) all = all << 8U | each;
-  return all;
-}
-
-/// Returns `count` characters of `alphabet`, which has at most 256 characters, all equally likely.
-inline std::string random_characters(std::size_t count, std::string_view alphabet) {
-  std::string text;
-  const std::size_t fair = 256 / alphabet.size() * alphabet.size();
-  while (text.size() < count) {
-    std::array<unsigned char, 64> raw{};
-    fill_random(raw);
-    for (const unsigned char one : raw)
-      if (one < fair && text.size() < count) text += alphabet[one % alphabet.size()];
-  }
-  return text;
-}
-
-/// Returns `count` hexadecimal digits of four random bits each. The default of 16 is enough if a duplicate would be
-/// only a nuisance.
-inline std::string random_digits(std::size_t count = 16) { return random_characters(count, "0123456789abcdef"); }
-/// Returns `count` lower-case letters and digits, of about five random bits each.
-inline std::string random_name(std::size_t count) {
-  return random_characters(count, "abcdefghijklmnopqrstuvwxyz0123456789");
-}
-/// Returns a secret of 256 bits.
-inline std::string random_token() { return random_digits(64); }
-
-}  // namespace cofferdam::inline COFFERDAM_ABI::detail
+}  // namespace cofferdam::inline COFFERDAM_ABI::e2b::detail
 
 // ---- cofferdam/net/http_message.hpp ----
 
@@ -7682,6 +7462,17 @@ inline std::string random_token() { return random_digits(64); }
 #include <vector>
 
 namespace cofferdam::inline COFFERDAM_ABI {
+
+/// The limits of a head. A larger head is `error{errc::io_error}` with `net_errc::head_too_large` or `too_many_fields`.
+class http_parser_limits {
+ public:
+  http_parser_limits() = default;
+
+  std::size_t line = 16 * 1024;  ///< bytes of one line, without its end
+  std::size_t head = 64 * 1024;  ///< bytes of all lines of a head, and of all trailers
+  std::size_t fields = 256;      ///< lines of a head, and of trailers
+  std::size_t interim = 32;      ///< interim answers (1xx) before the final one
+};
 
 namespace detail {
 
@@ -8013,6 +7804,565 @@ class http_response {
 };
 
 }  // namespace cofferdam::inline COFFERDAM_ABI
+
+// ---- cofferdam/detail/net/http_limits.hpp ----
+
+
+#include <algorithm>
+#include <chrono>
+#include <concepts>
+#include <cstddef>
+#include <optional>
+#include <utility>
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+/// The limits of one request. An expired time limit is error{errc::io_error} with `net_errc::timed_out`, and closes the
+/// connection.
+class http_limits {
+ public:
+  http_limits() = default;
+
+  /// Sets the time limit for a usable connection: name lookup, TCP, TLS. Default 5 s; more than zero.
+  http_limits& connect(std::chrono::milliseconds limit) { return set(connect_, limit); }
+  /// Sets the time limit from the last progress of sending the request to the end of the answer's head. Default 60 s.
+  /// The time that a source needs to make a piece of the body does not count.
+  /// \param limit  more than zero; no value: no limit, for requests that are answered much later (`/wait`, `/events`).
+  http_limits& head(std::optional<std::chrono::milliseconds> limit) { return set(head_, limit); }
+  /// Sets the time limit between two pieces of the answer's body, while the caller reads. Default 60 s.
+  /// \param limit  more than zero; no value: no limit.
+  http_limits& idle(std::optional<std::chrono::milliseconds> limit) { return set(idle_, limit); }
+  /// Sets the maximum size of a body that `request` keeps whole; a longer body is error{errc::too_large}. Default 16
+  /// MiB.
+  http_limits& body(std::size_t most) {
+    body_ = most;
+    return *this;
+  }
+  /// Sets the limits of an answer's head and trailers.
+  http_limits& parser(const http_parser_limits& limits) {
+    parser_ = limits;
+    return *this;
+  }
+
+  std::chrono::milliseconds connect() const noexcept { return connect_; }
+  std::optional<std::chrono::milliseconds> head() const noexcept { return head_; }
+  std::optional<std::chrono::milliseconds> idle() const noexcept { return idle_; }
+  std::size_t body() const noexcept { return body_; }
+  const http_parser_limits& parser() const noexcept { return parser_; }
+
+ private:
+  template <class Limit>
+  http_limits& set(Limit& which, std::optional<std::chrono::milliseconds> limit) {
+    if (limit && *limit <= std::chrono::milliseconds::zero())
+      throw error(exec_errc::invalid_argument, "http_limits: a time limit must be longer than zero");
+    if constexpr (std::same_as<Limit, std::chrono::milliseconds>) {
+      which = *limit;
+    } else {
+      which = limit;
+    }
+    return *this;
+  }
+
+  std::chrono::milliseconds connect_{5'000};
+  std::optional<std::chrono::milliseconds> head_ = std::chrono::milliseconds(60'000);
+  std::optional<std::chrono::milliseconds> idle_ = std::chrono::milliseconds(60'000);
+  std::size_t body_ = std::size_t{16} * 1024 * 1024;
+  http_parser_limits parser_;
+};
+
+/// The settings of a client: limits and numbers of connections.
+class http_client_settings {
+ public:
+  http_client_settings() = default;
+
+  /// Sets the limits of requests without their own.
+  http_client_settings& limits(const http_limits& each) {
+    limits_ = each;
+    return *this;
+  }
+  /// Sets the maximum number of connections, including idle ones; further requests wait. Streams that `upgrade` has
+  /// returned do not count. Default 64; at least 1.
+  http_client_settings& connections(std::size_t most) {
+    if (most == 0) throw error(exec_errc::invalid_argument, "http_client: it needs at least one connection");
+    connections_ = most;
+    return *this;
+  }
+  /// Sets the maximum number of idle connections that are kept. Default 8; 0: none.
+  http_client_settings& idle_connections(std::size_t most) {
+    idle_connections_ = most;
+    return *this;
+  }
+  /// Sets the maximum idle time of a connection that is used again. Default 240 s: the Docker daemon closes at 300 s.
+  http_client_settings& idle_timeout(std::chrono::milliseconds most) {
+    idle_timeout_ = std::min<std::chrono::milliseconds>(most, std::chrono::hours(24 * 365));
+    return *this;
+  }
+
+  const http_limits& limits() const noexcept { return limits_; }
+  std::size_t connections() const noexcept { return connections_; }
+  std::size_t idle_connections() const noexcept { return idle_connections_; }
+  std::chrono::milliseconds idle_timeout() const noexcept { return idle_timeout_; }
+
+ private:
+  http_limits limits_;
+  std::size_t connections_ = 64;
+  std::size_t idle_connections_ = 8;
+  std::chrono::milliseconds idle_timeout_{240'000};
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
+
+// ---- cofferdam/detail/net/http_client.hpp ----
+
+
+#include <asio/any_io_executor.hpp>
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+class http_exchange_state;
+class http_pool;
+
+/// An answer whose head has arrived and whose body is read in pieces. The connection is free again once `read_some` has
+/// returned 0, or at once if there is no body. Destroying the exchange earlier closes the connection.
+/// \par Lifetime  may outlive the client, whose `close()` ends it. Moved only while nothing is under way.
+/// \par Threads   the client's executor only.
+class http_exchange {
+ public:
+  /// Holds no answer; reading throws `error{errc::invalid_argument}`.
+  http_exchange();
+  http_exchange(http_exchange&&) noexcept;
+  http_exchange& operator=(http_exchange&&) noexcept;
+  ~http_exchange();
+
+  const http_response_head& head() const noexcept { return head_; }
+  int status() const noexcept { return head_.status; }
+  /// Returns the trailers of a chunked body; complete once `read_some` has returned 0.
+  const http_fields& trailers() const;
+
+  /// Reads the next piece of the body, as it arrived; nothing is read in advance (back-pressure).
+  /// \param into  not empty; kept by the caller until the awaitable completes.
+  /// \return      the number of bytes; 0 at the end and after it.
+  /// \throws      error{errc::io_error} if the connection ended too early (net_errc::truncated), if nothing arrived
+  ///              within the idle limit (net_errc::timed_out), or if the data is not HTTP;
+  ///              error{errc::environment_closed} if the client was closed.
+  /// \par Cancellation  terminal: closes the connection; throws error{errc::cancelled}.
+  awaitable<std::size_t> read_some(std::span<std::byte> into);
+
+  /// Reads the rest of the body.
+  /// \param most  maximum size in bytes. A longer body closes the connection and throws error{errc::too_large}, before
+  ///              anything is read if its length is announced.
+  awaitable<bytes> read_all(std::size_t most);
+
+ private:
+  friend class http_client;
+  explicit http_exchange(std::unique_ptr<detail::http_exchange_state> state);
+
+  detail::http_exchange_state& get() const;
+
+  std::unique_ptr<detail::http_exchange_state> state_;
+  http_response_head head_;
+};
+
+/// The result of a request to switch to another protocol.
+class http_upgrade {
+ public:
+  http_upgrade() = default;
+  http_upgrade(http_response answer, byte_stream stream) : answer_(std::move(answer)), stream_(std::move(stream)) {}
+
+  /// Returns true if there is a stream. If not, `answer()` has the reason, including its body.
+  bool upgraded() const noexcept { return static_cast<bool>(stream_); }
+  const http_response& answer() const noexcept { return answer_; }
+  /// Returns both directions of the stream, beginning with the bytes right after the head. The client does not use it
+  /// any more.
+  byte_stream& stream() noexcept { return stream_; }
+
+ private:
+  http_response answer_;
+  byte_stream stream_;
+};
+
+/// An HTTP/1.1 client for one peer. It opens as many connections as it needs, and keeps some for later.
+///
+/// If a request fails on a kept connection before the first byte of the answer, it is sent once more on a new
+/// connection, provided that this cannot execute it twice: its method is idempotent, or the request is marked as
+/// idempotent, or none of its body was sent. Nothing else is repeated, redirects are not followed, cookies are not
+/// kept. Content codings are not decoded: an answer that has one is an error with net_errc::unsupported_coding, unless
+/// the request has `Accept-Encoding`. A server may answer while the body is still being sent: a status of 300 or more
+/// stops the sending at once; with a lower status the rest of the body is sent first (the Docker daemon reports
+/// progress while it reads), and then the body of the answer is read.
+/// \par Errors    `error{errc::io_error}` with the name of the peer, and with the system's code or a `net_errc` as its
+///                `cause()`; error{errc::invalid_argument}, error{errc::too_large}, error{errc::cancelled}. A status is
+///                not an error.
+/// \par Cancellation  terminal, everywhere: closes that connection and leaves the client usable.
+/// \par Lifetime  the destructor closes idle connections; requests under way continue. Not copied. Neither the client
+///                nor its answers may outlive the executor's context.
+/// \par Threads   one executor (a strand on pools), which is also that of the coroutines that use it; many requests at
+///                a time.
+/// \par Cost      an idle connection holds a socket and no timer.
+/// \par Source    RFC 9110, RFC 9112; docker.md, section 2.
+class http_client {
+ public:
+  http_client(asio::any_io_executor executor, connector peer,
+              const http_client_settings& settings = http_client_settings());
+  http_client(http_client&&) = default;
+  http_client& operator=(http_client&& other) noexcept;
+  ~http_client();
+
+  /// Returns the limits of requests without their own; also a start for such limits:
+  /// `client.limits().head(std::nullopt)`.
+  http_limits limits() const;
+  /// Returns the number of idle connections.
+  std::size_t idle_connections() const noexcept;
+
+  /// Sends a request and returns the whole answer, of at most `limits.body()` bytes.
+  awaitable<http_response> request(http_request what) { return request(std::move(what), limits()); }
+  awaitable<http_response> request(http_request what, http_limits limits);
+
+  /// Sends a request and returns the answer as soon as its head has arrived.
+  awaitable<http_exchange> send(http_request what) { return send(std::move(what), limits()); }
+  awaitable<http_exchange> send(http_request what, http_limits limits);
+
+  /// Sends a request for a raw stream, always on a new connection, which leaves the pool. The answer is accepted if it
+  /// is 101, or a 200 whose body has neither a length nor chunks, which the Docker daemon sends to old clients. Adds
+  /// `Connection: Upgrade` and `Upgrade: tcp` if the request has none. The limits do not apply to the stream.
+  awaitable<http_upgrade> upgrade(http_request what) { return upgrade(std::move(what), limits()); }
+  awaitable<http_upgrade> upgrade(http_request what, http_limits limits);
+
+  /// Closes all connections, idle or not. Requests under way and later requests fail with
+  /// error{errc::environment_closed}. Streams of `upgrade` stay open. Does nothing the second time.
+  awaitable<void> close();
+
+ private:
+  using state = detail::http_exchange_state;
+
+  const std::shared_ptr<detail::http_pool>& pool() const;
+  static awaitable<std::unique_ptr<state>> transact(std::shared_ptr<detail::http_pool> pool, http_request what,
+                                                    http_limits limits, bool upgrade);
+  static awaitable<http_exchange> open(std::shared_ptr<detail::http_pool> pool, http_request what, http_limits limits);
+  static awaitable<http_response> whole(std::shared_ptr<detail::http_pool> pool, http_request what, http_limits limits);
+  static awaitable<http_upgrade> hijack(std::shared_ptr<detail::http_pool> pool, http_request what, http_limits limits);
+  static awaitable<void> end(std::shared_ptr<detail::http_pool> pool);
+
+  std::shared_ptr<detail::http_pool> pool_;
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
+
+
+// ---- cofferdam/detail/net/json_object_view.hpp ----
+
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <boost/json/string.hpp>
+#include <boost/json/value.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <vector>
+
+// Reads foreign JSON by its keys. A member that is missing or has the wrong type gives no value or an empty text. The
+// same holds for every member of a missing object.
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+/// Converts to the string view type of Boost.JSON.
+inline boost::json::string_view json_view(std::string_view text) noexcept { return {text.data(), text.size()}; }
+inline boost::json::string json_text(std::string_view text) { return boost::json::string(json_view(text)); }
+inline std::string_view view_of(const boost::json::string& text) noexcept { return {text.data(), text.size()}; }
+
+/// A view of a foreign object, or of none.
+class json_object_view {
+ public:
+  json_object_view(const boost::json::object& object) noexcept : object_(&object) {}
+  json_object_view(const boost::json::object* object) noexcept : object_(object) {}
+
+  const boost::json::value* find(std::string_view key) const noexcept {
+    return object_ == nullptr ? nullptr : object_->if_contains(json_view(key));
+  }
+
+ private:
+  const boost::json::object* object_;
+};
+
+/// Returns the value at a key, of any kind; null if there is none.
+inline const boost::json::value* member(json_object_view object, std::string_view key) noexcept {
+  return object.find(key);
+}
+
+inline const boost::json::object* object_at(json_object_view object, std::string_view key) noexcept {
+  const boost::json::value* const found = object.find(key);
+  return found == nullptr ? nullptr : found->if_object();
+}
+
+inline const boost::json::array* array_at(json_object_view object, std::string_view key) noexcept {
+  const boost::json::value* const found = object.find(key);
+  return found == nullptr ? nullptr : found->if_array();
+}
+
+/// Returns the text of a member, as a view into the object; no value if there is none.
+inline std::optional<std::string_view> if_text_at(json_object_view object, std::string_view key) noexcept {
+  const boost::json::value* const found = object.find(key);
+  if (found == nullptr || !found->is_string()) return std::nullopt;
+  return view_of(found->get_string());
+}
+
+/// Returns the text of a member, as a view into the object; empty if there is none.
+inline std::string_view text_at(json_object_view object, std::string_view key) noexcept {
+  return if_text_at(object, key).value_or(std::string_view());
+}
+
+inline bool is_true_at(json_object_view object, std::string_view key) noexcept {
+  const boost::json::value* const found = object.find(key);
+  return found != nullptr && found->is_bool() && found->get_bool();
+}
+
+/// Returns a 64-bit integer, however it was written.
+inline std::optional<std::int64_t> number_at(json_object_view object, std::string_view key) {
+  const boost::json::value* const found = object.find(key);
+  if (found == nullptr || !found->is_number()) return std::nullopt;
+  std::error_code failure;
+  const auto number = found->to_number<std::int64_t>(failure);
+  if (failure) return std::nullopt;
+  return number;
+}
+
+/// Returns a non-negative integer, however it was written.
+inline std::optional<std::uint64_t> count_at(json_object_view object, std::string_view key) {
+  const boost::json::value* const found = object.find(key);
+  if (found == nullptr || !found->is_number()) return std::nullopt;
+  std::error_code failure;
+  const auto number = found->to_number<std::uint64_t>(failure);
+  if (failure) return std::nullopt;
+  return number;
+}
+
+/// Returns the texts of an array; other elements are left out.
+inline std::vector<std::string> texts_at(json_object_view object, std::string_view key) {
+  std::vector<std::string> texts;
+  if (const boost::json::array* const all = array_at(object, key))
+    for (const boost::json::value& each : *all)
+      if (const boost::json::string* const text = each.if_string()) texts.emplace_back(view_of(*text));
+  return texts;
+}
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
+
+// ---- cofferdam/detail/net/sse_reader.hpp ----
+
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+/// One event of a stream of server-sent events.
+class sse_event {
+ public:
+  sse_event() = default;
+  sse_event(std::string type, std::string data, std::string id)
+      : type_(std::move(type)), data_(std::move(data)), id_(std::move(id)) {}
+
+  /// Returns the type; "message" if the stream has none.
+  const std::string& type() const noexcept { return type_; }
+  /// Returns the `data` lines, joined by `\n`.
+  const std::string& data() const noexcept { return data_; }
+  /// Returns the last `id` so far; empty if there was none.
+  const std::string& id() const noexcept { return id_; }
+
+ private:
+  std::string type_ = "message";
+  std::string data_;
+  std::string id_;
+};
+
+/// A parser of server-sent events. The pieces may be cut anywhere. Sans-I/O.
+///
+/// Lines end in `\n`, `\r\n` or `\r`. Comments, `retry`, unknown fields and events without data are ignored. `finish`
+/// also returns an event at the end of the stream without an empty line after it, because real servers leave that line
+/// out; the standard would drop the event.
+/// \par Source  WHATWG HTML, 9.2.6 "Interpreting an event stream".
+class sse_reader {
+ public:
+  /// \param most  maximum size of one event in bytes.
+  explicit sse_reader(std::size_t most = std::size_t{16} * 1024 * 1024) : most_(most) {}
+
+  /// Takes a piece and calls `each(sse_event)` for every event that it completes.
+  /// \throws error{errc::too_large} for an event that is longer than the limit. The reader is unusable after that.
+  template <class Each>
+  void feed(std::string_view piece, Each&& each) {
+    while (!piece.empty()) {
+      if (after_return_ && piece.front() == '\n') piece.remove_prefix(1);
+      after_return_ = false;
+      const std::size_t end = piece.find_first_of("\r\n");
+      keep(piece.substr(0, end));
+      if (end == std::string_view::npos) return;
+      after_return_ = piece[end] == '\r';
+      piece.remove_prefix(end + 1);
+      take_line(each);
+    }
+  }
+
+  /// Handles the end of the stream. Calls `each` for an event without an end.
+  template <class Each>
+  void finish(Each&& each) {
+    if (!line_.empty()) take_line(each);
+    dispatch(each);
+  }
+
+ private:
+  void keep(std::string_view part) {
+    if (part.size() > most_ - line_.size() || line_.size() + part.size() > most_ - data_.size())
+      throw error(exec_errc::too_large,
+                  "an event of the stream is longer than the limit of " + std::to_string(most_) + " bytes");
+    line_ += part;
+  }
+
+  template <class Each>
+  void take_line(Each& each) {
+    std::string_view line = line_;
+    if (first_) {
+      first_ = false;
+      if (line.starts_with("\xEF\xBB\xBF")) line.remove_prefix(3);
+    }
+    if (line.empty()) {
+      dispatch(each);
+    } else {
+      const std::size_t colon = line.find(':');
+      const std::string_view name = line.substr(0, colon);
+      std::string_view value = colon == std::string_view::npos ? std::string_view() : line.substr(colon + 1);
+      if (value.starts_with(' ')) value.remove_prefix(1);
+      if (name == "data") {
+        if (has_data_) data_ += '\n';
+        data_ += value;
+        has_data_ = true;
+      } else if (name == "event") {
+        type_ = value;
+      } else if (name == "id" && value.find('\0') == std::string_view::npos) {
+        id_ = value;
+      }
+    }
+    line_.clear();
+  }
+
+  template <class Each>
+  void dispatch(Each& each) {
+    if (has_data_) {
+      sse_event made(type_.empty() ? std::string("message") : std::move(type_), std::move(data_), id_);
+      each(std::move(made));
+    }
+    type_.clear();
+    data_.clear();
+    has_data_ = false;
+  }
+
+  std::size_t most_;
+  std::string line_;
+  std::string type_;
+  std::string data_;
+  std::string id_;
+  bool has_data_ = false;
+  bool after_return_ = false;
+  bool first_ = true;
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
+
+// ---- cofferdam/detail/core/hexadecimal.hpp ----
+
+
+#include <span>
+#include <string>
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+/// Returns two lower-case hexadecimal digits for each byte.
+inline std::string hexadecimal(std::span<const unsigned char> content) {
+  std::string text;
+  text.reserve(2 * content.size());
+  for (const unsigned char one : content) {
+    text += "0123456789abcdef"[one >> 4U];
+    text += "0123456789abcdef"[one & 15U];
+  }
+  return text;
+}
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
+
+// ---- cofferdam/detail/os/random_text.hpp ----
+
+
+#include <array>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <system_error>
+
+#include <sys/random.h>
+#include <sys/types.h>
+
+// Unpredictable text: all random bits come from the kernel, getrandom(2).
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+/// \throws error{errc::io_error}
+inline void fill_random(std::span<unsigned char> room) {
+  while (!room.empty()) {
+    const ssize_t got = ::getrandom(room.data(), room.size(), 0);
+    if (got > 0)
+      room = room.subspan(static_cast<std::size_t>(got));
+    else if (errno != EINTR)
+      throw error(exec_errc::io_error, "the system has no random numbers",
+                  std::error_code(errno, std::system_category()));
+  }
+}
+
+inline std::uint64_t random_number() {
+  std::array<unsigned char, 8> raw{};
+  fill_random(raw);
+  std::uint64_t all = 0;
+  for (const unsigned char each : raw) all = all << 8U | each;
+  return all;
+}
+
+/// Returns `count` characters of `alphabet`, which has at most 256 characters, all equally likely.
+inline std::string random_characters(std::size_t count, std::string_view alphabet) {
+  std::string text;
+  const std::size_t fair = 256 / alphabet.size() * alphabet.size();
+  while (text.size() < count) {
+    std::array<unsigned char, 64> raw{};
+    fill_random(raw);
+    for (const unsigned char one : raw)
+      if (one < fair && text.size() < count) text += alphabet[one % alphabet.size()];
+  }
+  return text;
+}
+
+/// Returns `count` hexadecimal digits of four random bits each. The default of 16 is enough if a duplicate would be
+/// only a nuisance.
+inline std::string random_digits(std::size_t count = 16) { return random_characters(count, "0123456789abcdef"); }
+/// Returns `count` lower-case letters and digits, of about five random bits each.
+inline std::string random_name(std::size_t count) {
+  return random_characters(count, "abcdefghijklmnopqrstuvwxyz0123456789");
+}
+/// Returns a secret of 256 bits.
+inline std::string random_token() { return random_digits(64); }
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
 
 // ---- cofferdam/llm/chat_completions_options.hpp ----
 
@@ -9068,927 +9418,6 @@ inline std::error_code make_error_code(net_errc value) noexcept {
 template <>
 struct std::is_error_code_enum<cofferdam::net_errc> : std::true_type {};
 
-// ---- cofferdam/net/detail/http_parser_core.hpp ----
-
-
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <limits>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <utility>
-
-// The common part of requests and responses. Strict where two readers could disagree (RFC 9112, 2.2, 5.1, 6.3, 11.2):
-// lines end in CR LF, no folded lines, no blank before the colon, exactly one length.
-
-namespace cofferdam::inline COFFERDAM_ABI::detail {
-
-inline error http_violation(net_errc cause, const std::string& what) {
-  return error(exec_errc::io_error, "the peer's HTTP cannot be taken: " + what, cause);
-}
-inline std::string in_quotes(std::string_view text) { return "\"" + one_line(text, 60) + "\""; }
-
-/// Joins lines that were cut anywhere, up to a total limit.
-class http_lines {
- public:
-  http_lines() = default;
-  http_lines(std::size_t longest, std::size_t sum) : longest_(longest), left_(sum) {}
-
-  /// Takes bytes up to the end of the line.
-  /// \return their number.
-  std::size_t take(std::string_view input) {
-    if (whole_) {
-      line_.clear();
-      whole_ = false;
-    }
-    const auto feed = input.find('\n');
-    const std::size_t count = feed == std::string_view::npos ? input.size() : feed + 1;
-    if (count > left_) throw http_violation(net_errc::head_too_large, "its head is longer than the limit");
-    if (line_.size() + count > longest_ + 2)
-      throw http_violation(net_errc::head_too_large,
-                           "a line is longer than the limit of " + std::to_string(longest_) + " bytes");
-    left_ -= count;
-    line_.append(input.substr(0, count));
-    if (feed == std::string_view::npos) return count;
-    if (line_.size() < 2 || line_[line_.size() - 2] != '\r')
-      throw http_violation(net_errc::malformed, "a line ends in a bare line feed");
-    line_.resize(line_.size() - 2);
-    if (!is_field_text(line_))
-      throw http_violation(net_errc::malformed, "a line has a control character: " + in_quotes(line_));
-    whole_ = true;
-    return count;
-  }
-  bool whole() const noexcept { return whole_; }
-  bool begun() const noexcept { return whole_ || !line_.empty(); }
-  const std::string& line() const noexcept { return line_; }
-
- private:
-  std::string line_;
-  std::size_t longest_ = 0;
-  std::size_t left_ = 0;
-  bool whole_ = false;
-};
-
-inline http_field parse_field(const std::string& line) {
-  if (line.front() == ' ' || line.front() == '\t')
-    throw http_violation(net_errc::malformed, "a field goes on in a second line");
-  const auto colon = line.find(':');
-  if (colon == std::string::npos || !is_token(std::string_view(line).substr(0, colon)))
-    throw http_violation(net_errc::malformed,
-                         "a line is no field: " + in_quotes(std::string_view(line).substr(0, colon)));
-  return http_field(line.substr(0, colon), line.substr(colon + 1));
-}
-
-inline void add_field(http_fields& fields, const std::string& line, std::size_t most) {
-  if (fields.size() == most)
-    throw http_violation(net_errc::too_many_fields, "it has more than " + std::to_string(most) + " fields");
-  fields.append(parse_field(line));
-}
-
-/// Returns the value of `Content-Length`; no value if there is none. More than one is refused, even if they are equal.
-inline std::optional<std::uint64_t> content_length(const http_fields& fields) {
-  const std::size_t count = fields.count("Content-Length");
-  if (count == 0) return std::nullopt;
-  if (count > 1) throw http_violation(net_errc::ambiguous_length, "it has more than one Content-Length");
-  const std::string_view text = *fields.find("Content-Length");
-  if (text.empty() || text.size() > 18 ||
-      !std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; }))
-    throw http_violation(net_errc::ambiguous_length, "its Content-Length is " + in_quotes(text));
-  std::uint64_t value = 0;
-  for (const char c : text) value = value * 10 + static_cast<std::uint64_t>(c - '0');
-  return value;
-}
-
-/// Returns true if the body is chunked.
-/// \throws for every other coding, and for a coding together with a length.
-inline bool is_chunked(const http_fields& fields, int minor_version) {
-  const std::size_t count = fields.count("Transfer-Encoding");
-  if (count == 0) return false;
-  if (fields.count("Content-Length") != 0)
-    throw http_violation(net_errc::ambiguous_length, "it has both Content-Length and Transfer-Encoding");
-  const std::string_view coding = *fields.find("Transfer-Encoding");
-  if (minor_version == 0 || count > 1)
-    throw http_violation(net_errc::ambiguous_length, "its Transfer-Encoding is not to be trusted");
-  if (!same_ignoring_case(coding, "chunked"))
-    throw http_violation(net_errc::unsupported_coding, "its transfer coding is " + in_quotes(coding) + ", not chunked");
-  return true;
-}
-
-enum class body_kind { none, length, chunked, until_close };
-
-/// The result of one call.
-struct body_step {
-  bool end = false;
-  std::size_t consumed = 0;
-  std::string_view data;
-};
-
-/// A parser of the body of a message.
-class http_body_reader {
- public:
-  http_body_reader() = default;
-  http_body_reader(body_kind kind, std::uint64_t length, http_lines trailer_lines, std::size_t max_fields)
-      : kind_(kind), left_(length), lines_(std::move(trailer_lines)), max_fields_(max_fields) {}
-
-  body_kind kind() const noexcept { return kind_; }
-  const http_fields& trailers() const noexcept { return trailers_; }
-  /// Returns the number of next bytes that are certain to be data.
-  std::uint64_t certain_data() const noexcept {
-    const bool inside = kind_ == body_kind::length || (kind_ == body_kind::chunked && part_ == part::data);
-    return inside ? left_ : 0;
-  }
-
-  /// Returns the next data or the end. If it returns neither, all of `input` is consumed.
-  body_step next(std::string_view input) {
-    switch (kind_) {
-      case body_kind::none: return {true, 0, {}};
-      case body_kind::length:
-        if (left_ == 0) return {true, 0, {}};
-        return data(input);
-      case body_kind::until_close: return {false, input.size(), input};
-      case body_kind::chunked: break;
-    }
-    std::size_t used = 0;
-    while (part_ != part::end) {
-      const std::string_view rest = input.substr(used);
-      if (rest.empty()) return {false, used, {}};
-      if (part_ == part::data) {
-        body_step step = data(rest);
-        if (left_ == 0) part_ = part::carriage_return;
-        step.consumed += used;
-        return step;
-      }
-      used += take(rest);
-    }
-    return {true, used, {}};
-  }
-
- private:
-  enum class part { size, data, carriage_return, line_feed, trailers, end };
-  static constexpr std::size_t max_size_line = 1024;
-
-  body_step data(std::string_view input) {
-    const std::size_t count = static_cast<std::size_t>(std::min<std::uint64_t>(left_, input.size()));
-    left_ -= count;
-    return {false, count, input.substr(0, count)};
-  }
-
-  std::size_t take(std::string_view input) {
-    switch (part_) {
-      case part::size: {
-        const std::size_t count = size_line_.take(input);
-        if (!size_line_.whole()) return count;
-        left_ = chunk_size(size_line_.line());
-        size_line_ = fresh_size_line();
-        part_ = left_ == 0 ? part::trailers : part::data;
-        return count;
-      }
-      case part::carriage_return:
-      case part::line_feed:
-        if (input.front() != (part_ == part::carriage_return ? '\r' : '\n'))
-          throw http_violation(net_errc::malformed, "a chunk is longer than it says");
-        part_ = part_ == part::carriage_return ? part::line_feed : part::size;
-        return 1;
-      case part::trailers: {
-        const std::size_t count = lines_.take(input);
-        if (!lines_.whole()) return count;
-        if (lines_.line().empty()) {
-          part_ = part::end;
-        } else {
-          add_field(trailers_, lines_.line(), max_fields_);
-        }
-        return count;
-      }
-      case part::data:
-      case part::end: break;
-    }
-    return 0;
-  }
-
-  static http_lines fresh_size_line() { return {max_size_line, max_size_line + 2}; }
-
-  static std::uint64_t chunk_size(std::string_view line) {
-    std::uint64_t value = 0;
-    std::size_t digits = 0;
-    for (; digits < line.size(); ++digits) {
-      const char c = lowered(line[digits]);
-      const int digit = c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-      if (digit < 0) break;
-      if (digits == 16 || value > (std::numeric_limits<std::uint64_t>::max() >> 5))
-        throw http_violation(net_errc::ambiguous_length, "a chunk's size is " + in_quotes(line));
-      value = value * 16 + static_cast<std::uint64_t>(digit);
-    }
-    std::string_view extension = line.substr(digits);
-    if (digits == 0 ||
-        (!extension.empty() && (without_blanks(extension).empty() || without_blanks(extension)[0] != ';')))
-      throw http_violation(net_errc::ambiguous_length, "a chunk's size is " + in_quotes(line));
-    return value;
-  }
-
-  body_kind kind_ = body_kind::none;
-  part part_ = part::size;
-  std::uint64_t left_ = 0;
-  http_lines size_line_ = fresh_size_line();
-  http_lines lines_;
-  std::size_t max_fields_ = 0;
-  http_fields trailers_;
-};
-
-}  // namespace cofferdam::inline COFFERDAM_ABI::detail
-
-// ---- cofferdam/net/http_parser.hpp ----
-
-
-#include <cstddef>
-#include <cstdint>
-#include <string>
-#include <string_view>
-#include <utility>
-
-namespace cofferdam::inline COFFERDAM_ABI {
-
-/// The limits of a head. A larger head is `error{exec_errc::io_error}` with `net_errc::head_too_large` or
-/// `too_many_fields`.
-class http_parser_limits {
- public:
-  http_parser_limits() = default;
-
-  std::size_t line = 16 * 1024;  ///< bytes of one line, without its end
-  std::size_t head = 64 * 1024;  ///< bytes of all lines of a head, and of all trailers
-  std::size_t fields = 256;      ///< lines of a head, and of trailers
-  std::size_t interim = 32;      ///< interim answers (1xx) before the final one
-};
-
-/// The event that a parser found.
-enum class http_event {
-  need_more,  ///< no event: all of the input was consumed
-  interim,    ///< an interim response: 100, 103, ...; `head()` has it until the next call
-  head,       ///< the head is complete
-  data,       ///< bytes of the body
-  end,        ///< the message is over; the following bytes belong to another message
-  upgrade,    ///< the message is over; the following bytes are not HTTP
-};
-
-/// The result of one call of a parser.
-class http_step {
- public:
-  http_event event = http_event::need_more;
-  /// The number of consumed bytes. The caller passes the rest again in the next call.
-  std::size_t consumed = 0;
-  /// For `data`: a view into the input.
-  bytes_view data;
-};
-
-namespace detail {
-
-/// The common part of the parsers of requests and responses.
-class http_message_parser {
- public:
-  explicit http_message_parser(const http_parser_limits& limits) : limits_(limits), lines_(limits.line, limits.head) {}
-
-  enum class state { start, fields, body, end, upgraded };
-
-  http_step body_step(std::string_view input, std::size_t consumed) {
-    const detail::body_step found = body_.next(input);
-    consumed += found.consumed;
-    if (found.end) {
-      state_ = state::end;
-      return {http_event::end, consumed, {}};
-    }
-    if (!found.data.empty()) return {http_event::data, consumed, as_bytes(found.data)};
-    return {http_event::need_more, consumed, {}};
-  }
-  void begin_body(body_kind kind, std::uint64_t length) {
-    body_ = http_body_reader(kind, length, http_lines(limits_.line, limits_.head), limits_.fields);
-    state_ = state::body;
-  }
-  bool is_close(const http_fields& fields, int minor_version) const noexcept {
-    return fields.lists("Connection", "close") || (minor_version == 0 && !fields.lists("Connection", "keep-alive"));
-  }
-  /// Returns the minor version of `HTTP/1.x`.
-  static int minor_version(std::string_view text) {
-    if (text == "HTTP/1.1") return 1;
-    if (text == "HTTP/1.0") return 0;
-    throw http_violation(net_errc::malformed, "it does not begin as HTTP/1.1 does: " + in_quotes(text));
-  }
-
-  http_parser_limits limits_;
-  http_lines lines_;
-  http_body_reader body_;
-  state state_ = state::start;
-  bool began_ = false;
-};
-
-}  // namespace detail
-
-/// A parser of one response. The stream may be cut anywhere. Sans-I/O.
-///
-/// Returns `interim`s, then `head`, then `data` any number of times, then `end`; or, for 101, `head` and `upgrade`. The
-/// same bytes give the same events and the same data, however they are cut. One parser for one response.
-/// \par Errors  `error{exec_errc::io_error}` whose `cause()` is a `net_errc`; parser and stream are unusable after
-/// that.
-/// \par Source  RFC 9112, strictly: no bare line feeds, folded fields, blanks before colons, second lengths.
-class http_response_parser {
- public:
-  /// \param method  the method of the request: a response to HEAD has no body.
-  explicit http_response_parser(std::string_view method = "GET",
-                                const http_parser_limits& limits = http_parser_limits())
-      : core_(limits), is_head_(method == "HEAD"), is_connect_(method == "CONNECT") {}
-
-  /// \param input  received bytes that were not consumed yet. May be empty, to find an end that needs no more bytes.
-  http_step parse(bytes_view input) {
-    const std::string_view text = as_text(input);
-    std::size_t used = 0;
-    using state = detail::http_message_parser::state;
-    if (after_interim_) {
-      after_interim_ = false;
-      head_ = http_response_head();
-    }
-    while (core_.state_ == state::start || core_.state_ == state::fields) {
-      if (used == text.size()) return {http_event::need_more, used, {}};
-      core_.began_ = true;
-      used += core_.lines_.take(text.substr(used));
-      if (!core_.lines_.whole()) return {http_event::need_more, used, {}};
-      if (core_.state_ == state::start) {
-        status_line(core_.lines_.line());
-        core_.state_ = state::fields;
-      } else if (!core_.lines_.line().empty()) {
-        detail::add_field(head_.fields, core_.lines_.line(), core_.limits_.fields);
-      } else {
-        return {finish_head(), used, {}};
-      }
-    }
-    if (core_.state_ == state::upgraded) return {http_event::upgrade, used, {}};
-    if (core_.state_ == state::end) return {http_event::end, used, {}};
-    return core_.body_step(text.substr(used), used);
-  }
-
-  /// Handles the end of the stream.
-  /// \return `end`, if the end of the stream ends the body.
-  /// \throws error with net_errc::connection_lost before the first byte, net_errc::truncated inside the message.
-  http_event end_of_stream() {
-    using state = detail::http_message_parser::state;
-    if (core_.state_ == state::end) return http_event::end;
-    if (core_.state_ == state::upgraded) return http_event::upgrade;
-    if (core_.state_ == state::body) {
-      const detail::body_kind kind = core_.body_.kind();
-      if (kind == detail::body_kind::until_close || kind == detail::body_kind::none || core_.body_.next({}).end) {
-        core_.state_ = state::end;
-        return http_event::end;
-      }
-    }
-    if (!core_.began_)
-      throw error(exec_errc::io_error, "the peer closed the connection without an answer", net_errc::connection_lost);
-    throw error(exec_errc::io_error, "the peer closed the connection inside its answer", net_errc::truncated);
-  }
-
-  /// Returns the response's head; complete from `head` on.
-  const http_response_head& head() const noexcept { return head_; }
-  http_response_head& head() noexcept { return head_; }
-  /// Returns the trailers of a chunked body; complete at `end`.
-  const http_fields& trailers() const noexcept { return core_.body_.trailers(); }
-  /// Returns true if a byte of the response has arrived.
-  bool began() const noexcept { return core_.began_; }
-  /// Returns true if only the end of the stream ends the body.
-  bool until_close() const noexcept {
-    return core_.state_ != detail::http_message_parser::state::start &&
-           core_.body_.kind() == detail::body_kind::until_close;
-  }
-  /// Returns the number of next bytes that are certain to be data. These may be read directly to their destination, and
-  /// passed to `parse` there.
-  std::uint64_t certain_data() const noexcept {
-    return core_.state_ == detail::http_message_parser::state::body ? core_.body_.certain_data() : 0;
-  }
-  /// Returns true if another response may follow on the same stream; known from `head` on.
-  bool keeps_alive() const noexcept {
-    return core_.state_ != detail::http_message_parser::state::upgraded && !until_close() &&
-           !core_.is_close(head_.fields, head_.minor_version);
-  }
-
- private:
-  void status_line(std::string_view line) {
-    head_.minor_version = detail::http_message_parser::minor_version(line.substr(0, 8));
-    const std::string_view rest = line.substr(8);
-    const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
-    if (rest.size() < 4 || rest[0] != ' ' || !is_digit(rest[1]) || !is_digit(rest[2]) || !is_digit(rest[3]) ||
-        (rest.size() > 4 && rest[4] != ' '))
-      throw detail::http_violation(net_errc::malformed, "its status line is " + detail::in_quotes(line));
-    head_.status = (rest[1] - '0') * 100 + (rest[2] - '0') * 10 + (rest[3] - '0');
-    if (head_.status < 100 || head_.status > 599)
-      throw detail::http_violation(net_errc::malformed, "its status is " + std::to_string(head_.status));
-    if (rest.size() > 5) head_.reason = rest.substr(5);
-  }
-
-  http_event finish_head() {
-    using state = detail::http_message_parser::state;
-    const int status = head_.status;
-    if (status == 101 || (is_connect_ && head_.ok())) {
-      core_.state_ = state::upgraded;
-      return http_event::head;
-    }
-    if (status < 200) {
-      if (++interims_ > core_.limits_.interim)
-        throw detail::http_violation(net_errc::malformed, "it sends interim answers without end");
-      core_.state_ = state::start;
-      core_.lines_ = detail::http_lines(core_.limits_.line, core_.limits_.head);
-      after_interim_ = true;
-      return http_event::interim;
-    }
-    const bool chunked = detail::is_chunked(head_.fields, head_.minor_version);
-    const std::optional<std::uint64_t> length = detail::content_length(head_.fields);
-    if (is_head_ || status == 204 || status == 304) {
-      core_.begin_body(detail::body_kind::none, 0);
-    } else if (chunked) {
-      core_.begin_body(detail::body_kind::chunked, 0);
-    } else if (length) {
-      core_.begin_body(detail::body_kind::length, *length);
-    } else {
-      core_.begin_body(detail::body_kind::until_close, 0);
-    }
-    return http_event::head;
-  }
-
-  detail::http_message_parser core_;
-  http_response_head head_;
-  std::size_t interims_ = 0;
-  bool is_head_;
-  bool is_connect_;
-  bool after_interim_ = false;
-};
-
-/// A parser of one request, the counterpart of `http_response_parser`. The stream may be cut anywhere.
-///
-/// Returns `head`, then `data` any number of times, then `end`. One empty line before the request is ignored. HTTP/1.1
-/// needs exactly one `Host`. A request without a length has no body.
-/// \par Errors  as `http_response_parser`; a server answers them with 400, or 431 for the two limits.
-class http_request_parser {
- public:
-  explicit http_request_parser(const http_parser_limits& limits = http_parser_limits()) : core_(limits) {}
-
-  /// \param input  received bytes that were not consumed yet; may be empty.
-  http_step parse(bytes_view input) {
-    const std::string_view text = as_text(input);
-    std::size_t used = 0;
-    using state = detail::http_message_parser::state;
-    while (core_.state_ == state::start || core_.state_ == state::fields) {
-      if (used == text.size()) return {http_event::need_more, used, {}};
-      used += core_.lines_.take(text.substr(used));
-      core_.began_ = core_.began_ || core_.lines_.line() != std::string_view("\r");
-      if (!core_.lines_.whole()) return {http_event::need_more, used, {}};
-      const std::string& line = core_.lines_.line();
-      if (core_.state_ == state::start) {
-        if (line.empty() && !std::exchange(skipped_, true)) {
-          core_.began_ = false;
-          continue;
-        }
-        request_line(line);
-        core_.state_ = state::fields;
-      } else if (!line.empty()) {
-        detail::add_field(head_.fields, line, core_.limits_.fields);
-      } else {
-        finish_head();
-        return {http_event::head, used, {}};
-      }
-    }
-    if (core_.state_ == state::end) return {http_event::end, used, {}};
-    return core_.body_step(text.substr(used), used);
-  }
-
-  /// Handles the end of the stream.
-  /// \return `end`, if the request is complete.
-  /// \throws as `http_response_parser::end_of_stream`; net_errc::connection_lost if no request was begun.
-  http_event end_of_stream() {
-    using state = detail::http_message_parser::state;
-    if (core_.state_ == state::end || (core_.state_ == state::body && core_.body_.next({}).end)) {
-      core_.state_ = state::end;
-      return http_event::end;
-    }
-    if (!core_.began_) throw error(exec_errc::io_error, "the peer has no more requests", net_errc::connection_lost);
-    throw error(exec_errc::io_error, "the peer closed the connection inside its request", net_errc::truncated);
-  }
-
-  const http_request_head& head() const noexcept { return head_; }
-  http_request_head& head() noexcept { return head_; }
-  const http_fields& trailers() const noexcept { return core_.body_.trailers(); }
-  bool began() const noexcept { return core_.began_; }
-  /// Returns true if the request line was accepted. If not, after an error, the line was the reason.
-  bool has_request_line() const noexcept { return core_.state_ != detail::http_message_parser::state::start; }
-  /// Returns true if the client waits for "100 Continue" before it sends the body.
-  bool expects_continue() const noexcept {
-    return head_.minor_version == 1 && head_.fields.lists("Expect", "100-continue");
-  }
-  /// Returns true if the client may send another request on the same stream; known from `head` on.
-  bool keeps_alive() const noexcept { return !core_.is_close(head_.fields, head_.minor_version); }
-
- private:
-  void request_line(std::string_view line) {
-    const auto first = line.find(' ');
-    const auto last = line.rfind(' ');
-    if (first == std::string_view::npos || first == last)
-      throw detail::http_violation(net_errc::malformed, "its request line is " + detail::in_quotes(line));
-    head_.method = line.substr(0, first);
-    head_.target = line.substr(first + 1, last - first - 1);
-    head_.minor_version = detail::http_message_parser::minor_version(line.substr(last + 1));
-    if (!detail::is_token(head_.method) || !detail::is_target(head_.target))
-      throw detail::http_violation(net_errc::malformed, "its request line is " + detail::in_quotes(line));
-  }
-
-  void finish_head() {
-    const std::size_t hosts = head_.fields.count("Host");
-    if (hosts > 1 || (hosts == 0 && head_.minor_version == 1))
-      throw detail::http_violation(net_errc::malformed, "it needs one Host and has " + std::to_string(hosts));
-    const bool chunked = detail::is_chunked(head_.fields, head_.minor_version);
-    const std::optional<std::uint64_t> length = detail::content_length(head_.fields);
-    if (chunked) {
-      core_.begin_body(detail::body_kind::chunked, 0);
-    } else {
-      core_.begin_body(detail::body_kind::length, length.value_or(0));
-    }
-  }
-
-  detail::http_message_parser core_;
-  http_request_head head_;
-  bool skipped_ = false;
-};
-
-}  // namespace cofferdam::inline COFFERDAM_ABI
-
-// ---- cofferdam/net/http_limits.hpp ----
-
-
-#include <algorithm>
-#include <chrono>
-#include <concepts>
-#include <cstddef>
-#include <optional>
-#include <utility>
-
-namespace cofferdam::inline COFFERDAM_ABI {
-
-/// The limits of one request. An expired time limit is error{exec_errc::io_error} with `net_errc::timed_out`, and
-/// closes the connection.
-class http_limits {
- public:
-  http_limits() = default;
-
-  /// Sets the time limit for a usable connection: name lookup, TCP, TLS. Default 5 s; more than zero.
-  http_limits& connect(std::chrono::milliseconds limit) { return set(connect_, limit); }
-  /// Sets the time limit from the last progress of sending the request to the end of the answer's head. Default 60 s.
-  /// The time that a source needs to make a piece of the body does not count.
-  /// \param limit  more than zero; no value: no limit, for requests that are answered much later (`/wait`, `/events`).
-  http_limits& head(std::optional<std::chrono::milliseconds> limit) { return set(head_, limit); }
-  /// Sets the time limit between two pieces of the answer's body, while the caller reads. Default 60 s.
-  /// \param limit  more than zero; no value: no limit.
-  http_limits& idle(std::optional<std::chrono::milliseconds> limit) { return set(idle_, limit); }
-  /// Sets the maximum size of a body that `request` keeps whole; a longer body is error{exec_errc::too_large}. Default
-  /// 16 MiB.
-  http_limits& body(std::size_t most) {
-    body_ = most;
-    return *this;
-  }
-  /// Sets the limits of an answer's head and trailers.
-  http_limits& parser(const http_parser_limits& limits) {
-    parser_ = limits;
-    return *this;
-  }
-
-  std::chrono::milliseconds connect() const noexcept { return connect_; }
-  std::optional<std::chrono::milliseconds> head() const noexcept { return head_; }
-  std::optional<std::chrono::milliseconds> idle() const noexcept { return idle_; }
-  std::size_t body() const noexcept { return body_; }
-  const http_parser_limits& parser() const noexcept { return parser_; }
-
- private:
-  template <class Limit>
-  http_limits& set(Limit& which, std::optional<std::chrono::milliseconds> limit) {
-    if (limit && *limit <= std::chrono::milliseconds::zero())
-      throw error(exec_errc::invalid_argument, "http_limits: a time limit must be longer than zero");
-    if constexpr (std::same_as<Limit, std::chrono::milliseconds>) {
-      which = *limit;
-    } else {
-      which = limit;
-    }
-    return *this;
-  }
-
-  std::chrono::milliseconds connect_{5'000};
-  std::optional<std::chrono::milliseconds> head_ = std::chrono::milliseconds(60'000);
-  std::optional<std::chrono::milliseconds> idle_ = std::chrono::milliseconds(60'000);
-  std::size_t body_ = std::size_t{16} * 1024 * 1024;
-  http_parser_limits parser_;
-};
-
-/// The settings of a client: limits and numbers of connections.
-class http_client_settings {
- public:
-  http_client_settings() = default;
-
-  /// Sets the limits of requests without their own.
-  http_client_settings& limits(const http_limits& each) {
-    limits_ = each;
-    return *this;
-  }
-  /// Sets the maximum number of connections, including idle ones; further requests wait. Streams that `upgrade` has
-  /// returned do not count. Default 64; at least 1.
-  http_client_settings& connections(std::size_t most) {
-    if (most == 0) throw error(exec_errc::invalid_argument, "http_client: it needs at least one connection");
-    connections_ = most;
-    return *this;
-  }
-  /// Sets the maximum number of idle connections that are kept. Default 8; 0: none.
-  http_client_settings& idle_connections(std::size_t most) {
-    idle_connections_ = most;
-    return *this;
-  }
-  /// Sets the maximum idle time of a connection that is used again. Default 240 s: the Docker daemon closes at 300 s.
-  http_client_settings& idle_timeout(std::chrono::milliseconds most) {
-    idle_timeout_ = std::min<std::chrono::milliseconds>(most, std::chrono::hours(24 * 365));
-    return *this;
-  }
-
-  const http_limits& limits() const noexcept { return limits_; }
-  std::size_t connections() const noexcept { return connections_; }
-  std::size_t idle_connections() const noexcept { return idle_connections_; }
-  std::chrono::milliseconds idle_timeout() const noexcept { return idle_timeout_; }
-
- private:
-  http_limits limits_;
-  std::size_t connections_ = 64;
-  std::size_t idle_connections_ = 8;
-  std::chrono::milliseconds idle_timeout_{240'000};
-};
-
-}  // namespace cofferdam::inline COFFERDAM_ABI
-
-// ---- cofferdam/net/http_client.hpp ----
-
-
-#include <asio/any_io_executor.hpp>
-
-#include <cstddef>
-#include <memory>
-#include <span>
-#include <string>
-#include <utility>
-
-namespace cofferdam::inline COFFERDAM_ABI {
-
-namespace detail {
-class http_exchange_state;
-class http_pool;
-}  // namespace detail
-
-/// An answer whose head has arrived and whose body is read in pieces. The connection is free again once `read_some` has
-/// returned 0, or at once if there is no body. Destroying the exchange earlier closes the connection.
-/// \par Lifetime  may outlive the client, whose `close()` ends it. Moved only while nothing is under way.
-/// \par Threads   the client's executor only.
-class http_exchange {
- public:
-  /// Holds no answer; reading throws `error{exec_errc::invalid_argument}`.
-  http_exchange();
-  http_exchange(http_exchange&&) noexcept;
-  http_exchange& operator=(http_exchange&&) noexcept;
-  ~http_exchange();
-
-  const http_response_head& head() const noexcept { return head_; }
-  int status() const noexcept { return head_.status; }
-  /// Returns the trailers of a chunked body; complete once `read_some` has returned 0.
-  const http_fields& trailers() const;
-
-  /// Reads the next piece of the body, as it arrived; nothing is read in advance (back-pressure).
-  /// \param into  not empty; kept by the caller until the awaitable completes.
-  /// \return      the number of bytes; 0 at the end and after it.
-  /// \throws      error{exec_errc::io_error} if the connection ended too early (net_errc::truncated), if nothing
-  ///              arrived within the idle limit (net_errc::timed_out), or if the data is not HTTP;
-  ///              error{exec_errc::environment_closed} if the client was closed.
-  /// \par Cancellation  terminal: closes the connection; throws error{exec_errc::cancelled}.
-  awaitable<std::size_t> read_some(std::span<std::byte> into);
-
-  /// Reads the rest of the body.
-  /// \param most  maximum size in bytes. A longer body closes the connection and throws error{exec_errc::too_large},
-  ///              before anything is read if its length is announced.
-  awaitable<bytes> read_all(std::size_t most);
-
- private:
-  friend class http_client;
-  explicit http_exchange(std::unique_ptr<detail::http_exchange_state> state);
-
-  detail::http_exchange_state& get() const;
-
-  std::unique_ptr<detail::http_exchange_state> state_;
-  http_response_head head_;
-};
-
-/// The result of a request to switch to another protocol.
-class http_upgrade {
- public:
-  http_upgrade() = default;
-  http_upgrade(http_response answer, byte_stream stream) : answer_(std::move(answer)), stream_(std::move(stream)) {}
-
-  /// Returns true if there is a stream. If not, `answer()` has the reason, including its body.
-  bool upgraded() const noexcept { return static_cast<bool>(stream_); }
-  const http_response& answer() const noexcept { return answer_; }
-  /// Returns both directions of the stream, beginning with the bytes right after the head. The client does not use it
-  /// any more.
-  byte_stream& stream() noexcept { return stream_; }
-
- private:
-  http_response answer_;
-  byte_stream stream_;
-};
-
-/// An HTTP/1.1 client for one peer. It opens as many connections as it needs, and keeps some for later.
-///
-/// If a request fails on a kept connection before the first byte of the answer, it is sent once more on a new
-/// connection, provided that this cannot execute it twice: its method is idempotent, or the request is marked as
-/// idempotent, or none of its body was sent. Nothing else is repeated, redirects are not followed, cookies are not
-/// kept. Content codings are not decoded: an answer that has one is an error with net_errc::unsupported_coding, unless
-/// the request has `Accept-Encoding`. A server may answer while the body is still being sent: a status of 300 or more
-/// stops the sending at once; with a lower status the rest of the body is sent first (the Docker daemon reports
-/// progress while it reads), and then the body of the answer is read.
-/// \par Errors    `error{exec_errc::io_error}` with the name of the peer, and with the system's code or a `net_errc` as
-///                its `cause()`; error{exec_errc::invalid_argument}, error{exec_errc::too_large},
-///                error{exec_errc::cancelled}. A status is not an error.
-/// \par Cancellation  terminal, everywhere: closes that connection and leaves the client usable.
-/// \par Lifetime  the destructor closes idle connections; requests under way continue. Not copied. Neither the client
-///                nor its answers may outlive the executor's context.
-/// \par Threads   one executor (a strand on pools), which is also that of the coroutines that use it; many requests at
-///                a time.
-/// \par Cost      an idle connection holds a socket and no timer.
-/// \par Source    RFC 9110, RFC 9112; docker.md, section 2.
-class http_client {
- public:
-  http_client(asio::any_io_executor executor, connector peer,
-              const http_client_settings& settings = http_client_settings());
-  http_client(http_client&&) = default;
-  http_client& operator=(http_client&& other) noexcept;
-  ~http_client();
-
-  /// Returns the limits of requests without their own; also a start for such limits:
-  /// `client.limits().head(std::nullopt)`.
-  http_limits limits() const;
-  /// Returns the number of idle connections.
-  std::size_t idle_connections() const noexcept;
-
-  /// Sends a request and returns the whole answer, of at most `limits.body()` bytes.
-  awaitable<http_response> request(http_request what) { return request(std::move(what), limits()); }
-  awaitable<http_response> request(http_request what, http_limits limits);
-
-  /// Sends a request and returns the answer as soon as its head has arrived.
-  awaitable<http_exchange> send(http_request what) { return send(std::move(what), limits()); }
-  awaitable<http_exchange> send(http_request what, http_limits limits);
-
-  /// Sends a request for a raw stream, always on a new connection, which leaves the pool. The answer is accepted if it
-  /// is 101, or a 200 whose body has neither a length nor chunks, which the Docker daemon sends to old clients. Adds
-  /// `Connection: Upgrade` and `Upgrade: tcp` if the request has none. The limits do not apply to the stream.
-  awaitable<http_upgrade> upgrade(http_request what) { return upgrade(std::move(what), limits()); }
-  awaitable<http_upgrade> upgrade(http_request what, http_limits limits);
-
-  /// Closes all connections, idle or not. Requests under way and later requests fail with
-  /// error{exec_errc::environment_closed}. Streams of `upgrade` stay open. Does nothing the second time.
-  awaitable<void> close();
-
- private:
-  using state = detail::http_exchange_state;
-
-  const std::shared_ptr<detail::http_pool>& pool() const;
-  static awaitable<std::unique_ptr<state>> transact(std::shared_ptr<detail::http_pool> pool, http_request what,
-                                                    http_limits limits, bool upgrade);
-  static awaitable<http_exchange> open(std::shared_ptr<detail::http_pool> pool, http_request what, http_limits limits);
-  static awaitable<http_response> whole(std::shared_ptr<detail::http_pool> pool, http_request what, http_limits limits);
-  static awaitable<http_upgrade> hijack(std::shared_ptr<detail::http_pool> pool, http_request what, http_limits limits);
-  static awaitable<void> end(std::shared_ptr<detail::http_pool> pool);
-
-  std::shared_ptr<detail::http_pool> pool_;
-};
-
-}  // namespace cofferdam::inline COFFERDAM_ABI
-
-
-// ---- cofferdam/net/sse_reader.hpp ----
-
-
-#include <cstddef>
-#include <string>
-#include <string_view>
-#include <utility>
-
-namespace cofferdam::inline COFFERDAM_ABI {
-
-/// One event of a stream of server-sent events.
-class sse_event {
- public:
-  sse_event() = default;
-  sse_event(std::string type, std::string data, std::string id)
-      : type_(std::move(type)), data_(std::move(data)), id_(std::move(id)) {}
-
-  /// Returns the type; "message" if the stream has none.
-  const std::string& type() const noexcept { return type_; }
-  /// Returns the `data` lines, joined by `\n`.
-  const std::string& data() const noexcept { return data_; }
-  /// Returns the last `id` so far; empty if there was none.
-  const std::string& id() const noexcept { return id_; }
-
- private:
-  std::string type_ = "message";
-  std::string data_;
-  std::string id_;
-};
-
-/// A parser of server-sent events. The pieces may be cut anywhere. Sans-I/O.
-///
-/// Lines end in `\n`, `\r\n` or `\r`. Comments, `retry`, unknown fields and events without data are ignored. `finish`
-/// also returns an event at the end of the stream without an empty line after it, because real servers leave that line
-/// out; the standard would drop the event.
-/// \par Source  WHATWG HTML, 9.2.6 "Interpreting an event stream".
-class sse_reader {
- public:
-  /// \param most  maximum size of one event in bytes.
-  explicit sse_reader(std::size_t most = std::size_t{16} * 1024 * 1024) : most_(most) {}
-
-  /// Takes a piece and calls `each(sse_event)` for every event that it completes.
-  /// \throws error{exec_errc::too_large} for an event that is longer than the limit. The reader is unusable after that.
-  template <class Each>
-  void feed(std::string_view piece, Each&& each) {
-    while (!piece.empty()) {
-      if (after_return_ && piece.front() == '\n') piece.remove_prefix(1);
-      after_return_ = false;
-      const std::size_t end = piece.find_first_of("\r\n");
-      keep(piece.substr(0, end));
-      if (end == std::string_view::npos) return;
-      after_return_ = piece[end] == '\r';
-      piece.remove_prefix(end + 1);
-      take_line(each);
-    }
-  }
-
-  /// Handles the end of the stream. Calls `each` for an event without an end.
-  template <class Each>
-  void finish(Each&& each) {
-    if (!line_.empty()) take_line(each);
-    dispatch(each);
-  }
-
- private:
-  void keep(std::string_view part) {
-    if (part.size() > most_ - line_.size() || line_.size() + part.size() > most_ - data_.size())
-      throw error(exec_errc::too_large,
-                  "an event of the stream is longer than the limit of " + std::to_string(most_) + " bytes");
-    line_ += part;
-  }
-
-  template <class Each>
-  void take_line(Each& each) {
-    std::string_view line = line_;
-    if (first_) {
-      first_ = false;
-      if (line.starts_with("\xEF\xBB\xBF")) line.remove_prefix(3);
-    }
-    if (line.empty()) {
-      dispatch(each);
-    } else {
-      const std::size_t colon = line.find(':');
-      const std::string_view name = line.substr(0, colon);
-      std::string_view value = colon == std::string_view::npos ? std::string_view() : line.substr(colon + 1);
-      if (value.starts_with(' ')) value.remove_prefix(1);
-      if (name == "data") {
-        if (has_data_) data_ += '\n';
-        data_ += value;
-        has_data_ = true;
-      } else if (name == "event") {
-        type_ = value;
-      } else if (name == "id" && value.find('\0') == std::string_view::npos) {
-        id_ = value;
-      }
-    }
-    line_.clear();
-  }
-
-  template <class Each>
-  void dispatch(Each& each) {
-    if (has_data_) {
-      sse_event made(type_.empty() ? std::string("message") : std::move(type_), std::move(data_), id_);
-      each(std::move(made));
-    }
-    type_.clear();
-    data_.clear();
-    has_data_ = false;
-  }
-
-  std::size_t most_;
-  std::string line_;
-  std::string type_;
-  std::string data_;
-  std::string id_;
-  bool has_data_ = false;
-  bool after_return_ = false;
-  bool first_ = true;
-};
-
-}  // namespace cofferdam::inline COFFERDAM_ABI
-
 // ---- cofferdam/llm/chat_completions_client.hpp ----
 
 
@@ -10106,9 +9535,9 @@ class completions_core {
     });
     return options;
   }
-  static e2b::endpoint parsed(const std::string& url) {
+  static e2b::detail::endpoint parsed(const std::string& url) {
     try {
-      return e2b::endpoint::parse(url, "base_url");
+      return e2b::detail::endpoint::parse(url, "base_url");
     } catch (const error&) {
       throw error(exec_errc::invalid_argument,
                   "chat: the base URL (base_url, or OPENAI_BASE_URL) cannot be used: write it as "
@@ -10117,7 +9546,7 @@ class completions_core {
   }
 
   chat_completions_options options_;
-  e2b::endpoint endpoint_;
+  e2b::detail::endpoint endpoint_;
   http_client client_;
   redactor redactor_;
   secret_string authorization_;
@@ -10272,7 +9701,7 @@ inline awaitable<chat_reply> ask_completion(std::shared_ptr<completions_core> co
     if (pause > options.max_wait())
       throw error(static_cast<exec_errc>(result.failure->code().value()),
                   std::string(result.failure->what()) + "; the service wants to be asked again in " +
-                      std::to_string(pause.count() / 1000) + " s, which is longer than longest_wait",
+                      std::to_string(pause.count() / 1000) + " s, which is longer than max_wait",
                   result.failure->cause());
     asio::steady_timer timer(executor, pause);
     co_await timer.async_wait(asio::use_awaitable);
@@ -10567,11 +9996,11 @@ class code_result {
   /// Returns the isolation of the run, as far as the backend knows it; otherwise all "none".
   const isolation_report& isolation() const& noexcept {
     static const isolation_report nothing;
-    return walls_ ? *walls_ : nothing;
+    return isolation_ ? *isolation_ : nothing;
   }
-  isolation_report isolation() && { return walls_ ? *walls_ : isolation_report(); }
+  isolation_report isolation() && { return isolation_ ? *isolation_ : isolation_report(); }
   code_result& isolation(std::shared_ptr<const isolation_report> standing) {
-    walls_ = std::move(standing);
+    isolation_ = std::move(standing);
     return *this;
   }
 
@@ -10608,7 +10037,7 @@ class code_result {
   std::vector<display_output> displays_;
   std::vector<generated_file> files_;
   std::chrono::nanoseconds duration_{};
-  std::shared_ptr<const isolation_report> walls_;
+  std::shared_ptr<const isolation_report> isolation_;
 };
 
 }  // namespace cofferdam::inline COFFERDAM_ABI
@@ -11910,7 +11339,7 @@ class review_settings {
  public:
   std::string language = "python";
   boost::json::object context;
-  std::chrono::milliseconds time_limit{30'000};
+  std::chrono::milliseconds timeout{30'000};
   std::size_t longest = 64 * 1024;
   std::size_t max_risk = 1;
   bool second_look = true;
@@ -12019,7 +11448,7 @@ class reviewer {
       asio::co_spawn(executor, self->model_.chat(std::move(question)),
                      asio::bind_cancellation_slot(one->stop.slot(), std::move(ended)));
       is_asked = true;
-      const auto due = async_event::clock::now() + self->settings.time_limit;
+      const auto due = async_event::clock::now() + self->settings.timeout;
       if (!one->done) woken = co_await one->ended.wait(due);
     };
     const auto ends = [&]() -> awaitable<void> {
@@ -12128,10 +11557,10 @@ class llm_review : public pipeable {
     return with([&](detail::review_settings& all) { all.context = std::move(about); });
   }
   /// Sets the time limit for one answer of the model. Default: 30 seconds.
-  llm_review& time_limit(std::chrono::milliseconds limit) {
+  llm_review& timeout(std::chrono::milliseconds limit) {
     if (limit <= std::chrono::milliseconds::zero())
       throw error(exec_errc::invalid_argument, "llm_review: the time limit must be longer than zero");
-    return with([&](detail::review_settings& all) { all.time_limit = limit; });
+    return with([&](detail::review_settings& all) { all.timeout = limit; });
   }
   /// Also allows code with the risk "medium".
   llm_review& allow_medium_risk() {
@@ -12702,7 +12131,7 @@ inline std::pair<std::string, std::string> split_path(const std::string& path) {
 }  // namespace detail
 }  // namespace cofferdam::inline COFFERDAM_ABI
 
-// ---- cofferdam/os/atomic_file.hpp ----
+// ---- cofferdam/detail/os/atomic_file.hpp ----
 
 
 #include <array>
@@ -12719,7 +12148,7 @@ inline std::pair<std::string, std::string> split_path(const std::string& path) {
 #include <sys/stat.h>
 #include <unistd.h>
 
-namespace cofferdam::inline COFFERDAM_ABI {
+namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 /// A file that is being written and appears whole, under its name, with `commit()`, or not at all. Made by
 /// `directory::create_file`.
@@ -12881,9 +12310,9 @@ class atomic_file {
   bool replaces_ = false;
 };
 
-}  // namespace cofferdam::inline COFFERDAM_ABI
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
 
-// ---- cofferdam/os/file_reader.hpp ----
+// ---- cofferdam/detail/os/file_reader.hpp ----
 
 
 #include <algorithm>
@@ -12899,7 +12328,7 @@ class atomic_file {
 #include <sys/stat.h>
 #include <unistd.h>
 
-namespace cofferdam::inline COFFERDAM_ABI {
+namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 /// A regular file, read piece by piece. Made by `directory::open_file`.
 ///
@@ -13029,9 +12458,9 @@ class file_reader {
   unsigned mode_ = 0;
 };
 
-}  // namespace cofferdam::inline COFFERDAM_ABI
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
 
-// ---- cofferdam/os/tree_walk.hpp ----
+// ---- cofferdam/detail/os/tree_walk.hpp ----
 
 
 #include <algorithm>
@@ -13051,9 +12480,7 @@ class file_reader {
 #include <sys/stat.h>
 #include <unistd.h>
 
-namespace cofferdam::inline COFFERDAM_ABI {
-
-namespace detail {
+namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 struct close_directory {
   void operator()(DIR* stream) const noexcept { ::closedir(stream); }
@@ -13128,8 +12555,6 @@ class directory_stack {
   };
   std::vector<level> levels_;
 };
-
-}  // namespace detail
 
 /// Lists everything beneath a directory, one entry per call: a directory comes before its contents, otherwise in no
 /// order. Symbolic links are reported and never entered. Depth costs neither stack nor descriptors.
@@ -13340,7 +12765,7 @@ class tree_removal {
   int rounds_ = 0;
 };
 
-}  // namespace cofferdam::inline COFFERDAM_ABI
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
 
 // ---- cofferdam/os/directory.hpp ----
 
@@ -13448,7 +12873,7 @@ class directory {
   /// links are listed, not entered. Runs in one piece: for large trees use `walk`.
   /// \throws also error{exec_errc::too_large} at the limit, instead of a list cut short.
   std::vector<directory_entry> list(std::string_view path, const list_options& options = list_options()) const {
-    tree_walk walker = walk(path, options);
+    detail::tree_walk walker = walk(path, options);
     std::vector<directory_entry> entries;
     while (std::optional<directory_entry> found = walker.next()) entries.push_back(std::move(*found));
     sort_entries(entries);
@@ -13462,9 +12887,9 @@ class directory {
   }
 
   /// Lists one entry at a time, in no order.
-  tree_walk walk(std::string_view path, const list_options& options = list_options()) const {
+  detail::tree_walk walk(std::string_view path, const list_options& options = list_options()) const {
     const std::string clean = workspace_path_or_root(path);
-    return tree_walk(open_directory_fd(clean), clean, options);
+    return detail::tree_walk(open_directory_fd(clean), clean, options);
   }
 
   /// Makes a directory and its parents; no error if it exists.
@@ -13478,19 +12903,19 @@ class directory {
   /// large trees use `removal`.
   /// \throws also error{exec_errc::not_found} if there is no such entry; invalid_argument for the directory itself.
   void remove(std::string_view path) const {
-    tree_removal work = removal(path);
+    detail::tree_removal work = removal(path);
     while (!work.step()) continue;
   }
 
   /// Removes in steps.
-  tree_removal removal(std::string_view path) const {
+  detail::tree_removal removal(std::string_view path) const {
     const std::string clean = workspace_path(path);
     const auto [above, name] = detail::split_path(clean);
-    return tree_removal(parent_fd(above, "remove", clean), name, clean);
+    return detail::tree_removal(parent_fd(above, "remove", clean), name, clean);
   }
 
   /// Removes everything in this directory, in steps.
-  tree_removal removal_of_all() const { return tree_removal(open_directory_fd("."), "."); }
+  detail::tree_removal removal_of_all() const { return detail::tree_removal(open_directory_fd("."), "."); }
 
   /// Renames `from` to `to`; replaces a file there. A link itself is renamed, not its target.
   /// \throws also error{exec_errc::not_empty} if `to` is a directory with entries; error{exec_errc::invalid_argument}
@@ -13524,31 +12949,31 @@ class directory {
   /// Opens a regular file for reading.
   /// \throws also error{exec_errc::not_a_file} for anything else, without blocking; also for a link, if `links` refuses
   ///     links.
-  file_reader open_file(std::string_view path, link_policy links = link_policy::follow) const {
-    return file_reader::open(fd_.get(), workspace_path(path), resolution_, links);
+  detail::file_reader open_file(std::string_view path, link_policy links = link_policy::follow) const {
+    return detail::file_reader::open(fd_.get(), workspace_path(path), resolution_, links);
   }
 
   /// Reads a whole file.
   /// \param most  maximum bytes; a longer file is error{exec_errc::too_large}.
   bytes read_file(std::string_view path, std::size_t most) const {
-    file_reader reader = open_file(path);
+    detail::file_reader reader = open_file(path);
     return reader.read_rest(most);
   }
 
   /// Starts a file that becomes visible with `atomic_file::commit`; makes missing parents at once.
-  /// \throws also error{exec_errc::not_a_file} if a directory, FIFO, socket or device has the name.
-  atomic_file create_file(std::string_view path) const { return create_in(path, unique_fd()); }
+  /// \throws also error{errc::not_a_file} if a directory, FIFO, socket or device has the name.
+  detail::atomic_file create_file(std::string_view path) const { return create_in(path, unique_fd()); }
 
   /// Starts a file in `staging`, a directory on the same file system outside the tree, so that a killed host leaves no
   /// unfinished file in the tree.
-  atomic_file create_file(std::string_view path, const directory& staging) const {
+  detail::atomic_file create_file(std::string_view path, const directory& staging) const {
     return create_in(path, staging.open_directory_fd("."));
   }
 
   /// Writes a file, whole or not at all.
   /// \param mode  permission bits; by default those of the file that is replaced, else 0644.
   void write_file(std::string_view path, bytes_view content, std::optional<unsigned> mode = {}) const {
-    atomic_file file = create_file(path);
+    detail::atomic_file file = create_file(path);
     file.write(content);
     file.commit(mode);
   }
@@ -13568,10 +12993,10 @@ class directory {
     return parent;
   }
 
-  atomic_file create_in(std::string_view path, unique_fd staging) const {
+  detail::atomic_file create_in(std::string_view path, unique_fd staging) const {
     const std::string clean = workspace_path(path);
     const auto [above, name] = detail::split_path(clean);
-    return atomic_file(made_directory(above, 0755), std::move(staging), name, clean);
+    return detail::atomic_file(made_directory(above, 0755), std::move(staging), name, clean);
   }
 
   // Finds the lowest existing directory, and then makes the directories below it.
@@ -14225,7 +13650,7 @@ class basic_workspace_files {
 
   awaitable<bytes> read_file(std::string path, std::size_t most) {
     const std::string clean = workspace_path(path, path_);
-    file_reader reader = root_->open_file(clean);
+    detail::file_reader reader = root_->open_file(clean);
     if (reader.size() <= detail::file_turn) co_return reader.read_rest(most);
     if (reader.size() > most) throw reader.larger_than(most);
     bytes content;
@@ -14241,7 +13666,7 @@ class basic_workspace_files {
 
   awaitable<void> write_file(std::string path, bytes_view content) {
     const std::string clean = workspace_path(path, path_);
-    atomic_file file = create(clean);
+    detail::atomic_file file = create(clean);
     while (!content.empty()) {
       const bytes_view piece = content.first(std::min(content.size(), detail::file_turn));
       file.write(piece);
@@ -14253,7 +13678,7 @@ class basic_workspace_files {
 
   awaitable<directory_entry> stat(std::string path) { co_return root_->stat(beneath(path)); }
   awaitable<std::vector<directory_entry>> list(std::string path, list_options options = list_options()) {
-    tree_walk walk = root_->walk(beneath(path), options);
+    detail::tree_walk walk = root_->walk(beneath(path), options);
     std::vector<directory_entry> entries;
     while (std::optional<directory_entry> found = walk.next()) {
       entries.push_back(std::move(*found));
@@ -14268,7 +13693,7 @@ class basic_workspace_files {
     co_return;
   }
   awaitable<void> remove(std::string path) {
-    tree_removal removal = root_->removal(workspace_path(path, path_));
+    detail::tree_removal removal = root_->removal(workspace_path(path, path_));
     co_await detail::remove_in_turns(removal, "remove '" + path + "'");
   }
   awaitable<void> rename(std::string from, std::string to) {
@@ -14288,7 +13713,7 @@ class basic_workspace_files {
   }
 
  private:
-  atomic_file create(const std::string& path) const {
+  detail::atomic_file create(const std::string& path) const {
     return staging_ ? root_->create_file(path, *staging_) : root_->create_file(path);
   }
 
@@ -14299,7 +13724,7 @@ class basic_workspace_files {
       root_->set_mode(clean, header.mode());
       co_return transferred_file(header.source(), clean, 0);
     }
-    atomic_file file = create(clean);
+    detail::atomic_file file = create(clean);
     std::uint64_t size = 0;
     for (;;) {
       const bytes piece = co_await source.read(detail::file_turn);
@@ -14868,7 +14293,7 @@ awaitable<transfer_result> upload(E& environment, file_set set) {
 
 }  // namespace cofferdam::inline COFFERDAM_ABI
 
-// ---- cofferdam/core/shell_words.hpp ----
+// ---- cofferdam/detail/core/shell_words.hpp ----
 
 
 #include <cstddef>
@@ -14878,7 +14303,7 @@ awaitable<transfer_result> upload(E& environment, file_set set) {
 #include <utility>
 #include <vector>
 
-namespace cofferdam::inline COFFERDAM_ABI {
+namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 /// The reason why a line is not one simple command with literal words.
 enum class shell_refusal {
@@ -14950,8 +14375,6 @@ class parsed_words {
 inline constexpr std::size_t max_shell_line = 64 * 1024;
 /// The largest number of words it yields.
 inline constexpr std::size_t max_shell_words = 4096;
-
-namespace detail {
 
 // These characters change the direction of the text around them: the shown command differs from the one that runs.
 constexpr bool is_bidi_control(char32_t c) noexcept {
@@ -15216,8 +14639,6 @@ class shell_word_splitter {
   bool has_brace_separator_ = false;  // the word has an unquoted ',' or '..'
 };
 
-}  // namespace detail
-
 /// Splits one simple command into the words bash would run, or refuses it.
 ///
 /// For every accepted line the words are exactly the argument vector of `bash -c -- line`, for any files, in a UTF-8 or
@@ -15278,7 +14699,7 @@ inline std::string join_shell_words(const std::vector<std::string>& words) {
   return text;
 }
 
-}  // namespace cofferdam::inline COFFERDAM_ABI
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
 
 // ---- cofferdam/middleware/detail/code_programs.hpp ----
 
@@ -16551,7 +15972,7 @@ inline std::string_view python_type(const boost::json::value& value) noexcept {
 inline boost::json::value python_bytes(bytes_view content) {
   boost::json::object made;
   made["$python"] = "bytes";
-  made["base64"] = base64_encode(content);
+  made["base64"] = detail::base64_encode(content);
   return made;
 }
 
@@ -16600,7 +16021,7 @@ inline std::optional<bytes> bytes_of(const boost::json::value& value) {
   if (kind != "bytes" && kind != "bytearray") return std::nullopt;
   const boost::json::value* const text = value.get_object().if_contains("base64");
   if (text == nullptr || !text->is_string()) return std::nullopt;
-  return base64_decode(std::string_view(text->get_string().data(), text->get_string().size()));
+  return detail::base64_decode(std::string_view(text->get_string().data(), text->get_string().size()));
 }
 
 namespace detail {
@@ -16808,9 +16229,9 @@ class run_python {
         if (found->second.size() > max_bytes / 3 * 4) continue;
         std::string plain = found->second;
         std::erase(plain, '\n');
-        std::optional<bytes> content = base64_decode(plain);
-        const std::optional<image_header> header = content ? read_image_header(*content) : std::nullopt;
-        if (!header || !header->has_size() || mime_type(header->format) != kind) continue;
+        std::optional<bytes> content = cofferdam::detail::base64_decode(plain);
+        const std::optional<detail::image_header> header = content ? detail::read_image_header(*content) : std::nullopt;
+        if (!header || !header->has_size() || detail::mime_type(header->format) != kind) continue;
         made.image(tool_image(std::move(*content), kind));
         break;
       }
@@ -16941,7 +16362,8 @@ class build_request {
   /// Sets the value of an `ARG`. **Not for secrets**: it can be read in the image's history.
   /// \throws error{exec_errc::invalid_argument} for a name or value that is not UTF-8, or an empty name.
   build_request& argument(std::string name, std::string value) {
-    if (name.empty() || name.find('=') != std::string::npos || !is_valid_utf8(name) || !is_valid_utf8(value))
+    if (name.empty() || name.find('=') != std::string::npos || !cofferdam::detail::is_valid_utf8(name) ||
+        !cofferdam::detail::is_valid_utf8(value))
       throw error(exec_errc::invalid_argument, "docker: a build argument needs a name without '=', and UTF-8");
     arguments_.insert_or_assign(std::move(name), std::move(value));
     return *this;
@@ -16949,7 +16371,8 @@ class build_request {
 
   /// Sets the stage to stop at.
   build_request& target(std::string stage) {
-    if (!is_valid_utf8(stage)) throw error(exec_errc::invalid_argument, "docker: the target of a build is not UTF-8");
+    if (!cofferdam::detail::is_valid_utf8(stage))
+      throw error(exec_errc::invalid_argument, "docker: the target of a build is not UTF-8");
     target_ = std::move(stage);
     return *this;
   }
@@ -16992,37 +16415,7 @@ class build_request {
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::docker
 
-// ---- cofferdam/backends/docker/command_transport.hpp ----
-
-
-namespace cofferdam::inline COFFERDAM_ABI::docker {
-
-/// The way in which commands are started in a container.
-///
-/// With execs, the container needs no program of this library, but a command takes some 60 ms instead of 1 ms, and:
-/// * A time limit, a cancellation and a `process` that is dropped end *everything* that runs in a container of ours,
-///   other commands included: those end with `error_kind::execution_error`, `cause()` std::errc::interrupted, and can
-///   be run again. In an adopted container, they end the processes of the command, except those that have both left its
-///   session and cleared their environment.
-/// * When a command has ended, the rest of its *session* is ended. Processes that have left the session continue, and
-///   can delay the next commands for some seconds if they still have the command's output open. A hostile command can
-///   pretend that it has ended, with the same effect. `background_policy::keep` is error{exec_errc::unsupported}.
-/// * Death by SIGINT or SIGPIPE looks like exit code 130 or 141. With a terminal, and if the container's /bin/sh is
-///   bash, every death by a signal looks like exit code 128 and its number. A file that is not a program and has no
-///   `#!` line may be run as a script by the container's sh.
-/// * The container needs /bin/sh (dash, BusyBox's, or bash), and for files cat, stat, readlink, mv, mkdir, find.
-/// * Command lines, not variables, are in the daemon's events; variables whose names are no shell names do not arrive.
-/// \par Source  Engine API, "Attach to a container" and "Exec".
-enum class command_transport {
-  automatic,  ///< by a warden if there is one for the image's machine, else by execs
-  warden,     ///< by a warden; error{exec_errc::unsupported} if that is not possible
-  attached,   ///< by a warden, with all data through the daemon, even if a direct connection is possible
-  exec,       ///< each command is an exec of the daemon
-};
-
-}  // namespace cofferdam::inline COFFERDAM_ABI::docker
-
-// ---- cofferdam/core/path_advice.hpp ----
+// ---- cofferdam/detail/core/path_advice.hpp ----
 
 
 #include <algorithm>
@@ -17032,9 +16425,7 @@ enum class command_transport {
 #include <string>
 #include <string_view>
 
-namespace cofferdam::inline COFFERDAM_ABI {
-
-namespace detail {
+namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 /// Returns true if `path` is `root` or beneath it, compared component by component.
 inline bool is_beneath(std::string_view path, std::string_view root) noexcept {
@@ -17076,8 +16467,6 @@ inline bool climbs_out(std::string_view path, std::size_t depth) noexcept {
   }
   return false;
 }
-
-}  // namespace detail
 
 /// Returns the first word of a shell line that looks like a path out of the workspace; empty if there is none.
 ///
@@ -17142,7 +16531,7 @@ inline std::string outside_path(std::span<const std::string> words, std::string_
   return {};
 }
 
-}  // namespace cofferdam::inline COFFERDAM_ABI
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
 
 // ---- cofferdam/backends/docker/detail/host_power.hpp ----
 
@@ -17230,7 +16619,7 @@ inline bool gives_power(std::string_view path) {
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::docker::detail
 
-// ---- cofferdam/backends/docker/host_view.hpp ----
+// ---- cofferdam/backends/docker/detail/host_view.hpp ----
 
 
 #include <cstddef>
@@ -17248,7 +16637,7 @@ inline bool gives_power(std::string_view path) {
 #include <sys/stat.h>
 #include <unistd.h>
 
-namespace cofferdam::inline COFFERDAM_ABI::docker {
+namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
 
 /// The type of the file at a path of the host.
 enum class path_kind { nothing, file, socket, other };
@@ -17336,7 +16725,7 @@ class host_view {
 
   static std::optional<std::string> read_host_file(const std::string& path) {
     try {
-      file_reader reader = file_reader::open_host(path);
+      cofferdam::detail::file_reader reader = cofferdam::detail::file_reader::open_host(path);
       const bytes content = reader.read_rest(max_bytes);
       return std::string(as_text(content));
     } catch (const error& failure) {
@@ -17366,9 +16755,9 @@ class host_view {
   real_function real_;
 };
 
-}  // namespace cofferdam::inline COFFERDAM_ABI::docker
+}  // namespace cofferdam::inline COFFERDAM_ABI::docker::detail
 
-// ---- cofferdam/backends/docker/owner.hpp ----
+// ---- cofferdam/backends/docker/detail/owner.hpp ----
 
 
 #include <algorithm>
@@ -17391,7 +16780,7 @@ class host_view {
 #include <sys/stat.h>
 #include <unistd.h>
 
-namespace cofferdam::inline COFFERDAM_ABI::docker {
+namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
 
 /// The known facts about one process of this machine.
 class process_view {
@@ -17454,7 +16843,8 @@ inline process_view look_at_process(std::int64_t pid) {
   if (pid <= 0 || pid > 0x7fffffff) return process_view::unknown();
   if (::kill(static_cast<pid_t>(pid), 0) != 0 && errno == ESRCH) return process_view::gone();
   try {
-    file_reader reader = file_reader::open_host("/proc/" + std::to_string(pid) + "/stat");
+    cofferdam::detail::file_reader reader =
+        cofferdam::detail::file_reader::open_host("/proc/" + std::to_string(pid) + "/stat");
     const bytes content = reader.read_rest(4096);
     return read_process_stat(as_text(content));
   } catch (const error&) {
@@ -17512,7 +16902,7 @@ class owner {
  private:
   static std::string line_of(const char* path) {
     try {
-      file_reader reader = file_reader::open_host(path);
+      cofferdam::detail::file_reader reader = cofferdam::detail::file_reader::open_host(path);
       const bytes content = reader.read_rest(256);
       const std::string_view text = as_text(content);
       return std::string(text.substr(0, text.find('\n')));
@@ -17613,7 +17003,7 @@ inline bool is_past_deadline(std::string_view deadline, std::string_view label, 
   return std::chrono::duration_cast<std::chrono::seconds>(now.time_since_epoch()).count() > seconds;
 }
 
-}  // namespace cofferdam::inline COFFERDAM_ABI::docker
+}  // namespace cofferdam::inline COFFERDAM_ABI::docker::detail
 
 // ---- cofferdam/backends/docker/container_options.hpp ----
 
@@ -17630,6 +17020,29 @@ inline bool is_past_deadline(std::string_view deadline, std::string_view label, 
 
 namespace cofferdam::inline COFFERDAM_ABI::docker {
 
+/// The way in which commands are started in a container.
+///
+/// With execs, the container needs no program of this library, but a command takes some 60 ms instead of 1 ms, and:
+/// * A time limit, a cancellation and a `process` that is dropped end *everything* that runs in a container of ours,
+///   other commands included: those end with `error_kind::execution_error`, `cause()` std::errc::interrupted, and can
+///   be run again. In an adopted container, they end the processes of the command, except those that have both left its
+///   session and cleared their environment.
+/// * When a command has ended, the rest of its *session* is ended. Processes that have left the session continue, and
+///   can delay the next commands for some seconds if they still have the command's output open. A hostile command can
+///   pretend that it has ended, with the same effect. `background_policy::keep` is error{errc::unsupported}.
+/// * Death by SIGINT or SIGPIPE looks like exit code 130 or 141. With a terminal, and if the container's /bin/sh is
+///   bash, every death by a signal looks like exit code 128 and its number. A file that is not a program and has no
+///   `#!` line may be run as a script by the container's sh.
+/// * The container needs /bin/sh (dash, BusyBox's, or bash), and for files cat, stat, readlink, mv, mkdir, find.
+/// * Command lines, not variables, are in the daemon's events; variables whose names are no shell names do not arrive.
+/// \par Source  Engine API, "Attach to a container" and "Exec".
+enum class command_transport {
+  automatic,  ///< by a warden if there is one for the image's machine, else by execs
+  warden,     ///< by a warden; error{errc::unsupported} if that is not possible
+  attached,   ///< by a warden, with all data through the daemon, even if a direct connection is possible
+  exec,       ///< each command is an exec of the daemon
+};
+
 namespace detail {
 
 inline error bad_option(const std::string& what) { return error(exec_errc::invalid_argument, "docker: " + what); }
@@ -17639,7 +17052,7 @@ inline std::string quoted(std::string_view text) { return "\"" + one_line(text, 
 // Requires text that is valid for JSON and for the kernel: the daemon would change invalid UTF-8, and cut at a NUL.
 inline void require_text(std::string_view text, const std::string& what) {
   if (text.find('\0') != std::string_view::npos) throw bad_option(what + " has a NUL byte in it");
-  if (!is_valid_utf8(text)) throw bad_option(what + " is not UTF-8, which the daemon would change");
+  if (!cofferdam::detail::is_valid_utf8(text)) throw bad_option(what + " is not UTF-8, which the daemon would change");
 }
 
 // Returns true for a valid name of a volume, network, runtime or container.
@@ -17914,10 +17327,10 @@ class container_options {
       return static_cast<unsigned char>(c) <= ' ' || c == '=' || c == '\x7f';
     });
     if (!plain) throw detail::bad_option("label " + detail::quoted(key) + ": a name has no blank and no '='");
-    std::string lower(key.substr(0, own_label_prefix.size()));
+    std::string lower(key.substr(0, detail::own_label_prefix.size()));
     for (char& c : lower)
       if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-    if (lower == own_label_prefix)
+    if (lower == detail::own_label_prefix)
       throw detail::bad_option("label " + detail::quoted(key) + ": names that start with cofferdam. are the library's");
     labels_.insert_or_assign(std::string(key), std::string(value));
     return *this;
@@ -17970,8 +17383,9 @@ class container_options {
 
   /// Returns the variables with their values, as `NAME=value`, in order of their names.
   /// \param missing  receives the names that are to be forwarded and are not set; may be null.
-  /// \throws         error{exec_errc::invalid_argument} for a forwarded value that is not UTF-8, or not text.
-  std::vector<std::string> environment(const host_view& host, std::vector<std::string>* missing = nullptr) const {
+  /// \throws         error{errc::invalid_argument} for a forwarded value that is not UTF-8, or not text.
+  std::vector<std::string> environment(const detail::host_view& host,
+                                       std::vector<std::string>* missing = nullptr) const {
     std::vector<std::string> all;
     for (const auto& [name, given] : variables_) {
       const std::optional<std::string> value = given ? given : host.variable(name);
@@ -18020,363 +17434,11 @@ class container_options {
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::docker
 
-// ---- cofferdam/backends/docker/daemon_location.hpp ----
+// ---- cofferdam/backends/docker/daemon_choice.hpp ----
 
 
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <optional>
 #include <string>
-#include <string_view>
 #include <utility>
-#include <vector>
-
-namespace cofferdam::inline COFFERDAM_ABI::docker {
-
-/// The transport to a daemon.
-enum class daemon_transport {
-  unix_socket,  ///< a socket of this machine
-  tcp,          ///< plain HTTP: every program that can connect to the port has root's rights there
-  tls,          ///< HTTP over TLS
-  ssh,          ///< through the user's `ssh`
-};
-
-/// The files with TLS keys. An empty name means no file: without `ca` the system's authorities are trusted; without the
-/// other two there is no client certificate.
-class tls_files {
- public:
-  tls_files() = default;
-  tls_files(std::string ca, std::string certificate, std::string key)
-      : ca_(std::move(ca)), certificate_(std::move(certificate)), key_(std::move(key)) {}
-
-  const std::string& ca() const noexcept { return ca_; }
-  const std::string& certificate() const noexcept { return certificate_; }
-  const std::string& key() const noexcept { return key_; }
-
- private:
-  std::string ca_;
-  std::string certificate_;
-  std::string key_;
-};
-
-/// The address of one daemon. A value, made by `parse_daemon_address` and `find_daemon`, without any connection.
-class daemon_location {
- public:
-  using header_list = std::vector<std::pair<std::string, std::string>>;
-
-  /// Makes the location of a socket on this machine, by its absolute path.
-  static daemon_location at_socket(std::string path) {
-    daemon_location location(daemon_transport::unix_socket);
-    location.path_ = std::move(path);
-    return location;
-  }
-
-  /// Makes the location of a port on another machine. `parse_daemon_address` documents and checks the parts.
-  static daemon_location at_host(daemon_transport transport, std::string host,
-                                 std::optional<std::uint16_t> port = std::nullopt) {
-    daemon_location location(transport);
-    location.host_ = std::move(host);
-    location.port_ = port;
-    return location;
-  }
-
-  daemon_transport transport() const noexcept { return transport_; }
-
-  /// Returns, for unix_socket, the absolute path of the socket; for ssh, the socket on the other machine, or empty for
-  /// the usual one; for tcp and tls, the prefix of each request's path, `/base` or empty.
-  const std::string& path() const noexcept { return path_; }
-  daemon_location& path(std::string text) & {
-    path_ = std::move(text);
-    return *this;
-  }
-
-  /// Returns a name, an IPv4 address, or an IPv6 address without brackets; empty for a socket.
-  const std::string& host() const noexcept { return host_; }
-
-  /// Returns the port. Default: 2375 for tcp, 2376 for tls, 22 for ssh; 0 for a socket.
-  std::uint16_t port() const noexcept {
-    if (port_) return *port_;
-    switch (transport_) {
-      case daemon_transport::unix_socket: return 0;
-      case daemon_transport::tcp: return 2375;
-      case daemon_transport::tls: return 2376;
-      case daemon_transport::ssh: return 22;
-    }
-    return 0;
-  }
-  /// Returns true if the address has a port. If not, ssh's own configuration may set one.
-  bool has_port() const noexcept { return port_.has_value(); }
-
-  /// Returns the user name for ssh; empty: from ssh's own configuration.
-  const std::string& user() const noexcept { return user_; }
-  daemon_location& user(std::string name) & {
-    user_ = std::move(name);
-    return *this;
-  }
-
-  const tls_files& tls() const noexcept { return tls_; }
-  /// Returns true if the daemon must prove that it is `host()`.
-  bool verifies() const noexcept { return verifies_; }
-  /// Switches to TLS.
-  daemon_location& use_tls(tls_files files, bool verifies) & {
-    transport_ = daemon_transport::tls;
-    tls_ = std::move(files);
-    verifies_ = verifies;
-    return *this;
-  }
-
-  /// Returns the headers that the user's configuration adds to every request (HttpHeaders). They may contain secrets.
-  const header_list& headers() const noexcept { return headers_; }
-  daemon_location& headers(header_list all) & {
-    headers_ = std::move(all);
-    return *this;
-  }
-
-  /// Returns the address for error messages, without secrets: `tcp://host:2375`.
-  std::string address() const {
-    if (transport_ == daemon_transport::unix_socket) return "unix://" + one_line(path_);
-    std::string text = transport_ == daemon_transport::ssh ? "ssh://" : "tcp://";
-    if (!user_.empty()) text += user_ + "@";
-    text += host_.find(':') == std::string::npos ? host_ : "[" + host_ + "]";
-    if (port_ || transport_ != daemon_transport::ssh) text += ":" + std::to_string(port());
-    return text + one_line(path_);
-  }
-
- private:
-  explicit daemon_location(daemon_transport transport) : transport_(transport) {}
-
-  daemon_transport transport_;
-  std::string path_;
-  std::string host_;
-  std::optional<std::uint16_t> port_;
-  std::string user_;
-  tls_files tls_;
-  bool verifies_ = true;
-  header_list headers_;
-};
-
-/// The default socket of Docker.
-inline constexpr std::string_view default_socket = "/var/run/docker.sock";
-
-namespace detail {
-
-// Returns an address for an error message: the part before an `@`, which may be a password, is removed.
-inline std::string shown_address(std::string_view address) {
-  std::string shown(address);
-  const std::size_t from = shown.find("://") == std::string::npos ? 0 : shown.find("://") + 3;
-  const std::size_t at = shown.rfind('@');
-  if (at != std::string::npos && at >= from) shown.replace(from, at - from, "...");
-  return "\"" + one_line(shown, 120) + "\"";
-}
-
-// Parses one address, and remembers its source for error messages.
-class address_parser {
- public:
-  address_parser(std::string_view address, std::string_view said_by) : address_(address), said_by_(said_by) {}
-
-  daemon_location parse() const {
-    for (const char c : address_)
-      if (static_cast<unsigned char>(c) <= ' ' || c == '\x7f') throw wrong("has a blank or a control character in it");
-    const std::size_t colon = address_.find("://");
-    if (colon == std::string_view::npos)
-      throw wrong(address_.starts_with('/') ? "is a bare path: write unix:// before it" : "has no scheme");
-    const std::string_view scheme = address_.substr(0, colon);
-    const std::string_view rest = address_.substr(colon + 3);
-    if (scheme == "unix") return socket(rest);
-    if (scheme == "tcp" || scheme == "http") return host(daemon_transport::tcp, rest);
-    if (scheme == "https") return host(daemon_transport::tls, rest);
-    if (scheme == "ssh") return host(daemon_transport::ssh, rest);
-    throw wrong("has a scheme that is not known here");
-  }
-
- private:
-  static constexpr std::size_t max_socket = 107;  // sun_path without its NUL, unix(7)
-
-  error wrong(const std::string& what) const {
-    return error(exec_errc::invalid_argument,
-                 "docker: the address " + shown_address(address_) + " (from " + std::string(said_by_) + ") " + what +
-                     "; accepted are unix:///path, tcp://host[:port], https://host[:port] and "
-                     "ssh://[user@]host[:port][/path of the socket there]");
-  }
-
-  daemon_location socket(std::string_view path) const {
-    if (path.empty()) path = default_socket;
-    if (path.front() != '/') throw wrong("names a socket by a path that does not start with /");
-    if (path.size() > max_socket) throw wrong("names a socket by more than the 107 bytes that Linux takes");
-    return daemon_location::at_socket(std::string(path));
-  }
-
-  daemon_location host(daemon_transport transport, std::string_view rest) const {
-    if (rest.find_first_of("?#") != std::string_view::npos) throw wrong("has a query or a fragment");
-    const std::size_t slash = std::min(rest.find('/'), rest.size());
-    std::string_view authority = rest.substr(0, slash);
-    std::string_view path = rest.substr(slash);
-    std::string_view user;
-    if (const std::size_t at = authority.rfind('@'); at != std::string_view::npos) {
-      user = authority.substr(0, at);
-      authority.remove_prefix(at + 1);
-      if (user.find(':') != std::string_view::npos) throw wrong("has a password in it: use keys instead");
-      if (transport != daemon_transport::ssh) throw wrong("has a user in it, which only ssh:// has");
-      if (!is_name(user, "._-")) throw wrong("has a user of other characters than letters, digits, '.', '_' and '-'");
-    }
-    const auto [name, port] = host_and_port(authority);
-    if (path == "/") path = {};
-    if (path.size() > 1024) throw wrong("has a path of more than 1024 bytes");
-    daemon_location location = daemon_location::at_host(transport, std::string(name), port);
-    if (transport == daemon_transport::tls) location.use_tls(tls_files(), true);
-    while (transport != daemon_transport::ssh && path.ends_with('/')) path.remove_suffix(1);
-    location.path(std::string(path));
-    location.user(std::string(user));
-    return location;
-  }
-
-  std::pair<std::string_view, std::optional<std::uint16_t>> host_and_port(std::string_view authority) const {
-    std::string_view name = authority;
-    std::string_view port;
-    if (authority.starts_with('[')) {
-      const std::size_t close = authority.find(']');
-      if (close == std::string_view::npos) throw wrong("has a [ without its ]");
-      name = authority.substr(1, close - 1);
-      port = authority.substr(close + 1);
-      const bool is_address = name.find_first_not_of("0123456789abcdefABCDEF:.") == std::string_view::npos &&
-                              std::count(name.begin(), name.end(), ':') >= 2;
-      if (!is_address) throw wrong("has no IPv6 address between its brackets");
-      if (!port.empty() && port.front() != ':') throw wrong("has something else than a port behind its brackets");
-    } else {
-      const std::size_t colon = std::min(authority.find(':'), authority.size());
-      name = authority.substr(0, colon);
-      port = authority.substr(colon);
-      // Words passed to ssh must not look like options.
-      if (!is_name(name, ".-_") || name.size() > 253) throw wrong("has no valid host name");
-    }
-    if (port.empty()) return {name, std::nullopt};
-    port.remove_prefix(1);
-    const std::optional<std::uint16_t> number = cofferdam::detail::port_number(port);
-    if (!number) throw wrong("has no number from 1 to 65535 for a port");
-    return {name, *number};
-  }
-
-  static bool is_name(std::string_view text, std::string_view also) {
-    if (text.empty() || text.front() == '-') return false;
-    return std::all_of(text.begin(), text.end(), [also](char c) {
-      return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-             also.find(c) != std::string_view::npos;
-    });
-  }
-
-  std::string_view address_;
-  std::string_view said_by_;
-};
-
-}  // namespace detail
-
-/// Parses an address in the format of DOCKER_HOST.
-///
-/// ```
-/// address   = "unix://" [absolute path]                     ; without a path: /var/run/docker.sock
-///           / ("tcp" / "http" / "https") "://" host [":" port] [base]
-///           / "ssh://" [user "@"] host [":" port] [absolute path of the socket there]
-/// host      = 1*(letter / digit / "." / "-" / "_") / "[" IPv6 "]"    ; never starts with "-"
-/// ```
-/// `https` is `tcp` with TLS. A password, a query or a fragment is refused, and so is a path alone, which the docker
-/// command would take for a host.
-/// \param  said_by  the source of the address, for the error message.
-/// \throws          error{exec_errc::invalid_argument}, with the accepted forms and without a password.
-/// \par Source      docker(1), "-H".
-inline daemon_location parse_daemon_address(std::string_view address, std::string_view said_by = "the options") {
-  return detail::address_parser(address, said_by).parse();
-}
-
-}  // namespace cofferdam::inline COFFERDAM_ABI::docker
-
-// ---- cofferdam/backends/detail/parse_object.hpp ----
-
-
-#include <boost/json/object.hpp>
-#include <boost/json/value.hpp>
-
-#include <string>
-#include <string_view>
-#include <system_error>
-#include <utility>
-
-namespace cofferdam::inline COFFERDAM_ABI::detail {
-
-/// Parses an untrusted JSON object. The error message has its purpose and nothing of its content, which may contain
-/// secrets.
-inline boost::json::object parse_object(std::string_view text, exec_errc code, const std::string& what) {
-  std::error_code failure;
-  boost::json::value value = parse_untrusted_json(text, failure);
-  if (failure) throw error(code, what + " is not valid JSON", failure);
-  if (!value.is_object()) throw error(code, what + " is JSON, but not an object");
-  return std::move(value.get_object());
-}
-
-}  // namespace cofferdam::inline COFFERDAM_ABI::detail
-
-// ---- cofferdam/backends/docker/detail/json.hpp ----
-
-
-namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
-
-using cofferdam::detail::array_at;
-using cofferdam::detail::is_true_at;
-using cofferdam::detail::json_text;
-using cofferdam::detail::json_view;
-using cofferdam::detail::member;
-using cofferdam::detail::number_at;
-using cofferdam::detail::object_at;
-using cofferdam::detail::parse_object;
-using cofferdam::detail::text_at;
-using cofferdam::detail::texts_at;
-
-}  // namespace cofferdam::inline COFFERDAM_ABI::docker::detail
-
-// ---- cofferdam/backends/docker/detail/config_file.hpp ----
-
-
-#include <boost/json/object.hpp>
-
-#include <optional>
-#include <string>
-
-namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
-
-// Returns the folder of the docker command's configuration: DOCKER_CONFIG, else ~/.docker; empty if there is no home
-// either.
-inline std::string config_folder(const host_view& host) {
-  std::string folder = host.said("DOCKER_CONFIG");
-  if (folder.empty() && !host.home().empty()) folder = host.home() + "/.docker";
-  return folder;
-}
-
-// config.json; no value if there is none.
-inline std::optional<boost::json::object> read_config(const host_view& host) {
-  const std::string folder = config_folder(host);
-  if (folder.empty()) return std::nullopt;
-  const std::string path = folder + "/config.json";
-  const std::optional<std::string> text = host.read(path);
-  if (!text || text->find_first_not_of(" \t\r\n") == std::string::npos) return std::nullopt;
-  return parse_object(
-      *text, exec_errc::provider_failed,
-      "docker: the configuration " + cofferdam::detail::shown_path(path) + " (see DOCKER_CONFIG) cannot be used: it");
-}
-
-}  // namespace cofferdam::inline COFFERDAM_ABI::docker::detail
-
-// ---- cofferdam/backends/docker/find_daemon.hpp ----
-
-
-#include <boost/json/object.hpp>
-
-#include <algorithm>
-#include <array>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
 
 namespace cofferdam::inline COFFERDAM_ABI::docker {
 
@@ -18385,7 +17447,7 @@ class daemon_choice {
  public:
   daemon_choice() = default;
 
-  /// Selects this daemon; see `parse_daemon_address`. Variables and contexts are then ignored.
+  /// Selects this daemon; as in DOCKER_HOST. Variables and contexts are then ignored.
   daemon_choice& address(std::string text) {
     address_ = std::move(text);
     return *this;
@@ -18421,227 +17483,13 @@ class daemon_choice {
   bool verifies_ = true;
 };
 
-/// The possible addresses of the daemon.
-class daemon_search {
- public:
-  daemon_search(std::vector<daemon_location> candidates, std::vector<std::string> tried)
-      : candidates_(std::move(candidates)), tried_(std::move(tried)) {}
-
-  /// Returns the candidates, at least one: the selected daemon; or, if none was selected, each usual socket that
-  /// exists, in the order in which to try them; or, if none exists, `default_socket`.
-  const std::vector<daemon_location>& candidates() const noexcept { return candidates_; }
-
-  /// Returns the sources that were checked, in order, for an error message: `DOCKER_HOST is not set`.
-  const std::vector<std::string>& tried() const noexcept { return tried_; }
-
- private:
-  std::vector<daemon_location> candidates_;
-  std::vector<std::string> tried_;
-};
-
-namespace detail {
-
-class daemon_finder {
- public:
-  daemon_finder(const host_view& host, const daemon_choice& choice)
-      : host_(host), choice_(choice), folder_(config_folder(host)) {}
-
-  daemon_search find() {
-    config_ = read_config(host_);
-    if (!choice_.address().empty()) return one(with_tls(parse_daemon_address(choice_.address()), "the options"));
-    if (!choice_.context().empty()) return named_context(choice_.context(), "the options");
-    if (const std::string said = host_.said("DOCKER_HOST"); !said.empty())
-      return one(with_tls(parse_daemon_address(said, "DOCKER_HOST"), "DOCKER_HOST"));
-    tried_.push_back("DOCKER_HOST is not set");
-    if (const std::string said = host_.said("DOCKER_CONTEXT"); !said.empty())
-      return named_context(said, "DOCKER_CONTEXT");
-    tried_.push_back("DOCKER_CONTEXT is not set");
-    if (config_)
-      if (const std::string said(text_at(*config_, "currentContext")); !said.empty())
-        return named_context(said, "currentContext of " + folder_ + "/config.json");
-    tried_.push_back("no current context in " + (folder_.empty() ? "~/.docker" : folder_) + "/config.json");
-    return usual_sockets();
-  }
-
- private:
-  daemon_search one(daemon_location location) {
-    tried_.push_back(location.address());
-    return done({std::move(location)});
-  }
-
-  daemon_search done(std::vector<daemon_location> found) {
-    daemon_location::header_list headers = configured_headers();
-    for (daemon_location& location : found) location.headers(headers);
-    return daemon_search(std::move(found), std::move(tried_));
-  }
-
-  daemon_search usual_sockets() {
-    std::vector<daemon_location> found;
-    for (const std::string& path : usual_paths()) {
-      if (host_.look(path) != path_kind::socket) {
-        tried_.push_back("there is no socket " + path);
-        continue;
-      }
-      tried_.push_back("unix://" + path);
-      found.push_back(daemon_location::at_socket(path));
-    }
-    if (found.empty()) found.push_back(daemon_location::at_socket(std::string(default_socket)));
-    return done(std::move(found));
-  }
-
-  std::vector<std::string> usual_paths() const {
-    std::string runtime = host_.said("XDG_RUNTIME_DIR");
-    if (runtime.empty()) runtime = "/run/user/" + std::to_string(host_.user_id());
-    std::vector<std::string> paths;
-    paths.emplace_back(default_socket);
-    paths.push_back(runtime + "/docker.sock");
-    if (!host_.home().empty()) paths.push_back(host_.home() + "/.docker/run/docker.sock");
-    paths.push_back(runtime + "/podman/podman.sock");
-    paths.emplace_back("/run/podman/podman.sock");
-    return paths;
-  }
-
-  daemon_search named_context(const std::string& name, const std::string& said_by) {
-    if (name == "default") {  // has no files: means the settings without a context
-      tried_.push_back("the context \"default\" (from " + said_by + ")");
-      return usual_sockets();
-    }
-    if (folder_.empty())
-      throw error(exec_errc::provider_failed, "docker: the context " + quoted(name) + " (from " + said_by +
-                                                  ") cannot be looked up: set HOME or DOCKER_CONFIG");
-    const std::string id = cofferdam::detail::sha256_digits(name);
-    const std::string meta = folder_ + "/contexts/meta/" + id + "/meta.json";
-    const std::optional<std::string> text = host_.read(meta);
-    if (!text)
-      throw error(exec_errc::provider_failed, "docker: there is no context " + quoted(name) + " (from " + said_by +
-                                                  "): no file " + cofferdam::detail::shown_path(meta) +
-                                                  "; see docker context ls");
-    const std::string what = "docker: the context " + quoted(name) + " in " + cofferdam::detail::shown_path(meta);
-    const boost::json::object context = parse_object(*text, exec_errc::provider_failed, what);
-    const boost::json::object* const endpoints = object_at(context, "Endpoints");
-    const boost::json::object* const endpoint = endpoints == nullptr ? nullptr : object_at(*endpoints, "docker");
-    const std::string_view address = endpoint == nullptr ? std::string_view() : text_at(*endpoint, "Host");
-    if (address.empty()) throw error(exec_errc::provider_failed, what + " has no Endpoints.docker.Host");
-    daemon_location location = parse_daemon_address(address, "the context " + quoted(name));
-    const std::string& keys = choice_.tls_folder();
-    const tls_files files = files_in(keys.empty() ? folder_ + "/contexts/tls/" + id + "/docker" : keys);
-    const bool skips = is_true_at(*endpoint, "SkipTLSVerify");
-    const bool speaks = skips || !choice_.verifies() || !files.ca().empty() || !files.certificate().empty();
-    const bool can = location.transport() == daemon_transport::tcp || location.transport() == daemon_transport::tls;
-    if (can && (speaks || location.transport() == daemon_transport::tls))
-      location.use_tls(files, !skips && choice_.verifies());
-    return one(std::move(location));
-  }
-
-  // For the docker command any text means yes, even "0". Where it would use TLS without verification, this library
-  // still verifies: only the program may switch that off, not a variable.
-  daemon_location with_tls(daemon_location location, const std::string& said_by) const {
-    const bool is_tls = location.transport() == daemon_transport::tls;
-    if (!is_tls && location.transport() != daemon_transport::tcp) return location;
-    const std::string said = host_.said("DOCKER_CERT_PATH");
-    const bool named = !choice_.tls_folder().empty() || !said.empty();
-    if (!is_tls && !named && choice_.verifies() && host_.said("DOCKER_TLS_VERIFY").empty() &&
-        host_.said("DOCKER_TLS").empty())
-      return location;
-    const std::string folder = !choice_.tls_folder().empty() ? choice_.tls_folder() : said.empty() ? folder_ : said;
-    tls_files files = files_in(folder);
-    if (named && files.ca().empty() && files.certificate().empty())
-      throw error(exec_errc::invalid_argument, "docker: the folder " + cofferdam::detail::shown_path(folder) +
-                                                   " that is to hold the keys for " + location.address() + " (from " +
-                                                   said_by + ") has neither a ca.pem nor a cert.pem in it");
-    location.use_tls(std::move(files), choice_.verifies());
-    return location;
-  }
-
-  tls_files files_in(const std::string& folder) const {
-    if (folder.empty()) return tls_files();
-    const auto there = [&](const char* name) {
-      std::string path = folder + "/" + name;
-      return host_.look(path) == path_kind::file ? path : std::string();
-    };
-    tls_files files(there("ca.pem"), there("cert.pem"), there("key.pem"));
-    if (files.certificate().empty() != files.key().empty())
-      throw error(exec_errc::invalid_argument, "docker: of cert.pem and key.pem, which belong together, the folder " +
-                                                   cofferdam::detail::shown_path(folder) + " has only one");
-    return files;
-  }
-
-  daemon_location::header_list configured_headers() const {
-    daemon_location::header_list headers;
-    const boost::json::object* const all = config_ ? object_at(*config_, "HttpHeaders") : nullptr;
-    if (all == nullptr) return headers;
-    for (const auto& [key, value] : *all) {
-      const std::string name(key.data(), key.size());
-      if (!value.is_string() || !is_header(name, text_at(*all, name)))
-        throw error(exec_errc::invalid_argument, "docker: the header " + quoted(name) + " under HttpHeaders in " +
-                                                     folder_ +
-                                                     "/config.json cannot be sent: it has a line break, no valid name, "
-                                                     "or one that the connection itself needs");
-      headers.emplace_back(name, text_at(*all, name));
-    }
-    return headers;
-  }
-
-  static bool is_header(std::string_view name, std::string_view value) {
-    const auto is_token = [](char c) {
-      return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-             std::string_view("!#$%&'*+-.^_`|~").find(c) != std::string_view::npos;
-    };
-    const auto is_control = [](char c) { return (static_cast<unsigned char>(c) < ' ' && c != '\t') || c == '\x7f'; };
-    std::string lower(name);
-    for (char& c : lower)
-      if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-    for (const std::string_view ours :
-         {"host", "content-length", "transfer-encoding", "connection", "upgrade", "expect"})
-      if (lower == ours) return false;
-    return !name.empty() && std::all_of(name.begin(), name.end(), is_token) &&
-           std::none_of(value.begin(), value.end(), is_control);
-  }
-
-  static std::string quoted(std::string_view name) { return "\"" + one_line(name, 100) + "\""; }
-
-  const host_view& host_;
-  const daemon_choice& choice_;
-  std::string folder_;
-  std::optional<boost::json::object> config_;
-  std::vector<std::string> tried_;
-};
-
-}  // namespace detail
-
-/// Finds the daemon's address, without connecting.
-///
-/// In this order: `choice`; DOCKER_HOST; DOCKER_CONTEXT; `currentContext` of Docker's `config.json` (in DOCKER_CONFIG,
-/// else ~/.docker); the usual sockets: /var/run/docker.sock, the rootless ones ($XDG_RUNTIME_DIR/docker.sock,
-/// ~/.docker/run/docker.sock), and Podman's ($XDG_RUNTIME_DIR/podman/podman.sock, /run/podman/podman.sock). There is
-/// more than one candidate only if no daemon was selected.
-///
-/// TCP becomes TLS if DOCKER_TLS_VERIFY, DOCKER_TLS or DOCKER_CERT_PATH is set, if the context has keys, or if `choice`
-/// requires it. The daemon is then verified, unless `choice` or the context (SkipTLSVerify) switches that off.
-/// \throws     error{exec_errc::invalid_argument} for an address, a header or a folder of keys that cannot be used;
-///             error{exec_errc::provider_failed} for a context or a configuration that is missing or broken. No
-///             secrets.
-/// \par Source docker(1); docker/cli `cli/config`, `cli/context/store`.
-inline daemon_search find_daemon(const host_view& host, const daemon_choice& choice = daemon_choice()) {
-  return detail::daemon_finder(host, choice).find();
-}
-
 }  // namespace cofferdam::inline COFFERDAM_ABI::docker
 
-// ---- cofferdam/backends/docker/progress_stream.hpp ----
+// ---- cofferdam/backends/docker/progress_event.hpp ----
 
 
-#include <boost/json/object.hpp>
-#include <boost/json/stream_parser.hpp>
-#include <boost/json/value.hpp>
-
-#include <cstddef>
 #include <cstdint>
-#include <deque>
-#include <optional>
 #include <string>
-#include <string_view>
-#include <system_error>
 #include <utility>
 
 namespace cofferdam::inline COFFERDAM_ABI::docker {
@@ -18699,141 +17547,7 @@ class progress_event {
   int code_ = 0;
 };
 
-/// A parser of the daemon's response to a pull, a load or a build: JSON objects one after another, with or without line
-/// ends between them. Sans-I/O: `feed` received bytes, cut anywhere; take events with `next`; call `finish` at the end.
-///
-/// The status of such a response is 200 even after a failure; the events then include a `failure`. Without one, the
-/// operation has succeeded only if `finish` does not throw, because a dying daemon ends its stream normally.
-/// \par Memory   one object, at most `max_object` bytes as text, and the events of what was fed and not yet taken.
-/// \par Source   moby `pkg/jsonmessage`.
-class progress_stream {
- public:
-  /// \param max_object  maximum size of an object in bytes.
-  explicit progress_stream(std::size_t max_object = std::size_t{1024} * 1024) : most_(max_object) {}
-
-  /// \throws error{exec_errc::provider_failed}: not JSON, not an object, or too long. Nothing can be read after that.
-  void feed(std::string_view piece) {
-    if (failed_) throw bad("is not read any further");
-    while (!piece.empty()) {
-      if (size_ == 0) {
-        const std::size_t begin = piece.find_first_not_of(" \t\r\n");
-        if (begin == std::string_view::npos) return;
-        piece.remove_prefix(begin);
-        if (piece.front() != '{') throw bad("is not a JSON object");
-      }
-      // Scans no more than the object may still have.
-      const std::string_view part = piece.substr(0, most_ - size_);
-      if (part.empty()) throw bad("is longer than the " + std::to_string(most_) + " bytes that are read");
-      std::error_code failure;
-      const std::size_t used = parser_.write_some(part.data(), part.size(), failure);
-      if (failure) throw bad("is not valid JSON");
-      size_ += used;
-      piece.remove_prefix(used);
-      if (!parser_.done()) continue;
-      const boost::json::value value = parser_.release();
-      parser_.reset();
-      size_ = 0;
-      if (const boost::json::object* const object = value.if_object()) events_.push_back(event_of(*object));
-    }
-  }
-
-  /// Returns the next event; no value until more is fed.
-  std::optional<progress_event> next() {
-    if (events_.empty()) return std::nullopt;
-    std::optional<progress_event> event(std::move(events_.front()));
-    events_.pop_front();
-    return event;
-  }
-
-  /// Declares the end of the stream.
-  /// \throws error{exec_errc::provider_lost}: it ended inside an object.
-  void finish() const {
-    if (size_ > 0)
-      throw error(exec_errc::provider_lost,
-                  "docker: the daemon's progress report ends in the middle of a message: the connection was cut");
-  }
-
- private:
-  error bad(const std::string& what) {
-    failed_ = true;
-    return error(exec_errc::provider_failed, "docker: a message of the daemon's progress report " + what);
-  }
-
-  static std::uint64_t count_at(const boost::json::object* object, std::string_view key) {
-    const std::optional<std::int64_t> number = object == nullptr ? std::nullopt : detail::number_at(*object, key);
-    return number && *number > 0 ? static_cast<std::uint64_t>(*number) : 0;
-  }
-
-  static progress_event event_of(const boost::json::object& object) {
-    using kind = progress_event::kind;
-    const boost::json::object* const failure = detail::object_at(object, "errorDetail");
-    if (failure != nullptr || detail::member(object, "error") != nullptr) {
-      std::string_view said = failure == nullptr ? std::string_view() : detail::text_at(*failure, "message");
-      if (said.empty()) said = detail::text_at(object, "error");
-      progress_event event(kind::failure);
-      event.text(said.empty() ? std::string("an error without a message") : std::string(said));
-      const std::uint64_t code = count_at(failure, "code");
-      if (code <= 255) event.code(static_cast<int>(code));
-      return event;
-    }
-    if (const boost::json::object* const aux = detail::object_at(object, "aux")) {
-      const std::string_view id = detail::text_at(*aux, "ID");
-      progress_event event(id.empty() ? kind::other : kind::image);
-      event.id(std::string(id));
-      return event;
-    }
-    if (detail::text_at(object, "id") == "moby.buildkit.trace") {
-      progress_event event(kind::trace);
-      if (const std::optional<bytes> raw = base64_decode(detail::text_at(object, "aux")))
-        event.text(std::string(as_text(*raw)));
-      return event;
-    }
-    if (detail::member(object, "stream") != nullptr) {
-      progress_event event(kind::output);
-      event.text(std::string(detail::text_at(object, "stream")));
-      return event;
-    }
-    const bool has_status = detail::member(object, "status") != nullptr;
-    progress_event event(has_status ? kind::status : kind::other);
-    event.text(std::string(detail::text_at(object, "status"))).id(std::string(detail::text_at(object, "id")));
-    const boost::json::object* const progress = detail::object_at(object, "progressDetail");
-    event.progress(count_at(progress, "current"), count_at(progress, "total"));
-    return event;
-  }
-
-  boost::json::stream_parser parser_;
-  std::size_t most_;
-  std::size_t size_ = 0;  // size of the object that is being read
-  bool failed_ = false;
-  std::deque<progress_event> events_;
-};
-
 }  // namespace cofferdam::inline COFFERDAM_ABI::docker
-
-// ---- cofferdam/core/background_command.hpp ----
-
-
-#include <cstdint>
-#include <string>
-#include <utility>
-
-namespace cofferdam::inline COFFERDAM_ABI {
-
-/// A command that has ended while a process that it started still runs (`background_policy::keep`).
-class background_command {
- public:
-  background_command(std::uint32_t number, std::string program) : number_(number), program_(std::move(program)) {}
-  /// Returns the number of the command in its environment. This is not a process number.
-  std::uint32_t number() const noexcept { return number_; }
-  /// Returns the program or the shell line, cut to one line.
-  const std::string& program() const noexcept { return program_; }
-
- private:
-  std::uint32_t number_;
-  std::string program_;
-};
-
-}  // namespace cofferdam::inline COFFERDAM_ABI
 
 // ---- cofferdam/detail/core/environment_handle.hpp ----
 
@@ -19059,2165 +17773,7 @@ provider in_container(std::string_view name_or_id);
 }  // namespace cofferdam::inline COFFERDAM_ABI::docker
 
 
-// ---- cofferdam/backends/docker/api_error.hpp ----
-
-
-#include <boost/json/object.hpp>
-#include <boost/json/parse.hpp>
-#include <boost/json/value.hpp>
-
-#include <algorithm>
-#include <cstddef>
-#include <string>
-#include <string_view>
-#include <system_error>
-#include <utility>
-#include <vector>
-
-namespace cofferdam::inline COFFERDAM_ABI::docker {
-
-namespace detail {
-
-class status_words {
- public:
-  static constexpr const char* name = "http status";
-  static std::string message(int value) { return "HTTP status " + std::to_string(value); }
-};
-
-}  // namespace detail
-
-/// Returns the category of `error::cause()` for a refusal by the daemon: the value is the HTTP status, such as 404.
-inline const std::error_category& http_status_category() noexcept {
-  return cofferdam::detail::category_of<detail::status_words>();
-}
-
-/// A call to the daemon, described for its error message.
-class api_call {
- public:
-  /// \param doing    `create the container`.
-  /// \param subject  the name of the image or container; may be empty.
-  /// \param address  the daemon's address, from `daemon_location::address()`.
-  api_call(std::string doing, std::string subject, std::string address)
-      : doing_(std::move(doing)), subject_(std::move(subject)), address_(std::move(address)) {}
-
-  /// Returns `docker: cannot create the container "x" (unix:///var/run/docker.sock)`.
-  std::string failed() const {
-    std::string text = "docker: cannot " + doing_;
-    if (!subject_.empty()) text += " \"" + one_line(subject_, 120) + "\"";
-    return text + " (" + address_ + ")";
-  }
-
- private:
-  std::string doing_;
-  std::string subject_;
-  std::string address_;
-};
-
-namespace detail {
-
-// Removes users and passwords from addresses in a daemon's message.
-inline std::string without_passwords(std::string_view text) {
-  std::string safe;
-  while (!text.empty()) {
-    const std::size_t scheme = text.find("://");
-    if (scheme == std::string_view::npos) break;
-    const std::size_t from = scheme + 3;
-    safe += text.substr(0, from);
-    text.remove_prefix(from);
-    const std::size_t end = std::min(text.find_first_of(" \t\r\n\"'/?#<>"), text.size());
-    const std::size_t at = text.substr(0, end).rfind('@');
-    if (at == std::string_view::npos) continue;
-    safe += "...";
-    text.remove_prefix(at);
-  }
-  return safe.append(text);
-}
-
-inline std::string shown_message(std::string_view text) {
-  while (text.ends_with('\n') || text.ends_with('\r') || text.ends_with(' ')) text.remove_suffix(1);
-  return "\"" + one_line(without_passwords(text.substr(0, 4096)), 400) + "\"";
-}
-
-inline bool holds(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
-
-// The meaning of a daemon's message, and the remedy. Podman sends 500 where Docker has a specific status.
-struct api_verdict {
-  exec_errc code;
-  const char* advice;
-};
-
-inline api_verdict judge(unsigned status, std::string_view said) {
-  // Must be first: the rest of such a message is text of the Dockerfile, and could match any case below.
-  if (holds(said, "returned a non-zero code") || holds(said, "executor failed running") ||
-      holds(said, "did not complete successfully"))
-    return {exec_errc::provider_failed, "a command of the Dockerfile failed: the build's output says why"};
-  if (holds(said, "is too new. Maximum supported API version"))
-    return {exec_errc::unsupported, "update the daemon, or set DOCKER_API_VERSION to the version it names"};
-  if (holds(said, "is too old. Minimum supported API version"))
-    return {exec_errc::unsupported, "this library is older than the daemon allows; update it"};
-  if (holds(said, "HTTP request to an HTTPS server"))
-    return {exec_errc::invalid_argument,
-            "the daemon speaks TLS: set DOCKER_TLS_VERIFY=1, and DOCKER_CERT_PATH to its keys"};
-  if (holds(said, "no space left on device"))
-    return {exec_errc::io_error, "the daemon's disk is full: see docker system df"};
-  if (holds(said, "toomanyrequests") || holds(said, "Too Many Requests"))
-    return {exec_errc::provider_failed,
-            "the registry limits how often one may pull: wait, or log in with docker login"};
-  if (holds(said, "no basic auth credentials") || holds(said, "unauthorized") || holds(said, "access denied") ||
-      holds(said, "authentication required") || holds(said, "denied: "))
-    return {exec_errc::permission_denied,
-            "the registry wants to know who asks, or has no such image: see docker login"};
-  if (holds(said, "image operating system") || holds(said, "no matching manifest"))
-    return {exec_errc::not_found, "the image is not there for this platform: name another with platform()"};
-  if (holds(said, "manifest unknown") || (holds(said, "manifest for") && holds(said, "not found")))
-    return {exec_errc::not_found, "the registry has no such tag: look at the spelling"};
-  if (holds(said, "o such image") || holds(said, "image not known"))
-    return {exec_errc::not_found, "pull it first: docker pull"};
-  if (holds(said, "no such host") || holds(said, "connection refused") || holds(said, "i/o timeout") ||
-      holds(said, "TLS handshake timeout"))
-    return {exec_errc::provider_failed, "the daemon cannot reach the registry: look at its network and proxy"};
-  if (holds(said, "already in use")) return {exec_errc::already_exists, "take another name, or remove what has it"};
-  if (holds(said, "nknown runtime") || holds(said, "unknown or invalid runtime name"))
-    return {exec_errc::unsupported, "the daemon has no such runtime: see docker info, or leave runtime() out"};
-  if (holds(said, "unable to find user") || holds(said, "no matching entries in passwd"))
-    return {exec_errc::invalid_argument, "the image has no such user: give numbers, such as 1000:1000"};
-  if (holds(said, "bind source path does not exist"))
-    return {exec_errc::not_found, "a folder to be mounted is not there on the daemon's machine"};
-  if (holds(said, "Cannot locate specified Dockerfile"))
-    return {exec_errc::not_found, "the context that was sent has no such Dockerfile"};
-  if (holds(said, "OCI runtime create failed") || holds(said, "failed to create shim task"))
-    return {exec_errc::provider_failed, "the container's first program cannot run: is the image for this machine?"};
-  if (holds(said, "cannot allocate memory"))
-    return {exec_errc::provider_failed, "the daemon's machine is out of memory"};
-  if (holds(said, "o such container") || holds(said, "no container with"))
-    return {exec_errc::provider_lost, "somebody removed it, or it ended"};
-  if (holds(said, "is not running") || holds(said, "state improper"))
-    return {exec_errc::provider_lost, "it is not running: somebody stopped it, or it ended"};
-  switch (status) {
-    case 400: return {exec_errc::invalid_argument, "the daemon does not take what was asked"};
-    case 401:
-    case 403: return {exec_errc::permission_denied, "the daemon, or a plug-in of it, refuses that"};
-    case 404: return {exec_errc::not_found, "the daemon has no such thing"};
-    case 409: return {exec_errc::already_exists, "it conflicts with what is there"};
-    case 503: return {exec_errc::provider_failed, "the daemon is not ready: try again"};
-    default: return {exec_errc::provider_failed, "the daemon's own log says more"};
-  }
-}
-
-}  // namespace detail
-
-/// Returns the message in an error response: `message` of the JSON (for Podman also `cause`), or the text itself. Any
-/// bytes; untrusted.
-inline std::string api_message(std::string_view body) {
-  std::error_code failure;
-  const boost::json::value value = boost::json::parse(boost::json::string_view(body.data(), body.size()), failure);
-  const boost::json::object* const object = failure ? nullptr : value.if_object();
-  if (object == nullptr) return std::string(body);
-  const std::string_view said = detail::text_at(*object, "message");
-  return std::string(said.empty() ? detail::text_at(*object, "cause") : said);
-}
-
-/// Converts an error response to an exception.
-///
-/// The sentence has the call, the daemon, the status, the daemon's message (quoted, escaped, without passwords) and a
-/// remedy.
-/// \param status  100 to 599; becomes `cause()`, in `http_status_category()`.
-/// \param body    JSON, text, or nothing. Keep no more than 64 KiB of it.
-/// \par Errors    `errc`: not_found, already_exists, permission_denied, invalid_argument, unsupported, io_error (disk
-///                full), provider_lost (the container is gone or stopped), provider_failed (all else).
-/// \par Source    Engine API, the responses of each call; messages of real daemons.
-inline error api_error(unsigned status, std::string_view body, const api_call& call) {
-  const std::string said = api_message(body);
-  const detail::api_verdict verdict = detail::judge(status, said);
-  const std::error_code cause(static_cast<int>(status), http_status_category());
-  std::string text = call.failed() + ": the daemon answers " + std::to_string(status);
-  if (!said.empty()) text += ", " + detail::shown_message(said);
-  return error(verdict.code, text + "; " + verdict.advice, cause);
-}
-
-/// Makes the error for a failure in the middle of a successful response (pull, build).
-inline error stream_error(std::string_view said, const api_call& call) {
-  return error(detail::judge(0, said).code,
-               call.failed() + ": " + detail::shown_message(said) + "; " + detail::judge(0, said).advice);
-}
-
-/// Makes the error for a failed connection.
-/// \param cause  of the system; it determines the remedy.
-/// \param tried  from `daemon_search`: the other addresses.
-inline error connect_error(std::error_code cause, std::string_view address,
-                           const std::vector<std::string>& tried = {}) {
-  std::string text = "docker: cannot connect to " + std::string(address) + ": ";
-  exec_errc code = exec_errc::provider_failed;
-  if (cause == std::errc::no_such_file_or_directory) {
-    text += "there is no such socket; start the daemon, or set DOCKER_HOST to its address";
-  } else if (cause == std::errc::permission_denied || cause == std::errc::operation_not_permitted) {
-    code = exec_errc::permission_denied;
-    text += "permission denied; join the group that owns the socket (usermod -aG docker, then log in again)";
-  } else if (cause == std::errc::connection_refused) {
-    text += "nothing listens there; the daemon is not running: start it, or set DOCKER_HOST to its address";
-  } else {
-    text += one_line(cause.message(), 200);
-  }
-  if (!tried.empty()) {
-    text += " (looked at: ";
-    for (std::size_t i = 0; i < tried.size(); ++i) text += (i > 0 ? "; " : "") + one_line(tried[i], 200);
-    text += ")";
-  }
-  return error(code, text, cause);
-}
-
-}  // namespace cofferdam::inline COFFERDAM_ABI::docker
-
-// ---- cofferdam/backends/docker/api_version.hpp ----
-
-
-#include <algorithm>
-#include <compare>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
-
-namespace cofferdam::inline COFFERDAM_ABI::docker {
-
-/// A version of the Engine API: `1.41`.
-class api_version {
- public:
-  constexpr api_version(unsigned major, unsigned minor) noexcept : major_(major), minor_(minor) {}
-
-  /// Parses `1.41`: two numbers of at most four digits. No value for anything else.
-  static std::optional<api_version> parse(std::string_view text) noexcept {
-    const std::size_t dot = std::min(text.find('.'), text.size());
-    const std::optional<unsigned> major = number(text.substr(0, dot));
-    const std::optional<unsigned> minor = dot == text.size() ? std::nullopt : number(text.substr(dot + 1));
-    if (!major || !minor) return std::nullopt;
-    return api_version(*major, *minor);
-  }
-
-  std::string text() const { return std::to_string(major_) + "." + std::to_string(minor_); }
-  /// Returns the prefix of each path except `/_ping`: `/v1.41`.
-  std::string path_prefix() const { return "/v" + text(); }
-
-  friend constexpr auto operator<=>(const api_version&, const api_version&) = default;
-
- private:
-  static std::optional<unsigned> number(std::string_view digits) noexcept {
-    if (digits.empty() || digits.size() > 4) return std::nullopt;
-    unsigned value = 0;
-    for (const char c : digits) {
-      if (c < '0' || c > '9') return std::nullopt;
-      value = value * 10 + static_cast<unsigned>(c - '0');
-    }
-    return value;
-  }
-
-  unsigned major_;
-  unsigned minor_;
-};
-
-/// The oldest version with all features used here: Docker 20.10, Podman 4.
-inline constexpr api_version oldest_api{1, 41};
-/// The newest version whose changes are known here.
-inline constexpr api_version newest_api{1, 51};
-
-/// The product that the daemon belongs to.
-enum class engine_kind { docker, podman };
-
-/// The headers of the response to `HEAD /_ping` (or `GET`).
-/// \par Source  Engine API, "Ping".
-class ping_answer {
- public:
-  using header_list = std::vector<std::pair<std::string, std::string>>;
-
-  /// \param headers  names in any case, values without blanks around them.
-  explicit ping_answer(const header_list& headers) {
-    for (const auto& [name, value] : headers) {
-      if (is(name, "api-version")) version_ = api_version::parse(value);
-      if (is(name, "ostype")) operating_system_ = value;
-      if (is(name, "builder-version")) has_buildkit_ = value == "2";
-      if (is(name, "libpod-api-version")) kind_ = engine_kind::podman;
-    }
-  }
-
-  /// Returns the newest version that the daemon supports; no value if it sent none, or is not a Docker daemon.
-  const std::optional<api_version>& version() const noexcept { return version_; }
-  /// Returns `linux` or `windows`; empty if the daemon sent none.
-  const std::string& operating_system() const noexcept { return operating_system_; }
-  /// Returns true if the daemon prefers BuildKit for builds.
-  bool has_buildkit() const noexcept { return has_buildkit_; }
-  engine_kind kind() const noexcept { return kind_; }
-
- private:
-  static bool is(std::string_view name, std::string_view lower) noexcept {
-    return std::equal(name.begin(), name.end(), lower.begin(), lower.end(), [](char a, char b) {
-      return (a >= 'A' && a <= 'Z' ? static_cast<char>(a - 'A' + 'a') : a) == b;
-    });
-  }
-
-  std::optional<api_version> version_;
-  std::string operating_system_;
-  bool has_buildkit_ = false;
-  engine_kind kind_ = engine_kind::docker;
-};
-
-/// Returns the version to use with a daemon: the newest that both sides support.
-/// \param address  the daemon's address for error messages.
-/// \param wanted   the value of DOCKER_API_VERSION: if it is not empty, exactly this version.
-/// \throws         error{exec_errc::unsupported}: the daemon is too old, or runs Windows containers;
-///                 error{exec_errc::provider_failed}: it is not a Docker daemon; error{exec_errc::invalid_argument} for
-///                 an
-///                 invalid DOCKER_API_VERSION.
-inline api_version negotiate(const ping_answer& ping, std::string_view address, std::string_view wanted = {}) {
-  const std::string daemon = "docker: the daemon at " + std::string(address);
-  if (!ping.version())
-    throw error(exec_errc::provider_failed,
-                daemon + " answers without an Api-Version: something else than Docker listens there");
-  if (!ping.operating_system().empty() && ping.operating_system() != "linux")
-    throw error(exec_errc::unsupported, daemon + " runs containers of \"" + one_line(ping.operating_system(), 40) +
-                                            "\"; only linux is supported: switch it to Linux containers");
-  if (!wanted.empty()) {
-    const std::optional<api_version> forced = api_version::parse(wanted);
-    if (!forced || *forced < oldest_api || *forced > newest_api)
-      throw error(exec_errc::invalid_argument, "docker: DOCKER_API_VERSION is \"" + one_line(wanted, 40) +
-                                                   "\"; it may be " + oldest_api.text() + " to " + newest_api.text());
-    return *forced;
-  }
-  if (*ping.version() < oldest_api)
-    throw error(exec_errc::unsupported, daemon + " speaks versions of the API up to " + ping.version()->text() +
-                                            ", too old: " + oldest_api.text() +
-                                            " or newer is needed, as Docker 20.10 and Podman 4 have it");
-  return std::min(*ping.version(), newest_api);
-}
-
-}  // namespace cofferdam::inline COFFERDAM_ABI::docker
-
-// ---- cofferdam/backends/docker/container_check.hpp ----
-
-
-#include <boost/json/array.hpp>
-#include <boost/json/object.hpp>
-
-#include <algorithm>
-#include <array>
-#include <cstddef>
-#include <cstdint>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
-
-namespace cofferdam::inline COFFERDAM_ABI::docker {
-
-/// The result of comparing the requested isolation with the real one.
-class container_check {
- public:
-  container_check(isolation_report isolation, std::vector<std::string> missing)
-      : walls_(std::move(isolation)), missing_(std::move(missing)) {}
-
-  /// Returns the isolation that exists. It does not include host death, which depends on the connection.
-  const isolation_report& isolation() const noexcept { return walls_; }
-  /// Returns short descriptions of the settings that the daemon did not apply; empty if it applied all.
-  const std::vector<std::string>& missing() const noexcept { return missing_; }
-
-  /// \throws error{exec_errc::provider_failed} with the missing settings. The container must not be started then.
-  void require() const {
-    if (missing_.empty()) return;
-    std::string text = "docker: the daemon made the container, but not as it was asked to: ";
-    for (std::size_t i = 0; i < missing_.size(); ++i) text += (i > 0 ? "; " : "") + missing_[i];
-    throw error(exec_errc::provider_failed,
-                text + ". It was not started; see whether docker info warns of missing limits");
-  }
-
- private:
-  isolation_report walls_;
-  std::vector<std::string> missing_;
-};
-
-namespace detail {
-
-class container_checker {
- public:
-  container_checker(const boost::json::object& asked, const boost::json::object& inspected, engine_kind kind)
-      : asked_(asked),
-        asked_host_(object_or_empty(asked, "HostConfig")),
-        config_(object_or_empty(inspected, "Config")),
-        host_(object_or_empty(inspected, "HostConfig")),
-        inspected_(inspected),
-        kind_(kind) {}
-
-  container_check check() {
-    check_privileges();
-    check_limits();
-    check_namespaces();
-    check_files();
-    check_rest();
-    return container_check(std::move(walls_), std::move(missing_));
-  }
-
- private:
-  static const boost::json::object& object_or_empty(const boost::json::object& from, std::string_view key) {
-    static const boost::json::object empty;
-    const boost::json::object* const found = object_at(from, key);
-    return found == nullptr ? empty : *found;
-  }
-
-  bool expect(bool holds, const std::string& what) {
-    if (!holds) missing_.push_back(what);
-    return holds;
-  }
-
-  static bool holds_text(const boost::json::array* all, std::string_view wanted) {
-    return all != nullptr && std::any_of(all->begin(), all->end(), [wanted](const boost::json::value& one) {
-             const boost::json::string* const text = one.if_string();
-             return text != nullptr && capability(std::string_view(text->data(), text->size())) == wanted;
-           });
-  }
-
-  static std::string_view capability(std::string_view name) { return name.starts_with("CAP_") ? name.substr(4) : name; }
-
-  // Docker repeats the requested list. Podman lists each capability of its own default set that it removed.
-  bool drops_all() const {
-    const boost::json::array* const dropped = array_at(host_, "CapDrop");
-    if (holds_text(dropped, "ALL")) return true;
-    if (kind_ != engine_kind::podman) return false;
-    constexpr std::array<std::string_view, 11> podmans{"CHOWN",   "DAC_OVERRIDE",     "FOWNER",    "FSETID",
-                                                       "KILL",    "NET_BIND_SERVICE", "SETFCAP",   "SETGID",
-                                                       "SETPCAP", "SETUID",           "SYS_CHROOT"};
-    const boost::json::array* const kept = array_at(asked_host_, "CapAdd");
-    return std::all_of(podmans.begin(), podmans.end(),
-                       [&](std::string_view one) { return holds_text(dropped, one) || holds_text(kept, one); });
-  }
-
-  bool adds_no_more() const {
-    const boost::json::array* const added = array_at(host_, "CapAdd");
-    const boost::json::array* const wanted = array_at(asked_host_, "CapAdd");
-    return added == nullptr || std::all_of(added->begin(), added->end(), [&](const boost::json::value& one) {
-             const boost::json::string* const text = one.if_string();
-             return text != nullptr && holds_text(wanted, capability(std::string_view(text->data(), text->size())));
-           });
-  }
-
-  void check_privileges() {
-    bool fine = expect(drops_all(), "capabilities were not dropped");
-    fine &= expect(adds_no_more(), "capabilities were added that nobody asked for");
-    fine &= expect(!is_true_at(host_, "Privileged"), "it is privileged");
-    const boost::json::array* const security = array_at(host_, "SecurityOpt");
-    bool no_new = false;
-    bool weaker = false;
-    if (security != nullptr)
-      for (const boost::json::value& one : *security) {
-        const std::string_view text =
-            one.is_string() ? std::string_view(one.get_string().data(), one.get_string().size()) : std::string_view();
-        no_new |= text == "no-new-privileges" || text == "no-new-privileges:true" || text == "no-new-privileges=true";
-        weaker |= text.find("unconfined") != std::string_view::npos || text.find("disable") != std::string_view::npos;
-      }
-    fine &= expect(no_new, "no-new-privileges is not set");
-    fine &= expect(!weaker, "a security profile was switched off");
-    const std::string_view wanted = text_at(asked_, "User");
-    fine &= expect(text_at(config_, "User") == wanted, "its user is not the one that was asked for");
-    if (fine) walls_.set(isolation_kind::system_calls, "no capabilities, no new privileges");
-  }
-
-  bool same_number(const char* key) const {
-    const std::optional<std::int64_t> wanted = number_at(asked_host_, key);
-    return wanted && number_at(host_, key) == wanted;
-  }
-
-  void check_limits() {
-    if (expect(same_number("Memory"), "the memory limit was not set")) {
-      // Kernels without swap accounting cannot limit swap, and the daemon then reports that: the limit is weaker, and
-      // reported as such.
-      const bool unlimited = number_at(host_, "MemorySwap").value_or(0) <= 0;
-      if (unlimited || expect(same_number("MemorySwap"), "swap was not switched off"))
-        walls_.set(isolation_kind::memory, "limit of " + std::to_string(*number_at(host_, "Memory")) + " bytes, " +
-                                               (unlimited ? "but swap has no limit there" : "no swap"));
-    }
-    if (expect(same_number("PidsLimit"), "the limit on processes was not set"))
-      walls_.set(isolation_kind::process_count, "limit of " + std::to_string(*number_at(host_, "PidsLimit")));
-    expect(same_number("NanoCpus"), "the limit on CPUs was not set");
-    expect(has_no_core_files(), "core files were not switched off");
-  }
-
-  bool has_no_core_files() const {
-    const boost::json::array* const limits = array_at(host_, "Ulimits");
-    return limits != nullptr && std::any_of(limits->begin(), limits->end(), [](const boost::json::value& one) {
-             const boost::json::object* const limit = one.if_object();
-             if (limit == nullptr || number_at(*limit, "Hard") != 0) return false;
-             const std::string_view name = text_at(*limit, "Name");
-             return name == "core" || name == "RLIMIT_CORE";
-           });
-  }
-
-  // A namespace that is shared with the host or another container is shown as `host` or `container:x`.
-  bool is_shared(const char* key) const {
-    const std::string_view mode = text_at(host_, key);
-    if (mode == "shareable") return kind_ != engine_kind::podman;  // Podman reports `shareable` for `private`
-    return mode == "host" || mode.starts_with("container:") || mode.starts_with("ns:");
-  }
-
-  void check_namespaces() {
-    const std::string_view network = text_at(asked_host_, "NetworkMode");
-    const bool same = expect(!network.empty() && text_at(host_, "NetworkMode") == network,
-                             "its network is not the one that was asked for");
-    if (same && !is_shared("NetworkMode"))
-      walls_.set(isolation_kind::network, network == "none" ? std::string("nothing but itself")
-                                                            : "the daemon's network " + std::string(network));
-    const bool pids = expect(!is_shared("PidMode"), "it shares the processes of others");
-    const bool ipc = expect(!is_shared("IpcMode"), "it shares the memory of others");
-    expect(!is_shared("UTSMode") && !is_shared("UsernsMode"), "it shares a namespace with the host");
-    if (pids && ipc) {
-      walls_.set(isolation_kind::process_tree, "all of the container");
-      walls_.set(isolation_kind::signals, "all of the container");
-    }
-  }
-
-  static bool is_empty(const boost::json::object& object, const char* key) {
-    const boost::json::array* const found = array_at(object, key);
-    return found == nullptr || found->empty();
-  }
-
-  void check_files() {
-    bool fine = true;
-    const bool read_only = is_true_at(asked_host_, "ReadonlyRootfs");
-    fine &= expect(is_true_at(host_, "ReadonlyRootfs") == read_only, "its root is not read-only");
-    fine &= expect(is_empty(host_, "Devices") && is_empty(host_, "DeviceRequests"), "it was given devices");
-    fine &= expect(is_empty(host_, "VolumesFrom"), "it has the volumes of another container");
-    const boost::json::object& tmpfs = object_or_empty(asked_host_, "Tmpfs");
-    const boost::json::object& given = object_or_empty(host_, "Tmpfs");
-    for (const auto& [key, how] : tmpfs) {
-      const std::string path(key.data(), key.size());
-      fine &= expect(given.contains(key), "there is no tmpfs at " + path);
-      if (path != "/tmp" && path != text_at(asked_, "WorkingDir") && how.is_string())
-        describe_memory(path, std::string_view(how.get_string().data(), how.get_string().size()));
-    }
-    std::size_t binds = 0;
-    fine &= check_mounts(binds);
-    if (!fine) return;
-    std::string words = read_only ? "the image's files, read-only" : "the image's files, a copy of its own";
-    for (const std::string& one : volumes_) words += ", " + one;
-    if (binds > 0) words += ", and " + std::to_string(binds) + (binds == 1 ? " folder" : " folders") + " of the host";
-    walls_.set(isolation_kind::files, words);
-  }
-
-  // Reports writable memory besides the workspace and /tmp, and writable parts of the daemon's disk.
-  void describe_memory(const std::string& path, std::string_view how) {
-    const std::size_t at = how.find("size=");
-    if (at == std::string_view::npos) return;
-    const std::string_view digits = how.substr(at + 5, how.substr(at + 5).find(','));
-    volumes_.push_back(std::string(digits) + " bytes of memory at " + path);
-  }
-
-  // Each requested mount exists, and no other: no folder of the host, and no VOLUME of the image, which would be a
-  // folder on the daemon's disk.
-  bool check_mounts(std::size_t& binds) {
-    static const boost::json::array none;
-    const boost::json::object& tmpfs = object_or_empty(asked_host_, "Tmpfs");
-    const boost::json::array* const wanted = array_at(asked_host_, "Mounts");
-    const boost::json::array* const given = array_at(inspected_, "Mounts");
-    bool fine = true;
-    for (const boost::json::value& one : wanted == nullptr ? none : *wanted) {
-      const boost::json::object* const want = one.if_object();
-      if (want == nullptr) continue;
-      const boost::json::object* const have = mount_at(given == nullptr ? none : *given, text_at(*want, "Target"));
-      const std::string target(text_at(*want, "Target"));
-      const bool bind = text_at(*want, "Type") == "bind";
-      const std::string_view source = text_at(*want, "Source");
-      const bool same = have != nullptr && text_at(*have, "Type") == text_at(*want, "Type") &&
-                        (source.empty() || text_at(*have, bind ? "Source" : "Name") == source);
-      fine &= expect(same, "the mount at " + target + " is not there, or another");
-      if (!bind && !target.starts_with("/.cofferdam")) describe_volume(*want, target);
-      if (same && is_true_at(*want, "ReadOnly")) fine &= expect(!is_writable(*have), target + " is not read-only");
-      if (bind && !target.starts_with("/.cofferdam")) ++binds;  // our own mount contains no files of the host
-    }
-    for (const boost::json::value& one : given == nullptr ? none : *given) {
-      const boost::json::object* const have = one.if_object();
-      if (have == nullptr) continue;
-      const std::string_view path = text_at(*have, "Destination");
-      const bool is_wanted = mount_at(wanted == nullptr ? none : *wanted, path, "Target") != nullptr ||
-                             (text_at(*have, "Type") == "tmpfs" && tmpfs.contains(path));
-      fine &= expect(is_wanted, "nobody asked for the " + one_line(text_at(*have, "Type"), 40) + " mount at " +
-                                    one_line(path, 120));
-    }
-    return fine;
-  }
-
-  void describe_volume(const boost::json::object& want, const std::string& target) {
-    const boost::json::object& how = object_or_empty(want, "VolumeOptions");
-    const boost::json::object& driver = object_or_empty(how, "DriverConfig");
-    const std::string_view memory = text_at(object_or_empty(driver, "Options"), "o");
-    if (!memory.empty())
-      describe_memory(target, memory);
-    else if (!is_true_at(want, "ReadOnly"))
-      volumes_.push_back("the daemon's disk without a limit at " + target);
-  }
-
-  static bool is_writable(const boost::json::object& have) {
-    const boost::json::value* const writable = member(have, "RW");
-    return writable == nullptr || !writable->is_bool() || writable->get_bool();
-  }
-
-  static const boost::json::object* mount_at(const boost::json::array& all, std::string_view path,
-                                             std::string_view key = "Destination") {
-    for (const boost::json::value& one : all)
-      if (const boost::json::object* const object = one.if_object(); object != nullptr && text_at(*object, key) == path)
-        return object;
-    return nullptr;
-  }
-
-  void check_rest() {
-    expect(text_at(object_or_empty(host_, "LogConfig"), "Type") == "none", "its output is logged on the daemon's disk");
-    expect(is_true_at(host_, "AutoRemove"), "it would not be removed at its end");
-    if (const std::string_view runtime = text_at(asked_host_, "Runtime"); !runtime.empty())
-      expect(text_at(host_, "Runtime") == runtime, "its runtime is not the one that was asked for");
-    const boost::json::array* const entry = array_at(asked_, "Entrypoint");
-    const boost::json::array* const started = array_at(config_, "Entrypoint");
-    expect(entry != nullptr && started != nullptr && *entry == *started, "it would start another program");
-    const boost::json::object& labels = object_or_empty(config_, "Labels");
-    const boost::json::object& wanted = object_or_empty(asked_, "Labels");
-    const bool labelled = std::all_of(wanted.begin(), wanted.end(), [&](const auto& one) {
-      const boost::json::value* const found = labels.if_contains(one.key());
-      return found != nullptr && *found == one.value();
-    });
-    expect(labelled, "it does not have its labels");
-    expect(!is_true_at(config_, "Tty"), "it has a terminal");
-  }
-
-  const boost::json::object& asked_;
-  const boost::json::object& asked_host_;
-  const boost::json::object& config_;
-  const boost::json::object& host_;
-  const boost::json::object& inspected_;
-  engine_kind kind_;
-  isolation_report walls_;
-  std::vector<std::string> missing_;
-  std::vector<std::string> volumes_;
-};
-
-}  // namespace detail
-
-/// Compares the requested settings with those that the daemon has applied: both Docker and Podman ignore fields that
-/// they do not know.
-/// \param asked      `create_request::body()`.
-/// \param inspected  the response to `GET /containers/ID/json`, before the container is started.
-/// \return           the isolation that exists, and the missing settings. A setting that the response does not contain
-///                   is missing.
-/// \par Source       Engine API, "Inspect a container".
-inline container_check check_container(const boost::json::object& asked, const boost::json::object& inspected,
-                                       engine_kind kind = engine_kind::docker) {
-  return detail::container_checker(asked, inspected, kind).check();
-}
-
-}  // namespace cofferdam::inline COFFERDAM_ABI::docker
-
-// ---- cofferdam/backends/docker/create_request.hpp ----
-
-
-#include <boost/json/array.hpp>
-#include <boost/json/object.hpp>
-
-#include <algorithm>
-#include <chrono>
-#include <cmath>
-#include <cstddef>
-#include <cstdint>
-#include <initializer_list>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
-
-namespace cofferdam::inline COFFERDAM_ABI::docker {
-
-/// The user of a container's first program, and of its commands.
-enum class command_user {
-  as_container,  ///< all programs run as the container's user
-  /// the first program is root without capabilities except SETUID, SETGID and KILL, and switches to the commands' user
-  /// for each command, so that no command can kill it or read its memory
-  set_by_first,
-};
-
-/// Memory in place of a VOLUME that an image declares, with the mode and the owner of the image's folder.
-class image_volume {
- public:
-  /// \param target       absolute in the container.
-  /// \param bytes        maximum size in bytes.
-  /// \param has_content  true if the image has files there: the daemon then mounts the memory and copies them.
-  image_volume(std::string target, std::uint64_t bytes, unsigned mode, std::uint32_t uid, std::uint32_t gid,
-               bool has_content)
-      : target_(std::move(target)), bytes_(bytes), mode_(mode), uid_(uid), gid_(gid), has_content_(has_content) {}
-
-  const std::string& target() const noexcept { return target_; }
-  std::uint64_t bytes() const noexcept { return bytes_; }
-  unsigned mode() const noexcept { return mode_; }
-  std::uint32_t uid() const noexcept { return uid_; }
-  std::uint32_t gid() const noexcept { return gid_; }
-  bool has_content() const noexcept { return has_content_; }
-
- private:
-  std::string target_;
-  std::uint64_t bytes_;
-  unsigned mode_;
-  std::uint32_t uid_;
-  std::uint32_t gid_;
-  bool has_content_;
-};
-
-/// The body of `POST /containers/create`, hardened: under all options there are no capabilities (see `command_user`),
-/// no new privileges, no swap, limits on memory, CPUs and processes, no core files, no log on the daemon's disk, no
-/// health check, no devices and no namespace of the host. A value; it sends nothing.
-///
-/// \par Source  Engine API 1.41, "Create a container"; each field was tried on a daemon.
-class create_request {
- public:
-  /// \param image    a name or an id that the daemon has.
-  /// \param name     of the container: letters, digits, `_`, `.`, `-`; unique.
-  /// \param entry    the first program and its arguments. Required: the image's own entry point is not started.
-  /// \throws         error{exec_errc::invalid_argument}.
-  create_request(std::string image, std::string name, std::vector<std::string> entry, container_options options)
-      : image_(std::move(image)), name_(std::move(name)), entry_(std::move(entry)), options_(std::move(options)) {
-    detail::require_text(image_, "the name of the image");
-    if (image_.empty()) throw detail::bad_option("the image has no name");
-    if (!detail::is_engine_name(name_) || name_.size() < 2)
-      throw detail::bad_option("a container cannot be called " + detail::quoted(name_));
-    if (entry_.empty() || entry_.front().empty()) throw detail::bad_option("a container needs a first program");
-    for (const std::string& word : entry_) detail::require_text(word, "the container's first command");
-  }
-
-  /// Declares that the first program reaps processes, like a warden: the daemon then adds no init program.
-  create_request& reaps() & {
-    reaps_ = true;
-    return *this;
-  }
-  create_request& commands(command_user who) & {
-    command_user_ = who;
-    return *this;
-  }
-  /// \param name  `Config.User` of the image, as inspected; may be empty.
-  create_request& image_user(std::string_view name) & {
-    image_user_ = std::string(name);
-    return *this;
-  }
-  /// Sets the owner of the folder that is mounted as the workspace; not root.
-  create_request& workspace_owner(std::uint32_t uid, std::uint32_t gid) & {
-    workspace_owner_ = std::to_string(uid) + ":" + std::to_string(gid);
-    return *this;
-  }
-  /// Sets the numeric ids of the commands, for memory that is mounted for them. Without them, if the user is given by
-  /// name, this memory is writable for everyone in the container.
-  create_request& guest_ids(std::uint32_t uid, std::uint32_t gid) & {
-    guest_ids_.emplace(uid, gid);
-    return *this;
-  }
-  /// Declares that the daemon's memory mounts have no owner (Podman): memory mounted for the commands is then writable
-  /// for everyone in the container.
-  create_request& unowned_memory() & {
-    unowned_memory_ = true;
-    return *this;
-  }
-  /// Mounts a volume with the library's own programs, read-only. No mount of the options may be at, above or beneath
-  /// it.
-  create_request& programs(std::string volume, std::string_view target) & {
-    programs_.emplace(mount::volume(volume, target).read_only());
-    return *this;
-  }
-  /// Mounts a folder of the host, read-only, that contains only the socket to which the first program connects.
-  create_request& host_link(std::string folder, std::string_view target) & {
-    host_link_.emplace(mount::bind(std::move(folder), target).read_only());
-    return *this;
-  }
-  create_request& no_host_link() & {
-    host_link_.reset();
-    return *this;
-  }
-  /// Adds memory in place of a VOLUME of the image. Otherwise the daemon would mount a folder on its disk.
-  create_request& add(image_volume volume) & {
-    image_volumes_.push_back(std::move(volume));
-    return *this;
-  }
-  create_request& owned_by(owner who, std::string host_name) & {
-    owner_ = std::move(who);
-    host_name_ = std::move(host_name);
-    return *this;
-  }
-  /// Sets the time after which any program may remove the container.
-  create_request& deadline(std::chrono::system_clock::time_point when) & {
-    deadline_ = when;
-    return *this;
-  }
-  /// Sets the daemon's number of CPUs (`/info`, NCPU): the daemon refuses higher limits.
-  create_request& host_cpus(unsigned count) & {
-    host_cpus_ = count;
-    return *this;
-  }
-  /// Sets the path of the daemon's own socket, if it has one: no mount may bring it into the container.
-  create_request& daemon_socket(std::string path) & {
-    daemon_socket_ = std::move(path);
-    return *this;
-  }
-
-  /// Declares that the daemon is on this machine: mounts are checked here, including symbolic links.
-  create_request& local_daemon() & {
-    is_local_ = true;
-    return *this;
-  }
-
-  const std::string& name() const noexcept { return name_; }
-  const container_options& options() const noexcept { return options_; }
-
-  /// Returns the user of commands: that of the options; else the owner of the folder that is mounted as the workspace;
-  /// else the image's user, if that is not root; else 1000:1000.
-  std::string guest_user() const {
-    if (!options_.user().empty()) return options_.user();
-    if (!workspace_owner_.empty()) return workspace_owner_;
-    return is_root(image_user_) ? "1000:1000" : image_user_;
-  }
-
-  /// Returns the parameters of the request, percent-encoded, without `?`.
-  std::string query() const {
-    std::string text = "name=" + name_;  // neither has characters that need encoding, except slashes
-    if (!options_.platform().empty()) {
-      text += "&platform=";
-      for (const char c : options_.platform()) text += c == '/' ? std::string("%2F") : std::string(1, c);
-    }
-    return text;
-  }
-
-  /// Returns the body.
-  /// \param host     the source of forwarded variables.
-  /// \param missing  receives the names that are not set.
-  /// \throws         error{exec_errc::invalid_argument} for contradictory options.
-  boost::json::object body(const host_view& host, std::vector<std::string>* missing = nullptr) const {
-    check_mounts(host);
-    boost::json::object body;
-    body["Image"] = detail::json_text(image_);
-    body["Entrypoint"] = texts(entry_);
-    body["Cmd"] = boost::json::array();
-    body["User"] = detail::json_text(command_user_ == command_user::set_by_first ? "0:0" : guest_user());
-    body["WorkingDir"] = detail::json_text(options_.working_directory());
-    body["Hostname"] = "sandbox";
-    body["Env"] = texts(options_.environment(host, missing));
-    for (const char* const yes : {"OpenStdin", "StdinOnce", "AttachStdin", "AttachStdout", "AttachStderr"})
-      body[yes] = true;
-    body["Tty"] = false;
-    boost::json::object no_check;
-    no_check["Test"] = texts({"NONE"});
-    body["Healthcheck"] = std::move(no_check);
-    body["StopTimeout"] = 1;
-    body["Labels"] = labels();
-    body["HostConfig"] = host_config();
-    return body;
-  }
-
- private:
-  static bool is_root(std::string_view user) {
-    std::string_view name = user.substr(0, user.find(':'));
-    if (name.starts_with('+') || name.starts_with('-')) name.remove_prefix(1);  // the runtime parses "+0" as a number
-    return name.empty() || name == "root" || name.find_first_not_of('0') == std::string_view::npos;
-  }
-
-  static boost::json::array texts(const std::vector<std::string>& all) {
-    boost::json::array array;
-    for (const std::string& one : all) array.push_back(detail::json_text(one));
-    return array;
-  }
-
-  void check_mounts(const host_view& host) const {
-    const auto meets = [](std::string_view a, std::string_view b) {
-      return cofferdam::detail::is_beneath(a, b) || cofferdam::detail::is_beneath(b, a);
-    };
-    for (const mount& one : options_.mounts()) {
-      if (one.is_bind()) check_source(one, host);
-      check_programs(one.target(), meets);
-    }
-    for (const tmpfs_mount& one : options_.tmpfs()) check_programs(one.target(), meets);
-    for (const std::string& target : options_.volumes()) check_programs(target, meets);
-    for (const image_volume& one : image_volumes_) check_programs(one.target(), meets);
-    check_programs(options_.working_directory(), meets);
-  }
-
-  void check_source(const mount& one, const host_view& host) const {
-    const std::string real = is_local_ ? host.real(one.source()) : one.source();
-    const std::string place = "the mount of " + detail::quoted(one.source()) +
-                              (real == one.source() ? std::string() : ", which is " + detail::quoted(real) + ",");
-    if (!daemon_socket_.empty()) {
-      const std::string socket = detail::usual_spelling(is_local_ ? host.real(daemon_socket_) : daemon_socket_);
-      for (const std::string& source : {detail::usual_spelling(one.source()), detail::usual_spelling(real)})
-        if (cofferdam::detail::is_beneath(socket, source) || daemon_socket_ == source)
-          throw detail::bad_option(place + " would bring the daemon's own socket into the container");
-    }
-    if (detail::gives_power(real))
-      throw detail::bad_option(place +
-                               " would give the container power over the daemon's machine; mount a folder of your own");
-    if (!is_local_) return;
-    for (const std::string_view at_home : detail::powerful_places_at_home)
-      if (host.look(real + std::string(at_home)) != path_kind::nothing)
-        throw detail::bad_option(place + " holds " + detail::quoted(at_home.substr(1)) +
-                                 ", which gives power over the daemon's machine; mount a folder beneath it");
-  }
-
-  template <class Meets>
-  void check_programs(const std::string& target, Meets meets) const {
-    if (programs_ && meets(target, programs_->target()))
-      throw detail::bad_option("nothing can be at " + detail::quoted(target) + ": the library's own programs are at " +
-                               detail::quoted(programs_->target()));
-    if (host_link_ && meets(target, host_link_->target()))
-      throw detail::bad_option("nothing can be at " + detail::quoted(target) + ": the library's own socket is at " +
-                               detail::quoted(host_link_->target()));
-  }
-
-  boost::json::object labels() const {
-    boost::json::object labels;
-    for (const auto& [key, value] : options_.labels()) labels[detail::json_view(key)] = detail::json_text(value);
-    // Last, so that no other label can replace them; and always set, because otherwise those of the image would be
-    // used.
-    labels[detail::json_view(owner_label_key)] = detail::json_text(owner_ ? owner_label(*owner_, name_).text() : "");
-    labels["cofferdam.host"] = detail::json_text(is_valid_utf8(host_name_) ? host_name_ : std::string());
-    labels["cofferdam.version"] = detail::json_text(version);
-    std::string when;
-    if (deadline_)
-      when = std::to_string(std::chrono::duration_cast<std::chrono::seconds>(deadline_->time_since_epoch()).count());
-    labels["cofferdam.deadline"] = detail::json_text(when);
-    return labels;
-  }
-
-  boost::json::object host_config() const {
-    boost::json::object host;
-    host["AutoRemove"] = true;
-    host["Privileged"] = false;
-    host["PublishAllPorts"] = false;
-    host["NetworkMode"] = detail::json_text(options_.network());
-    host["IpcMode"] = "private";
-    boost::json::object log;
-    log["Type"] = "none";
-    host["LogConfig"] = std::move(log);
-    host["CapDrop"] = texts({"ALL"});
-    if (command_user_ == command_user::set_by_first) host["CapAdd"] = texts({"KILL", "SETGID", "SETUID"});
-    host["SecurityOpt"] = texts({"no-new-privileges"});
-    host["ReadonlyRootfs"] = options_.has_read_only_root();
-    host["Init"] = !reaps_;
-    host["Memory"] = static_cast<std::int64_t>(options_.memory());
-    host["MemorySwap"] = static_cast<std::int64_t>(options_.memory());
-    host["PidsLimit"] = static_cast<std::int64_t>(options_.pids());
-    host["NanoCpus"] = nano_cpus();
-    boost::json::object no_core;
-    no_core["Name"] = "core";
-    no_core["Soft"] = 0;
-    no_core["Hard"] = 0;
-    boost::json::array limits;
-    limits.push_back(std::move(no_core));
-    host["Ulimits"] = std::move(limits);
-    host["OomScoreAdj"] = 500;
-    // Together with the workspace's half and /tmp's quarter this is less than all memory. Otherwise a guest that fills
-    // them would end everything.
-    host["ShmSize"] = std::min<std::int64_t>(64 * 1024 * 1024, static_cast<std::int64_t>(options_.memory() / 8));
-    if (!options_.runtime().empty()) host["Runtime"] = detail::json_text(options_.runtime());
-    host["Tmpfs"] = tmpfs();
-    boost::json::array mounts;
-    for (const mount& one : options_.mounts()) mounts.push_back(mount_object(one));
-    for (const std::string& target : options_.volumes()) mounts.push_back(disk_object(target));
-    for (const image_volume& one : image_volumes_)
-      if (is_daemons(one)) mounts.push_back(memory_object(one));
-    if (programs_) mounts.push_back(mount_object(*programs_));
-    if (host_link_) mounts.push_back(mount_object(*host_link_));
-    host["Mounts"] = std::move(mounts);
-    return host;
-  }
-
-  std::int64_t nano_cpus() const {
-    double count = options_.cpus();
-    if (host_cpus_ > 0) count = std::min(count, static_cast<double>(host_cpus_));
-    return static_cast<std::int64_t>(std::llround(count * 1e9));
-  }
-
-  boost::json::object tmpfs() const {
-    boost::json::object all;
-    const auto add = [&all, this](const tmpfs_mount& one, const std::string& owner) {
-      const std::uint64_t bytes = one.bytes() != 0 ? one.bytes() : options_.volume_size();
-      all[detail::json_view(one.target())] =
-          detail::json_text("rw,nosuid,nodev," + std::string(one.is_executable() ? "exec" : "noexec") +
-                            ",size=" + std::to_string(bytes) + owner);
-    };
-    for (const image_volume& one : image_volumes_) {
-      if (is_daemons(one)) continue;
-      // Podman does not report the mode of the folder either: its archive calls show an empty volume that it has put
-      // there.
-      std::string owner = ",mode=1777";
-      if (!unowned_memory_)
-        owner =
-            ",mode=" + octal(one.mode()) + ",uid=" + std::to_string(one.uid()) + ",gid=" + std::to_string(one.gid());
-      add(tmpfs_mount(one.target(), one.bytes()).executable(), owner);
-    }
-    const std::string owned = guest_ids();
-    for (const tmpfs_mount& one : options_.tmpfs()) add(one, owned);
-    if (!options_.has_read_only_root()) return all;
-    const std::uint64_t size = options_.workspace_size();
-    if (!options_.has_at(options_.working_directory()))
-      add(tmpfs_mount(options_.working_directory(), size).executable(), owned);
-    if (!options_.has_at("/tmp") && options_.working_directory() != "/tmp")
-      add(tmpfs_mount("/tmp", std::max<std::uint64_t>(size / 2, 4096)).executable(), ",mode=1777");
-    return all;
-  }
-
-  // Returns the options of a tmpfs that give it to the commands' user. For a user name, only the daemon knows the
-  // number.
-  std::string guest_ids() const {
-    if (unowned_memory_) return ",mode=1777";
-    if (guest_ids_)
-      return ",mode=0755,uid=" + std::to_string(guest_ids_->first) + ",gid=" + std::to_string(guest_ids_->second);
-    const std::string user = guest_user();
-    const std::string_view text(user);
-    const std::string_view uid = text.substr(0, text.find(':'));
-    const std::string_view gid = uid.size() == text.size() ? std::string_view("0") : text.substr(uid.size() + 1);
-    const auto is_number = [](std::string_view digits) {
-      return !digits.empty() && digits.size() <= 10 && digits.find_first_not_of("0123456789") == std::string_view::npos;
-    };
-    if (!is_number(uid) || !is_number(gid)) return ",mode=1777";
-    return ",mode=0755,uid=" + std::string(uid) + ",gid=" + std::string(gid);
-  }
-
-  // Podman itself copies the image's content into memory, and keeps the owner.
-  bool is_daemons(const image_volume& one) const { return one.has_content() && !unowned_memory_; }
-
-  static std::string octal(unsigned mode) {
-    std::string digits = "0000";
-    for (std::size_t i = 4; i-- > 0; mode /= 8) digits[i] = static_cast<char>('0' + mode % 8);
-    return digits;
-  }
-
-  // Memory that the daemon mounts, so that its archive calls reach it. A volume without a name is removed with the
-  // container.
-  static boost::json::object memory_object(const image_volume& one) {
-    boost::json::object how;
-    how["type"] = "tmpfs";
-    how["device"] = "tmpfs";
-    how["o"] = detail::json_text("nosuid,nodev,size=" + std::to_string(one.bytes()) + ",mode=" + octal(one.mode()) +
-                                 ",uid=" + std::to_string(one.uid()) + ",gid=" + std::to_string(one.gid()));
-    boost::json::object driver;
-    driver["Name"] = "local";
-    driver["Options"] = std::move(how);
-    boost::json::object volume;
-    volume["NoCopy"] = true;  // a copy made before the start would be lost at the start
-    volume["DriverConfig"] = std::move(driver);
-    return unnamed_volume(one.target(), std::move(volume));
-  }
-
-  // A folder on the daemon's disk, with the image's content of that path.
-  static boost::json::object disk_object(const std::string& target) {
-    boost::json::object volume;
-    volume["NoCopy"] = false;
-    return unnamed_volume(target, std::move(volume));
-  }
-
-  static boost::json::object unnamed_volume(const std::string& target, boost::json::object how) {
-    boost::json::object object;
-    object["Type"] = "volume";
-    object["Target"] = detail::json_text(target);
-    object["ReadOnly"] = false;
-    object["VolumeOptions"] = std::move(how);
-    return object;
-  }
-
-  static boost::json::object mount_object(const mount& one) {
-    boost::json::object object;
-    object["Type"] = one.is_bind() ? "bind" : "volume";
-    object["Source"] = detail::json_text(one.source());
-    object["Target"] = detail::json_text(one.target());
-    object["ReadOnly"] = one.is_read_only();
-    if (!one.is_bind()) {
-      boost::json::object volume;
-      volume["NoCopy"] = true;  // otherwise the image's content would be copied into it
-      object["VolumeOptions"] = std::move(volume);
-    }
-    return object;
-  }
-
-  std::string image_;
-  std::string name_;
-  std::vector<std::string> entry_;
-  container_options options_;
-  bool reaps_ = false;
-  command_user command_user_ = command_user::as_container;
-  std::string image_user_;
-  std::string workspace_owner_;
-  std::optional<std::pair<std::uint32_t, std::uint32_t>> guest_ids_;
-  bool unowned_memory_ = false;
-  std::vector<image_volume> image_volumes_;
-  std::optional<mount> programs_;
-  std::optional<mount> host_link_;
-  std::optional<owner> owner_;
-  std::string host_name_;
-  std::optional<std::chrono::system_clock::time_point> deadline_;
-  unsigned host_cpus_ = 0;
-  std::string daemon_socket_;
-  bool is_local_ = false;
-};
-
-}  // namespace cofferdam::inline COFFERDAM_ABI::docker
-
-// ---- cofferdam/backends/docker/docker_ignore.hpp ----
-
-
-#include <algorithm>
-#include <array>
-#include <cstddef>
-#include <stdexcept>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
-
-namespace cofferdam::inline COFFERDAM_ABI::docker {
-
-namespace detail {
-
-// A compiled pattern. It needs one pass over a path, with any number of stars.
-class ignore_pattern {
- public:
-  ignore_pattern(std::string_view pattern, bool brings_back) : brings_back_(brings_back) { compile(pattern); }
-
-  bool brings_back() const noexcept { return brings_back_; }
-
-  // Returns true if the rule matches the path, or a directory above it.
-  bool matches_path_or_above(const std::vector<char32_t>& path) const {
-    std::vector<char> now(tokens_.size() + 1, 0);
-    std::vector<char> next(tokens_.size() + 1, 0);
-    now[0] = 1;
-    for (std::size_t at = 0;; ++at) {
-      bool alive = false;
-      for (std::size_t i = 0; i < tokens_.size(); ++i) {  // tokens that may match nothing only lead forward
-        if (!now[i]) continue;
-        alive = true;
-        const kind what = tokens_[i].what;
-        if (what == kind::star || what == kind::anything || what == kind::directories) now[i + 1] = 1;
-        if (what == kind::directories) now[i + 2] = 1;
-      }
-      if (now.back() && (at == path.size() || path[at] == U'/')) return true;
-      if (at == path.size() || !alive) return false;
-      std::fill(next.begin(), next.end(), char{0});
-      for (std::size_t i = 0; i < tokens_.size(); ++i)
-        if (now[i]) consume(i, path[at], next);
-      now.swap(next);
-    }
-  }
-
-  static constexpr char32_t raw_byte = 0x110000;  // above all code points: a byte that is not UTF-8
-
-  static std::vector<char32_t> characters_of(std::string_view text) {
-    std::vector<char32_t> characters;
-    characters.reserve(text.size());
-    while (!text.empty()) {
-      const utf8_unit unit = decode_utf8(text);
-      if (!unit.valid()) {
-        characters.push_back(raw_byte + static_cast<unsigned char>(text.front()));
-        text.remove_prefix(1);
-      } else {
-        characters.push_back(unit.code_point());
-        text.remove_prefix(unit.size());
-      }
-    }
-    return characters;
-  }
-
- private:
-  enum class kind {
-    literal,      // one character
-    any,          // one character except a slash
-    set,          // one of some characters
-    star,         // any number of characters except slashes
-    anything,     // any number of characters
-    directories,  // nothing, or a path up to the next token
-    inside,       // characters up to a slash, any number of times
-  };
-  struct token {
-    kind what = kind::literal;
-    char32_t character = 0;
-    bool negated = false;
-    std::vector<std::pair<char32_t, char32_t>> ranges;
-  };
-
-  void consume(std::size_t i, char32_t character, std::vector<char>& next) const {
-    const token& one = tokens_[i];
-    switch (one.what) {
-      case kind::literal: next[i + 1] |= static_cast<char>(one.character == character); break;
-      case kind::any: next[i + 1] |= static_cast<char>(character != U'/'); break;
-      case kind::set: next[i + 1] |= static_cast<char>(in_set(one, character)); break;
-      case kind::star: next[i] |= static_cast<char>(character != U'/'); break;
-      case kind::anything: next[i] = 1; break;
-      case kind::directories: break;
-      case kind::inside:
-        next[i] = 1;
-        next[i + 1] |= static_cast<char>(character == U'/');
-        break;
-    }
-  }
-
-  static bool in_set(const token& one, char32_t character) {
-    const bool found = std::any_of(one.ranges.begin(), one.ranges.end(), [character](const auto& range) {
-      return range.first <= character && character <= range.second;
-    });
-    return found != one.negated;
-  }
-
-  void add(kind what, char32_t character = 0) {
-    token one;
-    one.what = what;
-    one.character = character;
-    tokens_.push_back(std::move(one));
-  }
-
-  void compile(std::string_view pattern) {
-    const std::vector<char32_t> text = characters_of(pattern);
-    // `**.log` matches an ending, in any folder, if the rest has no special character.
-    const bool plain_rest = pattern.starts_with("**") && pattern.find_first_of("*?[]\\", 2) == std::string_view::npos;
-    for (std::size_t at = 0; at < text.size();) {
-      const char32_t c = text[at++];
-      if (c == U'*' && at < text.size() && text[at] == U'*') {
-        ++at;
-        const bool slash = at < text.size() && text[at] == U'/';
-        if (slash) ++at;
-        if (at == text.size() || (at == 2 && plain_rest)) {
-          add(kind::anything);
-        } else {
-          add(kind::directories);
-          add(kind::inside);
-        }
-      } else if (c == U'*') {
-        add(kind::star);
-      } else if (c == U'?') {
-        add(kind::any);
-      } else if (c == U'[') {
-        at = add_set(text, at);
-      } else if (c == U'\\') {
-        if (at == text.size()) throw std::invalid_argument("ends with a backslash");
-        add(kind::literal, text[at++]);
-      } else {
-        add(kind::literal, c);
-      }
-    }
-  }
-
-  // Parses a set after its `[`. Returns the position after the `]`.
-  std::size_t add_set(const std::vector<char32_t>& text, std::size_t at) {
-    token one;
-    one.what = kind::set;
-    if (at < text.size() && text[at] == U'^') {
-      one.negated = true;
-      ++at;
-    }
-    while (at < text.size() && (text[at] != U']' || one.ranges.empty())) {
-      const char32_t low = set_member(text, at);
-      char32_t high = low;
-      if (at < text.size() && text[at] == U'-') {
-        ++at;
-        high = set_member(text, at);
-      }
-      if (high < low) throw std::invalid_argument("has a range in [] that goes backwards");
-      one.ranges.emplace_back(low, high);
-    }
-    if (at == text.size()) throw std::invalid_argument("has a [ without its ]");
-    tokens_.push_back(std::move(one));
-    return at + 1;
-  }
-
-  static char32_t set_member(const std::vector<char32_t>& text, std::size_t& at) {
-    if (at < text.size() && text[at] == U'\\') {
-      ++at;
-    } else if (at < text.size() && (text[at] == U'-' || text[at] == U']')) {
-      throw std::invalid_argument("has a '-' or ']' in [] that no backslash stands before");
-    }
-    if (at == text.size()) throw std::invalid_argument("has a [ without its ]");
-    return text[at++];
-  }
-
-  std::vector<token> tokens_;
-  bool brings_back_;
-};
-
-// Removes white space as defined by Go, in UTF-8, from both ends.
-inline std::string_view trimmed(std::string_view text) {
-  constexpr std::array<std::string_view, 25> blanks{" ",
-                                                    "\t",
-                                                    "\n",
-                                                    "\v",
-                                                    "\f",
-                                                    "\r",
-                                                    "\xc2\x85",
-                                                    "\xc2\xa0",
-                                                    "\xe1\x9a\x80",
-                                                    "\xe2\x80\x80",
-                                                    "\xe2\x80\x81",
-                                                    "\xe2\x80\x82",
-                                                    "\xe2\x80\x83",
-                                                    "\xe2\x80\x84",
-                                                    "\xe2\x80\x85",
-                                                    "\xe2\x80\x86",
-                                                    "\xe2\x80\x87",
-                                                    "\xe2\x80\x88",
-                                                    "\xe2\x80\x89",
-                                                    "\xe2\x80\x8a",
-                                                    "\xe2\x80\xa8",
-                                                    "\xe2\x80\xa9",
-                                                    "\xe2\x80\xaf",
-                                                    "\xe2\x81\x9f",
-                                                    "\xe3\x80\x80"};
-  for (bool again = true; again;) {
-    again = false;
-    for (const std::string_view blank : blanks) {
-      if (text.starts_with(blank)) text.remove_prefix(blank.size()), again = true;
-      if (text.ends_with(blank)) text.remove_suffix(blank.size()), again = true;
-    }
-  }
-  return text;
-}
-
-// Returns the normalized path: `./a/./b/../1.txt` becomes `a/1.txt`, without reading any file.
-inline std::string cleaned_path(std::string_view path) {
-  const bool rooted = path.starts_with('/');
-  std::vector<std::string_view> parts;
-  for (std::size_t at = 0; at <= path.size();) {
-    const std::size_t slash = std::min(path.find('/', at), path.size());
-    const std::string_view part = path.substr(at, slash - at);
-    at = slash + 1;
-    if (part.empty() || part == ".") continue;
-    if (part != "..")
-      parts.push_back(part);
-    else if (!parts.empty() && parts.back() != "..")
-      parts.pop_back();
-    else if (!rooted)
-      parts.push_back(part);
-  }
-  std::string clean = rooted ? "/" : "";
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    if (i > 0) clean += '/';
-    clean += parts[i];
-  }
-  return clean.empty() ? "." : clean;
-}
-
-}  // namespace detail
-
-/// The rules of a `.dockerignore`: which files of a context folder are not sent to the builder. The daemon does not
-/// apply them: the sender of the context must.
-///
-/// One pattern per line. The last pattern that matches a path, or a directory above it, decides. A line whose first
-/// character is `#` is a comment. Blanks around a pattern are removed. `!` before a pattern includes again what an
-/// earlier pattern excluded. `./a//b/../c/` is `a/c`, and so is `/a/c`.
-///
-/// ```
-/// "*"    any characters of one name        "?"   one of them        "\x"  x itself
-/// "**"   at the end: everything; before "/" or a name: any number of folders, also none;
-///        first, and all behind it plain: any start
-/// "[...]", "[^...]"   one character (not) listed, "a-z" a range, "\]" and "\-" themselves
-/// ```
-/// Case-sensitive. Dots are not special. There is no "[!...]" and no "[:alpha:]".
-/// \par Cost    `ignored`: the product of the path's length and that of all patterns, at most.
-/// \par Source  moby/patternmatcher and its `ignorefile`; docs.docker.com, "dockerignore".
-class docker_ignore {
- public:
-  /// The maximum size of the file: 1 MiB. The maximum size of a pattern: 4095 bytes.
-  static constexpr std::size_t max_bytes = std::size_t{1024} * 1024;
-
-  /// Excludes nothing.
-  docker_ignore() = default;
-
-  /// \param  text  the file.
-  /// \throws       error{exec_errc::invalid_argument}, with the line's number: a `!` alone, a `[` without its end, a
-  ///               backslash at the end, a pattern or a file that is too long.
-  explicit docker_ignore(std::string_view text) {
-    if (text.size() > max_bytes)
-      throw error(exec_errc::invalid_argument, "docker: a .dockerignore of more than 1048576 bytes is not read");
-    if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);
-    std::size_t number = 0;
-    while (!text.empty()) {
-      const std::size_t end = std::min(text.find('\n'), text.size());
-      const std::string_view line = text.substr(0, end);
-      text.remove_prefix(std::min(end + 1, text.size()));
-      ++number;
-      if (line.starts_with('#')) continue;
-      try {
-        add(detail::trimmed(line));
-      } catch (const std::invalid_argument& why) {
-        throw error(exec_errc::invalid_argument, "docker: line " + std::to_string(number) + " of .dockerignore, \"" +
-                                                     one_line(line, 100) + "\", " + why.what());
-      }
-    }
-  }
-
-  /// Returns true if a file or directory is left out.
-  /// \param path  relative to the context, `/`-separated, clean: neither `.` nor `..`, no slash at either end.
-  bool ignored(std::string_view path) const {
-    const std::vector<char32_t> characters = detail::ignore_pattern::characters_of(path);
-    bool out = false;
-    for (const detail::ignore_pattern& pattern : patterns_)
-      if (pattern.brings_back() == out && pattern.matches_path_or_above(characters)) out = !out;
-    return out;
-  }
-
-  /// Returns true if a directory is left out with all its contents, so that it need not be read.
-  bool ignores_all_of(std::string_view directory) const { return !brings_back_ && ignored(directory); }
-
- private:
-  void add(std::string_view pattern) {
-    if (pattern.empty()) return;
-    if (pattern.size() > 4095) throw std::invalid_argument("is longer than 4095 bytes");
-    const bool brings_back = pattern.front() == '!';
-    if (brings_back) pattern = detail::trimmed(pattern.substr(1));
-    if (pattern.empty()) throw std::invalid_argument("has a '!' and no pattern behind it");
-    std::string clean = detail::cleaned_path(pattern);
-    if (clean.size() > 1 && clean.front() == '/') clean.erase(0, 1);
-    if (brings_back && clean == "/") throw std::invalid_argument("has a '!' and no pattern behind it");
-    patterns_.emplace_back(clean, brings_back);
-    brings_back_ = brings_back_ || brings_back;
-  }
-
-  std::vector<detail::ignore_pattern> patterns_;
-  bool brings_back_ = false;
-};
-
-}  // namespace cofferdam::inline COFFERDAM_ABI::docker
-
-// ---- cofferdam/backends/docker/dockerfile_context.hpp ----
-
-
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <filesystem>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <system_error>
-#include <utility>
-#include <vector>
-
-namespace cofferdam::inline COFFERDAM_ABI::docker {
-
-/// One file, folder or symbolic link of a build's context.
-class context_entry {
- public:
-  context_entry(directory_entry what, std::string target) : what_(std::move(what)), target_(std::move(target)) {}
-
-  /// Relative to the context, on the host and in the archive; any bytes but NUL.
-  const std::string& path() const noexcept { return what_.path(); }
-  /// regular, directory or symlink.
-  file_type type() const noexcept { return what_.type(); }
-  /// Returns the size in bytes at the time of the listing; the file may have grown since.
-  std::uint64_t size() const noexcept { return what_.size(); }
-  unsigned mode() const noexcept { return what_.mode(); }
-  /// Returns the target of a symbolic link. It may lead anywhere, because it is sent as a link.
-  const std::string& target() const noexcept { return target_; }
-
- private:
-  directory_entry what_;
-  std::string target_;
-};
-
-/// The maximum size of a context.
-class context_limit {
- public:
-  context_limit() = default;
-  /// \param bytes  maximum size of all files together. Default 16 GiB.
-  context_limit& bytes(std::uint64_t count) {
-    bytes_ = count;
-    return *this;
-  }
-  /// \param count  maximum number of listed names. Default 1,000,000.
-  context_limit& files(std::size_t count) {
-    files_ = count;
-    return *this;
-  }
-
-  std::uint64_t bytes() const noexcept { return bytes_; }
-  std::size_t files() const noexcept { return files_; }
-
- private:
-  std::uint64_t bytes_ = std::uint64_t{16} << 30;
-  std::size_t files_ = 1'000'000;
-};
-
-/// Selects the files of a context folder for a build, in steps. Reads only the file with the rules.
-///
-/// The rules are those of `<Dockerfile>.dockerignore` next to the Dockerfile, else of `.dockerignore` in the context.
-/// The Dockerfile and the file with the rules are always among the entries: the daemon itself leaves them out of the
-/// image if the rules exclude them. A Dockerfile outside the context is not an entry; its content comes with
-/// `extra_content()`.
-///
-/// Symbolic links are entries of their own and never followed; sockets, FIFOs and devices are left out.
-/// \par Threads  one at a time. All members are synchronous; `step` does a bounded piece of the work.
-/// \par Source   docker/cli `cli/command/image/build`.
-class dockerfile_context {
- public:
-  /// \param context     a folder of this machine.
-  /// \param dockerfile  its path on this machine, inside or outside of the context; empty for `Dockerfile` in the
-  ///                    context.
-  /// \throws            error{exec_errc::not_found, not_a_directory, not_a_file, permission_denied, io_error};
-  ///                    error{exec_errc::invalid_argument} for rules that cannot be read; error{exec_errc::too_large}
-  ///                    for a
-  ///                    Dockerfile or rules of more than 1 MiB.
-  explicit dockerfile_context(const std::filesystem::path& context, const std::filesystem::path& dockerfile = {},
-                              context_limit limit = context_limit())
-      : folder_(directory::open(context)), limit_(limit) {
-    const std::filesystem::path file = dockerfile.empty() ? context / "Dockerfile" : dockerfile;
-    const std::filesystem::path real_folder = real(context);
-    const std::filesystem::path real_file = real(file);
-    const std::filesystem::path inside = real_file.lexically_relative(real_folder);
-    if (!inside.empty() && *inside.begin() != ".." && inside != ".") {
-      name_ = inside.generic_string();
-      static_cast<void>(folder_.open_file(name_));
-    } else {
-      extra_ = text_of(file_reader::open_host(real_file.string()));
-      name_ = unused_name();
-    }
-    find_rules(file);
-    walk_.emplace(folder_.walk(".", list_options().entries(limit.files())));
-  }
-
-  /// Lists about `most` more names. Returns true at the end; then `entries` is complete.
-  /// \throws error{exec_errc::too_large} at the limit; permission_denied for a folder that cannot be read and is not
-  ///     excluded; not_found if the Dockerfile has vanished.
-  bool step(std::size_t most = 1024) {
-    if (!walk_) return true;
-    for (std::size_t done = 0; done < most; ++done) {
-      std::optional<directory_entry> found = walk_->next();
-      if (!found) {
-        finish();
-        return true;
-      }
-      look_at(std::move(*found));
-    }
-    return false;
-  }
-
-  /// Returns the open folder. Open files beneath it with `link_policy::refuse`.
-  const directory& folder() const noexcept { return folder_; }
-  /// Returns the entries to send, in byte order of the paths, so that the same files give the same archive. An excluded
-  /// folder has no entry, even if a file in it has one.
-  const std::vector<context_entry>& entries() const noexcept { return entries_; }
-  /// Returns the size of all files in bytes.
-  std::uint64_t total_bytes() const noexcept { return total_; }
-  /// Returns the name of the Dockerfile for the daemon, relative to the archive.
-  const std::string& dockerfile() const noexcept { return name_; }
-  /// Returns the content of a Dockerfile from outside the context, to be sent under the name `dockerfile()`.
-  const std::optional<std::string>& extra_content() const noexcept { return extra_; }
-  /// Returns the text of the Dockerfile.
-  /// \throws error{exec_errc::too_large} for more than 1 MiB.
-  std::string dockerfile_text() const { return extra_ ? *extra_ : text_of(folder_.open_file(name_)); }
-  /// Returns the path of the applied rules, relative to the context; empty if they are not in it.
-  const std::string& rules() const noexcept { return rules_name_; }
-
- private:
-  static constexpr std::size_t max_text = std::size_t{1024} * 1024;
-
-  static std::filesystem::path real(const std::filesystem::path& path) {
-    std::error_code failure;
-    std::filesystem::path found = std::filesystem::canonical(path, failure);
-    if (!failure) return found;
-    const bool missing = failure == std::errc::no_such_file_or_directory || failure == std::errc::not_a_directory;
-    throw error(missing ? exec_errc::not_found : exec_errc::io_error,
-                "docker: build: " + cofferdam::detail::shown_path(path.native()) + ": " +
-                    (missing ? std::string("there is no such file") : failure.message()) +
-                    "; name the Dockerfile and the folder of its context",
-                failure);
-  }
-
-  static std::string text_of(file_reader reader) {
-    const bytes content = reader.read_rest(max_text);
-    return std::string(as_text(content));
-  }
-
-  bool is_there(const std::string& path) const {
-    try {
-      static_cast<void>(folder_.stat(path));
-      return true;
-    } catch (const error& failure) {
-      if (failure.code() == exec_errc::not_found || failure.code() == exec_errc::not_a_directory) return false;
-      throw;
-    }
-  }
-
-  std::string unused_name() const {
-    std::string name = ".cofferdam.Dockerfile";
-    while (is_there(name)) name += ".x";
-    return name;
-  }
-
-  void find_rules(const std::filesystem::path& dockerfile) {
-    if (extra_) {
-      std::error_code ignored;
-      std::filesystem::path beside = dockerfile;
-      beside += ".dockerignore";
-      if (std::filesystem::is_regular_file(beside, ignored)) {
-        ignore_ = docker_ignore(text_of(file_reader::open_host(beside.string())));
-        return;
-      }
-    } else if (is_there(name_ + ".dockerignore")) {
-      rules_name_ = name_ + ".dockerignore";
-    }
-    if (rules_name_.empty() && is_there(".dockerignore")) rules_name_ = ".dockerignore";
-    if (!rules_name_.empty()) ignore_ = docker_ignore(text_of(folder_.open_file(rules_name_)));
-  }
-
-  bool is_needed(std::string_view path) const { return (!extra_ && path == name_) || path == rules_name_; }
-
-  bool leads_to_needed(std::string_view path) const {
-    const auto is_above = [path](std::string_view below) {
-      return below.size() > path.size() && below.starts_with(path) && below[path.size()] == '/';
-    };
-    return (!extra_ && is_above(name_)) || is_above(rules_name_);
-  }
-
-  void look_at(directory_entry found) {
-    if (found.type() == file_type::other) return;
-    if (found.is_directory() && !leads_to_needed(found.path()) && ignore_.ignores_all_of(found.path())) {
-      walk_->skip();
-      return;
-    }
-    if (!is_needed(found.path()) && ignore_.ignored(found.path())) return;
-    std::string target;
-    if (found.type() == file_type::symlink) target = folder_.link_target(found.path());
-    if (found.size() > limit_.bytes() - total_)
-      throw error(exec_errc::too_large, "docker: build: the context is more than the " +
-                                            std::to_string(limit_.bytes()) +
-                                            " bytes that were allowed; name what it does not need in .dockerignore");
-    total_ += found.size();
-    entries_.emplace_back(std::move(found), std::move(target));
-  }
-
-  void finish() {
-    walk_.reset();
-    std::sort(entries_.begin(), entries_.end(),
-              [](const context_entry& a, const context_entry& b) { return a.path() < b.path(); });
-    const bool has_dockerfile = extra_ || std::any_of(entries_.begin(), entries_.end(),
-                                                      [this](const auto& one) { return one.path() == name_; });
-    if (!has_dockerfile)
-      throw error(exec_errc::not_found, "docker: build: the Dockerfile " + cofferdam::detail::shown_path(name_) +
-                                            " was removed while the context was looked at");
-  }
-
-  directory folder_;
-  context_limit limit_;
-  std::string name_;
-  std::optional<std::string> extra_;
-  std::string rules_name_;
-  docker_ignore ignore_;
-  std::optional<tree_walk> walk_;
-  std::vector<context_entry> entries_;
-  std::uint64_t total_ = 0;
-};
-
-}  // namespace cofferdam::inline COFFERDAM_ABI::docker
-
-// ---- cofferdam/backends/docker/image_name.hpp ----
-
-
-#include <algorithm>
-#include <cstddef>
-#include <string>
-#include <string_view>
-#include <utility>
-
-namespace cofferdam::inline COFFERDAM_ABI::docker {
-
-/// The name of an image, as for `docker run`, parsed and completed.
-///
-/// ```
-/// reference = [registry "/"] path [":" tag] ["@" digest] / id
-/// registry  = host [":" port]          ; has a "." or a ":" in it, or is "localhost"; else it is part of the path
-/// path      = part *("/" part)         ; "busybox" is docker.io/library/busybox
-/// part      = alnum *(sep alnum)       ; alnum = 1*(a-z / 0-9), sep = "." / "_" / "__" / 1*"-"
-/// tag       = (letter / digit / "_") 0*127(letter / digit / "_" / "." / "-")       ; "latest" where there is no digest
-/// digest    = "sha256:" 64hex / "sha384:" 96hex / "sha512:" 128hex                 ; lower case
-/// id        = ["sha256:"] 64hex        ; an image that the daemon has already; cannot be pulled
-/// ```
-/// \par Source  distribution/reference (grammar and normalisation); opencontainers/go-digest; `docker run` for ids.
-class image_name {
- public:
-  /// \param  text  as above; at most 1024 bytes.
-  /// \throws       error{exec_errc::invalid_argument} with the mistake and, if possible, the correct spelling.
-  explicit image_name(std::string_view text) {
-    if (text.empty()) throw wrong(text, "is empty: write a name such as busybox:latest");
-    if (text.size() > 1024) throw wrong(text.substr(0, 80), "is longer than 1024 bytes");
-    if (is_hex(text, 64) || (text.starts_with("sha256:") && is_hex(text.substr(7), 64))) {
-      digest_ = text.size() == 64 ? "sha256:" + std::string(text) : std::string(text);
-      return;
-    }
-    std::string_view rest = text;
-    if (const std::size_t at = rest.find('@'); at != std::string_view::npos) {
-      digest_ = std::string(rest.substr(at + 1));
-      rest = rest.substr(0, at);
-      if (!is_digest(digest_)) throw wrong(text, "has a digest that is not sha256: and 64 lower-case hex digits");
-    }
-    take_registry(text, rest);
-    if (const std::size_t colon = rest.find(':'); colon != std::string_view::npos) {
-      tag_ = std::string(rest.substr(colon + 1));
-      rest = rest.substr(0, colon);
-      if (!is_tag(tag_))
-        throw wrong(text,
-                    "has a tag that is not 1 to 128 letters, digits, '_', '.' or '-', not starting with '.', '-'");
-    } else if (digest_.empty()) {
-      tag_ = "latest";
-    }
-    if (std::any_of(rest.begin(), rest.end(), [](char c) { return c >= 'A' && c <= 'Z'; }))
-      throw wrong(text, "has upper-case letters, which only a tag may have");
-    if (!is_path(rest))
-      throw wrong(text, "is not made of lower-case letters and digits with single '.', '_', '__' or '-' between them");
-    path_ = registry_ == hub && rest.find('/') == std::string_view::npos ? "library/" + std::string(rest)
-                                                                         : std::string(rest);
-    if (registry_.size() + 1 + path_.size() > 255) throw wrong(text, "is longer than 255 characters without its tag");
-  }
-
-  /// The default registry.
-  static constexpr std::string_view hub = "docker.io";
-
-  /// Returns true if it is the id of an image and not a name; then only `digest` is set.
-  bool is_id() const noexcept { return path_.empty(); }
-  /// Returns the host, with a port if it has one.
-  const std::string& registry() const noexcept { return registry_; }
-  /// Returns the path at the registry: `library/busybox`.
-  const std::string& path() const noexcept { return path_; }
-  /// Returns the tag; empty only if there is a digest.
-  const std::string& tag() const noexcept { return tag_; }
-  /// Returns `sha256:...`, or an empty text. It fixes the image, whatever the tag refers to.
-  const std::string& digest() const noexcept { return digest_; }
-
-  /// Returns `docker.io/library/busybox`.
-  std::string repository() const { return is_id() ? std::string() : registry_ + "/" + path_; }
-
-  /// Returns the complete name: two spellings of one name give the same text. For the daemon, and as a key.
-  std::string text() const {
-    if (is_id()) return digest_;
-    std::string all = repository();
-    if (!tag_.empty()) all += ":" + tag_;
-    if (!digest_.empty()) all += "@" + digest_;
-    return all;
-  }
-
-  /// Return the two parameters of a pull. Without a tag the daemon would pull all tags, so one of the two always has a
-  /// tag or a digest.
-  std::string pull_from() const { return digest_.empty() ? repository() : repository() + "@" + digest_; }
-  std::string pull_tag() const { return digest_.empty() ? tag_ : std::string(); }
-
-  friend bool operator==(const image_name& a, const image_name& b) = default;
-
- private:
-  static error wrong(std::string_view text, const std::string& what) {
-    return error(exec_errc::invalid_argument, "docker: the image name \"" + one_line(text, 120) + "\" " + what);
-  }
-
-  static bool is_digit(char c) noexcept { return c >= '0' && c <= '9'; }
-  static bool is_lower(char c) noexcept { return (c >= 'a' && c <= 'z') || is_digit(c); }
-  static bool is_letter(char c) noexcept { return is_lower(c) || (c >= 'A' && c <= 'Z'); }
-
-  static bool is_hex(std::string_view text, std::size_t size) {
-    return text.size() == size &&
-           std::all_of(text.begin(), text.end(), [](char c) { return is_digit(c) || (c >= 'a' && c <= 'f'); });
-  }
-
-  static bool is_digest(std::string_view text) {
-    if (text.starts_with("sha256:")) return is_hex(text.substr(7), 64);
-    if (text.starts_with("sha384:")) return is_hex(text.substr(7), 96);
-    return text.starts_with("sha512:") && is_hex(text.substr(7), 128);
-  }
-
-  static bool is_tag(std::string_view text) {
-    if (text.empty() || text.size() > 128 || text.front() == '.' || text.front() == '-') return false;
-    return std::all_of(text.begin(), text.end(),
-                       [](char c) { return is_letter(c) || c == '_' || c == '.' || c == '-'; });
-  }
-
-  static bool is_path(std::string_view path) {
-    for (std::size_t at = 0;;) {
-      const std::size_t slash = std::min(path.find('/', at), path.size());
-      if (!is_part(path.substr(at, slash - at))) return false;
-      if (slash == path.size()) return true;
-      at = slash + 1;
-    }
-  }
-
-  static bool is_part(std::string_view part) {
-    if (part.empty() || !is_lower(part.front()) || !is_lower(part.back())) return false;
-    for (std::size_t at = 0; at < part.size();) {
-      if (is_lower(part[at])) {
-        ++at;
-        continue;
-      }
-      const std::size_t end = std::min(part.find_first_not_of("._-", at), part.size());
-      const std::string_view between = part.substr(at, end - at);
-      const bool valid = between == "." || between == "_" || between == "__" ||
-                         between.find_first_not_of('-') == std::string_view::npos;
-      if (!valid || between.empty()) return false;
-      at = end;
-    }
-    return true;
-  }
-
-  // Takes the part before the first slash, if it is a host.
-  void take_registry(std::string_view text, std::string_view& rest) {
-    registry_ = hub;
-    const std::size_t slash = rest.find('/');
-    if (slash == std::string_view::npos) return;
-    const std::string_view first = rest.substr(0, slash);
-    if (first != "localhost" && first.find_first_of(".:") == std::string_view::npos) return;
-    if (!is_registry(first)) throw wrong(text, "has no valid registry before its first '/'");
-    registry_ = first == "index.docker.io" ? std::string(hub) : std::string(first);
-    rest.remove_prefix(slash + 1);
-  }
-
-  static bool is_registry(std::string_view text) {
-    std::string_view host = text;
-    std::string_view port;
-    if (text.starts_with('[')) {
-      const std::size_t close = text.find(']');
-      if (close == std::string_view::npos) return false;
-      host = text.substr(1, close - 1);
-      port = text.substr(close + 1);
-      if (host.empty() || host.find_first_not_of("0123456789abcdefABCDEF:") != std::string_view::npos) return false;
-    } else {
-      const std::size_t colon = std::min(text.find(':'), text.size());
-      host = text.substr(0, colon);
-      port = text.substr(colon);
-      for (std::size_t at = 0; at <= host.size();) {
-        const std::size_t dot = std::min(host.find('.', at), host.size());
-        const std::string_view label = host.substr(at, dot - at);
-        if (label.empty() || !is_letter(label.front()) || !is_letter(label.back())) return false;
-        if (!std::all_of(label.begin(), label.end(), [](char c) { return is_letter(c) || c == '-'; })) return false;
-        at = dot + 1;
-      }
-    }
-    if (port.empty()) return true;
-    port.remove_prefix(1);
-    return text[text.size() - port.size() - 1] == ':' && !port.empty() && port.size() <= 5 &&
-           std::all_of(port.begin(), port.end(), is_digit);
-  }
-
-  std::string registry_;
-  std::string path_;
-  std::string tag_;
-  std::string digest_;
-};
-
-}  // namespace cofferdam::inline COFFERDAM_ABI::docker
-
-// ---- cofferdam/backends/docker/multiplexed_stream.hpp ----
-
-
-#include <algorithm>
-#include <array>
-#include <cstddef>
-#include <cstdint>
-#include <optional>
-#include <string>
-#include <string_view>
-
-namespace cofferdam::inline COFFERDAM_ABI::docker {
-
-/// The output to which a piece of an attach or exec stream belongs.
-enum class stream_channel : std::uint8_t {
-  input = 0,   ///< the echoed input; daemons define it and do not send it
-  output = 1,  ///< standard output
-  error = 2,   ///< standard error
-  system = 3,  ///< a message of the daemon: the reason for the end
-};
-
-/// A part of a container's output. Refers to the input of `multiplexed_stream::next`.
-class stream_piece {
- public:
-  stream_piece(stream_channel channel, std::string_view content) : channel_(channel), content_(content) {}
-  stream_channel channel() const noexcept { return channel_; }
-  /// Never empty. Any bytes.
-  std::string_view content() const noexcept { return content_; }
-
- private:
-  stream_channel channel_;
-  std::string_view content_;
-};
-
-/// A parser of the stream of a container or an exec without a terminal. Sans-I/O. It copies and keeps only a head of 8
-/// bytes: a frame is returned in as many pieces as it was cut into.
-///
-/// ```
-/// frame = channel(1) zero(3) length(4, big-endian) content(length)      ; a length of 0 is allowed
-/// ```
-/// A stream with a terminal has no frames; do not use this class for it.
-/// \par Cost    no allocation; a frame may be up to 4 GiB long, since it is never held.
-/// \par Source  Engine API, "Attach to a container", "Stream format".
-class multiplexed_stream {
- public:
-  /// Takes the next piece from the front of `input`; no value once `input` is used up.
-  /// \param  input  received bytes, cut anywhere. On return it has the unused rest, which must be passed in again,
-  ///                before later bytes.
-  /// \throws        error{exec_errc::provider_failed}: an invalid head. The stream must not be used after that.
-  std::optional<stream_piece> next(std::string_view& input) {
-    while (!input.empty()) {
-      if (left_ == 0) {
-        const std::size_t taken = std::min(input.size(), head_.size() - have_);
-        std::copy_n(input.data(), taken, head_.data() + have_);
-        have_ += taken;
-        input.remove_prefix(taken);
-        if (have_ == head_.size()) read_head();
-        continue;
-      }
-      const std::string_view content = input.substr(0, left_);
-      left_ -= static_cast<std::uint32_t>(content.size());
-      input.remove_prefix(content.size());
-      return stream_piece(channel_, content);
-    }
-    return std::nullopt;
-  }
-
-  /// Returns true if the stream is not inside a frame.
-  bool may_end() const noexcept { return left_ == 0 && have_ == 0; }
-
-  /// Declares the end of the stream.
-  /// \throws error{exec_errc::provider_lost} if it ended inside a frame. An end between two frames does not prove
-  /// success.
-  void finish() const {
-    if (!may_end())
-      throw error(exec_errc::provider_lost,
-                  "docker: the container's output ends in the middle of a frame: the connection was cut");
-  }
-
- private:
-  void read_head() {
-    have_ = 0;
-    const auto byte = [this](std::size_t at) {
-      return static_cast<std::uint32_t>(static_cast<unsigned char>(head_[at]));
-    };
-    if (byte(0) > 3 || byte(1) != 0 || byte(2) != 0 || byte(3) != 0)
-      throw error(exec_errc::provider_failed, "docker: the container's output has a frame of an unknown kind, " +
-                                                  std::to_string(byte(0)) +
-                                                  "; was it made with a terminal, which has no frames?");
-    channel_ = static_cast<stream_channel>(byte(0));
-    left_ = byte(4) << 24U | byte(5) << 16U | byte(6) << 8U | byte(7);
-  }
-
-  std::array<char, 8> head_{};
-  std::size_t have_ = 0;
-  std::uint32_t left_ = 0;
-  stream_channel channel_ = stream_channel::output;
-};
-
-}  // namespace cofferdam::inline COFFERDAM_ABI::docker
-
-// ---- cofferdam/backends/docker/registry_login.hpp ----
-
-
-#include <boost/json/object.hpp>
-#include <boost/json/serialize.hpp>
-
-#include <algorithm>
-#include <cstddef>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
-
-namespace cofferdam::inline COFFERDAM_ABI::docker {
-
-/// The credentials for a registry. Never printed; they leave this object only in the headers it makes.
-class registry_credentials {
- public:
-  /// No credentials: for public images.
-  registry_credentials() = default;
-
-  /// \param server  the registry's name in Docker's configuration; see `registry_server`.
-  static registry_credentials password(std::string server, std::string user, std::string secret) {
-    registry_credentials made;
-    made.server_ = std::move(server);
-    made.user_ = std::move(user);
-    made.secret_ = std::move(secret);
-    return made;
-  }
-
-  /// \param token  from an earlier login at the registry (an OAuth2 refresh token).
-  static registry_credentials identity_token(std::string server, std::string token) {
-    registry_credentials made;
-    made.server_ = std::move(server);
-    made.secret_ = std::move(token);
-    made.is_token_ = true;
-    return made;
-  }
-
-  bool is_anonymous() const noexcept { return secret_.empty() && user_.empty(); }
-  bool is_token() const noexcept { return is_token_; }
-  const std::string& server() const noexcept { return server_; }
-  const std::string& user() const noexcept { return user_; }
-
-  /// Returns the value of X-Registry-Auth. The header is sent with every pull; without credentials it is `e30=`, an
-  /// empty object.
-  ///
-  /// Base64 of the URL alphabet, with padding: the daemon silently ignores credentials in the other alphabet.
-  /// \throws error{exec_errc::invalid_argument} for a name or secret that is not UTF-8: JSON cannot carry it.
-  std::string header() const { return encoded(object(true)); }
-
-  /// Returns the value of X-Registry-Config, with which the classic builder pulls the base images of a Dockerfile.
-  static std::string build_header(const std::vector<registry_credentials>& all) {
-    boost::json::object servers;
-    for (const registry_credentials& one : all)
-      if (!one.is_anonymous()) servers[detail::json_view(one.server_)] = one.object(false);
-    return encoded(servers);
-  }
-
- private:
-  boost::json::object object(bool with_server) const {
-    boost::json::object object;
-    if (is_anonymous()) return object;
-    if (!is_valid_utf8(user_) || !is_valid_utf8(secret_))
-      throw error(exec_errc::invalid_argument, "docker: the credentials for the registry \"" + one_line(server_, 100) +
-                                                   "\" are not UTF-8, so they cannot be sent; log in again");
-    if (is_token_) {
-      object["identitytoken"] = detail::json_text(secret_);
-    } else {
-      object["username"] = detail::json_text(user_);
-      object["password"] = detail::json_text(secret_);
-    }
-    if (with_server) object["serveraddress"] = detail::json_text(server_);
-    return object;
-  }
-
-  static std::string encoded(const boost::json::object& object) {
-    return base64_encode(as_bytes(boost::json::serialize(object)), base64_alphabet::url);
-  }
-
-  std::string server_;
-  std::string user_;
-  std::string secret_;
-  bool is_token_ = false;
-};
-
-/// Returns the name of a registry in Docker's configuration and for its helpers: Docker Hub has a special name there.
-inline std::string registry_server(std::string_view registry) {
-  if (registry == image_name::hub) return "https://index.docker.io/v1/";
-  return std::string(registry);
-}
-
-/// The source of the credentials for a registry: they are known, or a helper program has them.
-class registry_login {
- public:
-  explicit registry_login(registry_credentials credentials) : credentials_(std::move(credentials)) {}
-  registry_login(std::string helper, std::string server) : helper_(std::move(helper)), server_(std::move(server)) {}
-
-  bool needs_helper() const noexcept { return !helper_.empty(); }
-  /// Returns the credentials, if no helper is needed; otherwise none.
-  const registry_credentials& credentials() const noexcept { return credentials_; }
-
-  /// Returns the program to run, with the one argument `get`: `docker-credential-pass`. Searched in PATH.
-  const std::string& helper() const noexcept { return helper_; }
-  /// Returns the helper's standard input, without a line end. The input is then closed.
-  const std::string& helper_input() const noexcept { return server_; }
-
- private:
-  registry_credentials credentials_;
-  std::string helper_;
-  std::string server_;
-};
-
-namespace detail {
-
-// `http://host/v2/` becomes `host`.
-inline std::string_view host_of_server(std::string_view server) {
-  if (const std::size_t scheme = server.find("://"); scheme != std::string_view::npos) server.remove_prefix(scheme + 3);
-  return server.substr(0, server.find('/'));
-}
-
-inline bool is_helper_name(std::string_view name) {
-  return !name.empty() && name.size() <= 128 && std::all_of(name.begin(), name.end(), [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_' ||
-           c == '.';
-  });
-}
-
-// Returns the entry under `auths` for a server, or no credentials.
-inline registry_credentials stored_credentials(const boost::json::object& config, const std::string& server) {
-  const boost::json::object* const auths = object_at(config, "auths");
-  if (auths == nullptr) return registry_credentials();
-  const boost::json::object* entry = object_at(*auths, server);
-  if (entry == nullptr)
-    for (const auto& [key, value] : *auths)
-      if (host_of_server(std::string_view(key.data(), key.size())) == host_of_server(server) && value.is_object()) {
-        entry = &value.get_object();
-        break;
-      }
-  if (entry == nullptr) return registry_credentials();
-  if (const std::string token(text_at(*entry, "identitytoken")); !token.empty())
-    return registry_credentials::identity_token(server, token);
-  std::string user(text_at(*entry, "username"));
-  std::string secret(text_at(*entry, "password"));
-  if (const std::string_view joined = text_at(*entry, "auth"); !joined.empty()) {
-    const std::optional<bytes> raw = base64_decode(joined);
-    const std::string_view pair = raw ? as_text(*raw) : std::string_view();
-    const std::size_t colon = pair.find(':');
-    if (colon == std::string_view::npos)
-      throw error(exec_errc::provider_failed, "docker: the entry for the registry \"" + one_line(server, 100) +
-                                                  "\" under auths in config.json has an auth that is not base64 of "
-                                                  "user:password; run docker login again");
-    user = std::string(pair.substr(0, colon));
-    secret = std::string(pair.substr(colon + 1));
-    while (secret.ends_with('\0')) secret.pop_back();
-  }
-  return registry_credentials::password(server, std::move(user), std::move(secret));
-}
-
-}  // namespace detail
-
-/// Finds the source of the credentials for a registry in Docker's `config.json`: `credHelpers` of the registry, else
-/// `credsStore`, else `auths`. Without a configuration or an entry: no credentials.
-/// \param registry  from `image_name::registry()`.
-/// \throws          error{exec_errc::provider_failed} for an unusable configuration; the sentence has nothing of its
-///                  content.
-/// \par Source      docker/cli `cli/config/configfile`.
-inline registry_login find_registry_login(const host_view& host, std::string_view registry) {
-  const std::optional<boost::json::object> config = detail::read_config(host);
-  if (!config) return registry_login(registry_credentials());
-  const std::string server = registry_server(registry);
-  std::string helper(detail::text_at(*config, "credsStore"));
-  if (const boost::json::object* const helpers = detail::object_at(*config, "credHelpers"))
-    for (const std::string_view key : {std::string_view(server), detail::host_of_server(server), registry})
-      if (detail::member(*helpers, key) != nullptr) {
-        helper = std::string(detail::text_at(*helpers, key));
-        break;
-      }
-  if (helper.empty()) return registry_login(detail::stored_credentials(*config, server));
-  if (!detail::is_helper_name(helper))
-    throw error(exec_errc::provider_failed,
-                "docker: config.json names the credential helper \"" + one_line(helper, 60) + "\" for the registry \"" +
-                    one_line(server, 100) + "\"; a name has only letters, digits, '-', '_' and '.'");
-  return registry_login("docker-credential-" + helper, server);
-}
-
-/// Parses a helper's answer to `get`.
-///
-/// If the helper does not exist, there are no credentials, as for the docker command; do not call this then.
-/// \param exit_code  of the helper.
-/// \param output     its whole standard output; keep at most 64 KiB.
-/// \return           no credentials, if the helper has none for this registry.
-/// \throws           error{exec_errc::provider_failed}: it failed, or its answer is invalid. The sentence has nothing
-///                   of the answer.
-/// \par Source       docker/docker-credential-helpers, "Development".
-inline registry_credentials read_helper_answer(const registry_login& login, int exit_code, std::string_view output) {
-  const std::string what = "docker: the credential helper \"" + one_line(login.helper(), 100) +
-                           "\" for the registry \"" + one_line(login.helper_input(), 100) + "\"";
-  if (exit_code != 0) {
-    if (output.find("credentials not found in native keychain") != std::string_view::npos)
-      return registry_credentials();
-    throw error(exec_errc::provider_failed, what + " ended with exit code " + std::to_string(exit_code) +
-                                                "; run it by hand with the argument get to see why");
-  }
-  const boost::json::object answer = detail::parse_object(output, exec_errc::provider_failed, what + ": its answer");
-  std::string user(detail::text_at(answer, "Username"));
-  std::string secret(detail::text_at(answer, "Secret"));
-  if (secret.empty()) throw error(exec_errc::provider_failed, what + " answered without a secret");
-  if (user == "<token>") return registry_credentials::identity_token(login.helper_input(), std::move(secret));
-  return registry_credentials::password(login.helper_input(), std::move(user), std::move(secret));
-}
-
-}  // namespace cofferdam::inline COFFERDAM_ABI::docker
-
-// ---- cofferdam/backends/e2b/rate_limiter.hpp ----
+// ---- cofferdam/backends/e2b/account_options.hpp ----
 
 
 #include <algorithm>
@@ -21225,6 +17781,8 @@ inline registry_credentials read_helper_answer(const registry_login& login, int 
 #include <cstddef>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <string>
 
 namespace cofferdam::inline COFFERDAM_ABI::e2b {
 
@@ -21239,9 +17797,9 @@ class rate_limiter {
   /// \param interval  time for one more creation; zero or more.
   /// \throws error{exec_errc::invalid_argument} for another number or interval.
   rate_limiter(std::size_t burst, std::chrono::milliseconds interval) {
-    if (burst == 0) throw error(exec_errc::invalid_argument, "e2b: a create_gate lets at least one through");
+    if (burst == 0) throw error(exec_errc::invalid_argument, "e2b: a rate_limiter lets at least one through");
     if (interval < std::chrono::milliseconds::zero())
-      throw error(exec_errc::invalid_argument, "e2b: a create_gate's interval must not be negative");
+      throw error(exec_errc::invalid_argument, "e2b: a rate_limiter's interval must not be negative");
     state_ = std::make_shared<state>();
     state_->interval = interval;
     state_->room = interval * static_cast<std::chrono::milliseconds::rep>(burst - 1);
@@ -21265,99 +17823,6 @@ class rate_limiter {
   };
   std::shared_ptr<state> state_;
 };
-
-}  // namespace cofferdam::inline COFFERDAM_ABI::e2b
-
-// ---- cofferdam/backends/e2b/surroundings.hpp ----
-
-
-#include <functional>
-#include <map>
-#include <string>
-#include <string_view>
-#include <utility>
-
-#include <unistd.h>
-
-namespace cofferdam::inline COFFERDAM_ABI::e2b {
-
-/// The environment variables that the E2B backend reads. A value, so that tests can provide their own.
-class surroundings {
- public:
-  using variable_map = std::map<std::string, std::string, std::less<>>;
-
-  /// No variables at all.
-  surroundings() = default;
-  explicit surroundings(variable_map variables) : variables_(std::move(variables)) {
-    const auto found = variables_.find(key_name);
-    if (found == variables_.end()) return;
-    key_ = secret_string(found->second);
-    cofferdam::detail::wipe(found->second);
-    variables_.erase(found);
-  }
-
-  /// Returns copies of this process's variables. Core dumps leave out the memory of the copied key from then on; the
-  /// key is still among the variables.
-  static surroundings of_this_process() {
-    surroundings made;
-    for (char** one = ::environ; one != nullptr && *one != nullptr; ++one) {
-      const std::string_view text(*one);
-      const auto equals = text.find('=');
-      if (equals == std::string_view::npos) continue;
-      const std::string_view name = text.substr(0, equals);
-      if (name == key_name) {
-        cofferdam::detail::keep_out_of_core_dumps(text);
-        made.key_ = secret_string(std::string(text.substr(equals + 1)));
-      } else if (name.starts_with("E2B_") || is_about_proxies(name)) {
-        made.variables_.emplace(std::string(name), std::string(text.substr(equals + 1)));
-      }
-    }
-    return made;
-  }
-
-  /// Returns the rules in HTTPS_PROXY and NO_PROXY, in lower or upper case; lower case takes precedence, as in other
-  /// programs.
-  /// \throws error{exec_errc::invalid_argument} for an invalid proxy.
-  proxy_rules proxies() const {
-    const auto either = [this](std::string_view small, std::string_view large) {
-      const std::string value = said(small);
-      return value.empty() ? said(large) : value;
-    };
-    return proxy_rules(either("https_proxy", "HTTPS_PROXY"), either("no_proxy", "NO_PROXY"));
-  }
-
-  /// Returns E2B_API_KEY; empty if it is not set.
-  const secret_string& key() const noexcept { return key_; }
-  /// Returns the value of any other variable; empty if it is not set, which E2B treats alike.
-  std::string said(std::string_view name) const {
-    const auto found = variables_.find(name);
-    return found == variables_.end() ? std::string() : found->second;
-  }
-
- private:
-  static bool is_about_proxies(std::string_view name) {
-    return name == "https_proxy" || name == "HTTPS_PROXY" || name == "no_proxy" || name == "NO_PROXY";
-  }
-
-  static constexpr std::string_view key_name = "E2B_API_KEY";
-
-  variable_map variables_;
-  secret_string key_;
-};
-
-}  // namespace cofferdam::inline COFFERDAM_ABI::e2b
-
-// ---- cofferdam/backends/e2b/account.hpp ----
-
-
-#include <chrono>
-#include <cstdint>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <utility>
-
-namespace cofferdam::inline COFFERDAM_ABI::e2b {
 
 /// The form of the calls that create and connect.
 enum class dialect {
@@ -21393,72 +17858,6 @@ class account_options {
   bool allow_plain_http = false;
   /// Limits how often sandboxes may be created.
   std::optional<rate_limiter> gate;
-};
-
-/// The service and the key, from the options and the variables.
-class account {
- public:
-  /// \throws error{exec_errc::invalid_argument} if there is no key (the sentence explains where to get one), or for a
-  ///     URL that is invalid or not protected.
-  static account resolve(const account_options& options, const surroundings& from) {
-    account made;
-    const auto chosen = [&](const std::string& option, std::string_view variable, std::string_view otherwise) {
-      if (!option.empty()) return option;
-      const std::string said = from.said(variable);
-      return said.empty() ? std::string(otherwise) : said;
-    };
-    made.key_ = options.api_key.empty() ? from.key() : options.api_key;
-    const bool debug = from.said("E2B_DEBUG") == "true";
-    if (made.key_.empty() && !debug)
-      throw error(exec_errc::invalid_argument,
-                  "e2b: there is no API key: set the environment variable E2B_API_KEY, or say api_key(); keys are made "
-                  "at the service's dashboard");
-    made.domain_ = chosen(options.domain, "E2B_DOMAIN", "e2b.app");
-    made.api_ = endpoint::parse(
-        chosen(options.api_url, "E2B_API_URL", debug ? "http://localhost:3000" : "https://api." + made.domain_),
-        "api_url (E2B_API_URL, E2B_DOMAIN)");
-    made.sandbox_url_ = chosen(options.sandbox_url, "E2B_SANDBOX_URL", debug ? "http://localhost:{port}" : "");
-    made.options_ = options;
-    made.debug_ = debug;
-    made.require_protected(made.api_, "api_url (E2B_API_URL)");
-    if (!options.ca_file.empty()) made.tls_.trust_file(options.ca_file);
-    made.tls_.through(from.proxies());
-    return made;
-  }
-
-  const secret_string& key() const noexcept { return key_; }
-  /// Returns true for E2B_DEBUG=true: a daemon on this machine replaces every sandbox, and none is created.
-  bool is_debug() const noexcept { return debug_; }
-  const std::string& domain() const noexcept { return domain_; }
-  const endpoint& api() const noexcept { return api_; }
-  const account_options& options() const noexcept { return options_; }
-  const tls_settings& tls() const noexcept { return tls_; }
-
-  /// Returns the address of a port of a sandbox.
-  /// \param domain  from the service's information about that sandbox; empty: the account's.
-  /// \throws error{exec_errc::invalid_argument} as `sandbox_endpoint`, or if the address is not protected.
-  endpoint sandbox(std::uint16_t port, const std::string& id, const std::string& domain) const {
-    endpoint there = sandbox_endpoint(sandbox_url_, port, id, domain.empty() ? domain_ : domain);
-    require_protected(there, "sandbox_url (E2B_SANDBOX_URL)");
-    return there;
-  }
-
- private:
-  void require_protected(const endpoint& there, std::string_view setting) const {
-    if (there.is_tls() || there.is_loopback() || options_.allow_plain_http) return;
-    throw error(exec_errc::invalid_argument,
-                "e2b: " + std::string(setting) +
-                    " is http:// and leads to another machine, so that anybody on the way could read the key: use "
-                    "https://, or say allow_plain_http()");
-  }
-
-  secret_string key_;
-  std::string domain_;
-  endpoint api_;
-  std::string sandbox_url_;
-  account_options options_;
-  tls_settings tls_;
-  bool debug_ = false;
 };
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::e2b
@@ -21543,7 +17942,7 @@ class create_options {
 
  private:
   static boost::json::string text(const std::string& one) {
-    if (!is_valid_utf8(one))
+    if (!cofferdam::detail::is_valid_utf8(one))
       throw error(exec_errc::invalid_argument,
                   "e2b: an option of the sandbox is not UTF-8, which its request cannot hold");
     return boost::json::string(one.data(), one.size());
@@ -21562,7 +17961,7 @@ class create_options {
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::e2b
 
-// ---- cofferdam/net/connect_envelope.hpp ----
+// ---- cofferdam/detail/net/connect_envelope.hpp ----
 
 
 #include <algorithm>
@@ -21577,7 +17976,7 @@ class create_options {
 #include <string_view>
 #include <utility>
 
-namespace cofferdam::inline COFFERDAM_ABI {
+namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 /// One message of a Connect stream. Refers to the input of `connect_envelope_reader::next`, or to the reader.
 class connect_envelope {
@@ -21759,9 +18158,9 @@ inline std::string connect_end(std::string_view payload = "{}") {
   return text;
 }
 
-}  // namespace cofferdam::inline COFFERDAM_ABI
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
 
-// ---- cofferdam/net/connect_error.hpp ----
+// ---- cofferdam/detail/net/connect_error.hpp ----
 
 
 #include <boost/json/object.hpp>
@@ -21778,7 +18177,7 @@ inline std::string connect_end(std::string_view payload = "{}") {
 #include <system_error>
 #include <utility>
 
-namespace cofferdam::inline COFFERDAM_ABI {
+namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 /// The reason of a failed Connect call. The names on the wire are those of the enumerators.
 /// \par Source  Connect protocol, "Error Codes".
@@ -21800,8 +18199,6 @@ enum class connect_code {
   data_loss,
   unauthenticated,
 };
-
-namespace detail {
 
 struct connect_code_row {
   connect_code code;
@@ -21827,8 +18224,6 @@ inline constexpr std::array<connect_code_row, 16> connect_codes{{
     {connect_code::data_loss, "data_loss", 500},
     {connect_code::unauthenticated, "unauthenticated", 401},
 }};
-
-}  // namespace detail
 
 /// Returns the code's name on the wire.
 constexpr std::string_view to_string(connect_code code) noexcept {
@@ -21925,8 +18320,6 @@ inline std::optional<connect_failure> read_connect_end(std::string_view payload)
   return connect_failure(code, std::string(detail::text_at(*said, "message")));
 }
 
-namespace detail {
-
 inline boost::json::object connect_failure_object(const connect_failure& failure) {
   boost::json::object object;
   object["code"] = boost::json::string(json_view(to_string(failure.code())));
@@ -21935,8 +18328,6 @@ inline boost::json::object connect_failure_object(const connect_failure& failure
   object["message"] = boost::json::string(json_view(message));
   return object;
 }
-
-}  // namespace detail
 
 /// Returns the body of a failed unary answer, whose status is `connect_status(failure.code())`.
 /// \param failure  invalid UTF-8 in its message is replaced by U+FFFD.
@@ -21951,9 +18342,9 @@ inline std::string connect_end_text(const connect_failure& failure) {
   return boost::json::serialize(object);
 }
 
-}  // namespace cofferdam::inline COFFERDAM_ABI
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
 
-// ---- cofferdam/net/connect_client.hpp ----
+// ---- cofferdam/detail/net/connect_client.hpp ----
 
 
 #include <algorithm>
@@ -21966,7 +18357,7 @@ inline std::string connect_end_text(const connect_failure& failure) {
 #include <string_view>
 #include <utility>
 
-namespace cofferdam::inline COFFERDAM_ABI {
+namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 /// The result of a unary call: a message, or the failure that the peer reports.
 class connect_answer {
@@ -22041,11 +18432,7 @@ class connect_opening {
   connect_answer refusal_;
 };
 
-namespace detail {
-
 bool has_media_type(const http_response_head& head, std::string_view wanted);
-
-}  // namespace detail
 
 /// Makes a unary call with the JSON codec.
 /// \param client   kept by the caller until the awaitable completes.
@@ -22068,10 +18455,10 @@ awaitable<connect_answer> connect_unary(http_client& client, http_request what, 
 awaitable<connect_opening> connect_server_stream(http_client& client, http_request what, std::string message,
                                                  std::size_t most, http_limits limits);
 
-}  // namespace cofferdam::inline COFFERDAM_ABI
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
 
 
-// ---- cofferdam/backends/e2b/detail/folder_watch.hpp ----
+// ---- cofferdam/backends/e2b/folder_watch.hpp ----
 
 
 #include <memory>
@@ -22112,7 +18499,7 @@ class folder_event {
 class folder_watch {
  public:
   folder_watch() = default;
-  folder_watch(std::shared_ptr<detail::envd> place, connect_stream stream);
+  folder_watch(std::shared_ptr<detail::envd> place, cofferdam::detail::connect_stream stream);
 
   /// Waits for the next change.
   /// \return no value at the end of the watch.
@@ -22126,14 +18513,39 @@ class folder_watch {
 
  private:
   static awaitable<std::optional<folder_event>> next_of(std::shared_ptr<detail::envd> place,
-                                                        std::shared_ptr<connect_stream> stream);
+                                                        std::shared_ptr<cofferdam::detail::connect_stream> stream);
 
   std::shared_ptr<detail::envd> place_;
-  std::shared_ptr<connect_stream> stream_;  // used and ended on the environment's strand
+  std::shared_ptr<cofferdam::detail::connect_stream> stream_;  // used and ended on the environment's strand
 };
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::e2b
 
+
+// ---- cofferdam/backends/detail/parse_object.hpp ----
+
+
+#include <boost/json/object.hpp>
+#include <boost/json/value.hpp>
+
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+/// Parses an untrusted JSON object. The error message has its purpose and nothing of its content, which may contain
+/// secrets.
+inline boost::json::object parse_object(std::string_view text, exec_errc code, const std::string& what) {
+  std::error_code failure;
+  boost::json::value value = parse_untrusted_json(text, failure);
+  if (failure) throw error(code, what + " is not valid JSON", failure);
+  if (!value.is_object()) throw error(code, what + " is JSON, but not an object");
+  return std::move(value.get_object());
+}
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
 
 // ---- cofferdam/backends/e2b/process_event.hpp ----
 
@@ -22219,7 +18631,7 @@ class process_event {
       text.remove_prefix(name.size() + between.size());
       if (text.size() < behind.size()) return std::nullopt;
       text.remove_suffix(behind.size());
-      std::optional<bytes> content = base64_decode(text);
+      std::optional<bytes> content = cofferdam::detail::base64_decode(text);
       if (!content) return std::nullopt;
       process_event made;
       made.what = what;
@@ -22231,13 +18643,13 @@ class process_event {
 
   /// Decodes either alphabet, with or without padding: protobuf's JSON mapping requires this.
   static bytes decoded(std::string_view text) {
-    std::optional<bytes> plain = base64_decode(text);
+    std::optional<bytes> plain = cofferdam::detail::base64_decode(text);
     if (!plain) {
       std::string copy(text);
       std::replace(copy.begin(), copy.end(), '-', '+');
       std::replace(copy.begin(), copy.end(), '_', '/');
       while (copy.size() % 4 != 0 && copy.size() % 4 != 1) copy += '=';
-      plain = base64_decode(copy);
+      plain = cofferdam::detail::base64_decode(copy);
     }
     if (!plain)
       throw error(exec_errc::io_error, "e2b: the output in a message of a command's stream is no base64",
@@ -22309,7 +18721,7 @@ class process_event {
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::e2b
 
-// ---- cofferdam/backends/e2b/detail/process_follower.hpp ----
+// ---- cofferdam/backends/e2b/process_follower.hpp ----
 
 
 #include <memory>
@@ -22330,7 +18742,7 @@ class envd;
 class process_follower {
  public:
   process_follower() = default;
-  process_follower(std::shared_ptr<detail::envd> place, connect_stream stream);
+  process_follower(std::shared_ptr<detail::envd> place, cofferdam::detail::connect_stream stream);
 
   /// Returns the next piece of its output, or its end; no value after that.
   /// \throws error{exec_errc::not_found} if there is no such process; error{exec_errc::provider_lost} if the sandbox or
@@ -22340,14 +18752,57 @@ class process_follower {
 
  private:
   static awaitable<std::optional<process_event>> next_of(std::shared_ptr<detail::envd> place,
-                                                         std::shared_ptr<connect_stream> stream);
+                                                         std::shared_ptr<cofferdam::detail::connect_stream> stream);
 
   std::shared_ptr<detail::envd> place_;
-  std::shared_ptr<connect_stream> stream_;  // used and ended on the environment's strand
+  std::shared_ptr<cofferdam::detail::connect_stream> stream_;  // used and ended on the environment's strand
 };
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::e2b
 
+
+// ---- cofferdam/backends/e2b/sandbox_error.hpp ----
+
+
+#include <string_view>
+#include <system_error>
+#include <type_traits>
+
+namespace cofferdam::inline COFFERDAM_ABI::e2b {
+
+/// The reason of a failure while the sandbox still exists: the `cause()` of an error{errc::unavailable}.
+enum class sandbox_errc {
+  not_reached = 1,  ///< the connection to the sandbox failed before anything was done: try again
+  paused,           ///< the sandbox is paused; call `environment::resume()`
+};
+
+namespace detail {
+
+class sandbox_words {
+ public:
+  static constexpr const char* name = "cofferdam.e2b.sandbox";
+  static constexpr std::string_view message(int value) {
+    return static_cast<sandbox_errc>(value) == sandbox_errc::paused ? "the sandbox is paused"
+                                                                    : "the sandbox was not reached";
+  }
+};
+
+}  // namespace detail
+
+/// The category of `sandbox_errc`.
+inline const std::error_category& sandbox_category() noexcept {
+  return cofferdam::detail::category_of<detail::sandbox_words>();
+}
+
+/// Makes `sandbox_errc` usable wherever an error code is; found by argument-dependent lookup.
+inline std::error_code make_error_code(sandbox_errc value) noexcept {
+  return {static_cast<int>(value), sandbox_category()};
+}
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::e2b
+
+template <>
+struct std::is_error_code_enum<cofferdam::e2b::sandbox_errc> : std::true_type {};
 
 // ---- cofferdam/backends/e2b/sandbox_info.hpp ----
 
@@ -22361,8 +18816,39 @@ class process_follower {
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace cofferdam::inline COFFERDAM_ABI::e2b {
+
+/// A process that the daemon of a sandbox has started for any client.
+class running_process {
+ public:
+  running_process() = default;
+  /// \param said  ProcessInfo of envd's process.proto.
+  explicit running_process(const boost::json::object& said) {
+    namespace json = cofferdam::detail;
+    pid_ = json::number_at(said, "pid").value_or(0);
+    tag_ = json::text_at(said, "tag");
+    const boost::json::object* const config = json::object_at(said, "config");
+    if (config == nullptr) return;
+    words_.emplace_back(json::text_at(*config, "cmd"));
+    if (const boost::json::array* const args = json::array_at(*config, "args"))
+      for (const boost::json::value& each : *args)
+        if (const boost::json::string* const text = each.if_string()) words_.emplace_back(text->data(), text->size());
+  }
+
+  /// Returns its process number in the sandbox.
+  std::int64_t pid() const noexcept { return pid_; }
+  /// Returns the tag that the starting client gave it; often empty.
+  const std::string& tag() const noexcept { return tag_; }
+  /// Returns the program and its arguments. Commands of this library are inside a script.
+  const std::vector<std::string>& words() const noexcept { return words_; }
+
+ private:
+  std::int64_t pid_ = 0;
+  std::string tag_;
+  std::vector<std::string> words_;
+};
 
 /// The service's information about a sandbox. Missing fields are empty or 0.
 /// \par Source  E2B's API, openapi.yml: Sandbox, SandboxDetail, ListedSandbox.
@@ -22475,7 +18961,166 @@ class sandbox_log_line {
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::e2b
 
-// ---- cofferdam/backends/e2b/detail/sandbox_list.hpp ----
+// ---- cofferdam/backends/e2b/surroundings.hpp ----
+
+
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <unistd.h>
+
+namespace cofferdam::inline COFFERDAM_ABI::e2b {
+
+/// The environment variables that the E2B backend reads. A value, so that tests can provide their own.
+class surroundings {
+ public:
+  using variable_map = std::map<std::string, std::string, std::less<>>;
+
+  /// No variables at all.
+  surroundings() = default;
+  explicit surroundings(variable_map variables) : variables_(std::move(variables)) {
+    const auto found = variables_.find(key_name);
+    if (found == variables_.end()) return;
+    key_ = secret_string(found->second);
+    cofferdam::detail::wipe(found->second);
+    variables_.erase(found);
+  }
+
+  /// Returns copies of this process's variables. Core dumps leave out the memory of the copied key from then on; the
+  /// key is still among the variables.
+  static surroundings of_this_process() {
+    surroundings made;
+    for (char** one = ::environ; one != nullptr && *one != nullptr; ++one) {
+      const std::string_view text(*one);
+      const auto equals = text.find('=');
+      if (equals == std::string_view::npos) continue;
+      const std::string_view name = text.substr(0, equals);
+      if (name == key_name) {
+        cofferdam::detail::keep_out_of_core_dumps(text);
+        made.key_ = secret_string(std::string(text.substr(equals + 1)));
+      } else if (name.starts_with("E2B_") || is_about_proxies(name)) {
+        made.variables_.emplace(std::string(name), std::string(text.substr(equals + 1)));
+      }
+    }
+    return made;
+  }
+
+  /// Returns the rules in HTTPS_PROXY and NO_PROXY, in lower or upper case; lower case takes precedence, as in other
+  /// programs.
+  /// \throws error{errc::invalid_argument} for an invalid proxy.
+  proxy_rules proxies() const {
+    const auto either = [this](std::string_view small, std::string_view large) {
+      const std::string value = said(small);
+      return value.empty() ? said(large) : value;
+    };
+    return proxy_rules(either("https_proxy", "HTTPS_PROXY"), either("no_proxy", "NO_PROXY"));
+  }
+
+  /// Returns E2B_API_KEY; empty if it is not set.
+  const secret_string& key() const noexcept { return key_; }
+  /// Returns the value of any other variable; empty if it is not set, which E2B treats alike.
+  std::string said(std::string_view name) const {
+    const auto found = variables_.find(name);
+    return found == variables_.end() ? std::string() : found->second;
+  }
+
+ private:
+  static bool is_about_proxies(std::string_view name) {
+    return name == "https_proxy" || name == "HTTPS_PROXY" || name == "no_proxy" || name == "NO_PROXY";
+  }
+
+  static constexpr std::string_view key_name = "E2B_API_KEY";
+
+  variable_map variables_;
+  secret_string key_;
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::e2b
+
+// ---- cofferdam/backends/e2b/detail/account.hpp ----
+
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace cofferdam::inline COFFERDAM_ABI::e2b::detail {
+
+/// The service and the key, from the options and the variables.
+class account {
+ public:
+  /// \throws error{errc::invalid_argument} if there is no key (the sentence explains where to get one), or for a URL
+  ///     that is invalid or not protected.
+  static account resolve(const account_options& options, const surroundings& from) {
+    account made;
+    const auto chosen = [&](const std::string& option, std::string_view variable, std::string_view otherwise) {
+      if (!option.empty()) return option;
+      const std::string said = from.said(variable);
+      return said.empty() ? std::string(otherwise) : said;
+    };
+    made.key_ = options.api_key.empty() ? from.key() : options.api_key;
+    const bool debug = from.said("E2B_DEBUG") == "true";
+    if (made.key_.empty() && !debug)
+      throw error(exec_errc::invalid_argument,
+                  "e2b: there is no API key: set the environment variable E2B_API_KEY, or say api_key(); keys are made "
+                  "at the service's dashboard");
+    made.domain_ = chosen(options.domain, "E2B_DOMAIN", "e2b.app");
+    made.api_ = endpoint::parse(
+        chosen(options.api_url, "E2B_API_URL", debug ? "http://localhost:3000" : "https://api." + made.domain_),
+        "api_url (E2B_API_URL, E2B_DOMAIN)");
+    made.sandbox_url_ = chosen(options.sandbox_url, "E2B_SANDBOX_URL", debug ? "http://localhost:{port}" : "");
+    made.options_ = options;
+    made.debug_ = debug;
+    made.require_protected(made.api_, "api_url (E2B_API_URL)");
+    if (!options.ca_file.empty()) made.tls_.trust_file(options.ca_file);
+    made.tls_.through(from.proxies());
+    return made;
+  }
+
+  const secret_string& key() const noexcept { return key_; }
+  /// Returns true for E2B_DEBUG=true: a daemon on this machine replaces every sandbox, and none is created.
+  bool is_debug() const noexcept { return debug_; }
+  const std::string& domain() const noexcept { return domain_; }
+  const endpoint& api() const noexcept { return api_; }
+  const account_options& options() const noexcept { return options_; }
+  const tls_settings& tls() const noexcept { return tls_; }
+
+  /// Returns the address of a port of a sandbox.
+  /// \param domain  from the service's information about that sandbox; empty: the account's.
+  /// \throws error{errc::invalid_argument} as `sandbox_endpoint`, or if the address is not protected.
+  endpoint sandbox(std::uint16_t port, const std::string& id, const std::string& domain) const {
+    endpoint there = sandbox_endpoint(sandbox_url_, port, id, domain.empty() ? domain_ : domain);
+    require_protected(there, "sandbox_url (E2B_SANDBOX_URL)");
+    return there;
+  }
+
+ private:
+  void require_protected(const endpoint& there, std::string_view setting) const {
+    if (there.is_tls() || there.is_loopback() || options_.allow_plain_http) return;
+    throw error(exec_errc::invalid_argument,
+                "e2b: " + std::string(setting) +
+                    " is http:// and leads to another machine, so that anybody on the way could read the key: use "
+                    "https://, or say allow_plain_http()");
+  }
+
+  secret_string key_;
+  std::string domain_;
+  endpoint api_;
+  std::string sandbox_url_;
+  account_options options_;
+  tls_settings tls_;
+  bool debug_ = false;
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::e2b::detail
+
+// ---- cofferdam/backends/e2b/sandbox_list.hpp ----
 
 
 #include <chrono>
@@ -22517,68 +19162,22 @@ class sandbox_list {
   awaitable<std::vector<sandbox_log_line>> logs(std::string id) const { return read_logs(who_, std::move(id)); }
 
  private:
-  static awaitable<std::unique_ptr<detail::api>> reach(account who);
-  static awaitable<std::vector<sandbox_info>> list(account who);
-  static awaitable<sandbox_info> look_at(account who, std::string id);
-  static awaitable<bool> end(account who, std::string id);
-  static awaitable<bool> pause_it(account who, std::string id);
-  static awaitable<void> prolong(account who, std::string id, std::int64_t seconds);
-  static awaitable<std::vector<sandbox_metrics>> measure(account who, std::string id);
-  static awaitable<std::vector<sandbox_log_line>> read_logs(account who, std::string id);
+  static awaitable<std::unique_ptr<detail::api>> reach(detail::account who);
+  static awaitable<std::vector<sandbox_info>> list(detail::account who);
+  static awaitable<sandbox_info> look_at(detail::account who, std::string id);
+  static awaitable<bool> end(detail::account who, std::string id);
+  static awaitable<bool> pause_it(detail::account who, std::string id);
+  static awaitable<void> prolong(detail::account who, std::string id, std::int64_t seconds);
+  static awaitable<std::vector<sandbox_metrics>> measure(detail::account who, std::string id);
+  static awaitable<std::vector<sandbox_log_line>> read_logs(detail::account who, std::string id);
 
-  account who_;
+  detail::account who_;
 };
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::e2b
 
 
-// ---- cofferdam/backends/e2b/running_process.hpp ----
-
-
-#include <boost/json/array.hpp>
-#include <boost/json/object.hpp>
-#include <boost/json/value.hpp>
-
-#include <cstdint>
-#include <string>
-#include <utility>
-#include <vector>
-
-namespace cofferdam::inline COFFERDAM_ABI::e2b {
-
-/// A process that the daemon of a sandbox has started for any client.
-class running_process {
- public:
-  running_process() = default;
-  /// \param said  ProcessInfo of envd's process.proto.
-  explicit running_process(const boost::json::object& said) {
-    namespace json = cofferdam::detail;
-    pid_ = json::number_at(said, "pid").value_or(0);
-    tag_ = json::text_at(said, "tag");
-    const boost::json::object* const config = json::object_at(said, "config");
-    if (config == nullptr) return;
-    words_.emplace_back(json::text_at(*config, "cmd"));
-    if (const boost::json::array* const args = json::array_at(*config, "args"))
-      for (const boost::json::value& each : *args)
-        if (const boost::json::string* const text = each.if_string()) words_.emplace_back(text->data(), text->size());
-  }
-
-  /// Returns its process number in the sandbox.
-  std::int64_t pid() const noexcept { return pid_; }
-  /// Returns the tag that the starting client gave it; often empty.
-  const std::string& tag() const noexcept { return tag_; }
-  /// Returns the program and its arguments. Commands of this library are inside a script.
-  const std::vector<std::string>& words() const noexcept { return words_; }
-
- private:
-  std::int64_t pid_ = 0;
-  std::string tag_;
-  std::vector<std::string> words_;
-};
-
-}  // namespace cofferdam::inline COFFERDAM_ABI::e2b
-
-// ---- cofferdam/net/percent_encoding.hpp ----
+// ---- cofferdam/detail/net/percent_encoding.hpp ----
 
 
 #include <boost/url/encode.hpp>
@@ -22590,7 +19189,7 @@ class running_process {
 #include <string>
 #include <string_view>
 
-namespace cofferdam::inline COFFERDAM_ABI {
+namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 /// Percent-encodes a text as one part of a URL: all bytes except the unreserved characters of RFC 3986, 2.3.
 inline std::string percent_encoded(std::string_view text) {
@@ -22608,7 +19207,7 @@ inline std::optional<std::string> percent_decoded(std::string_view text) {
   return checked->decode();
 }
 
-}  // namespace cofferdam::inline COFFERDAM_ABI
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
 
 // ---- cofferdam/backends/e2b/signed_url.hpp ----
 
@@ -22641,7 +19240,7 @@ inline std::string file_signature(std::string_view path, file_access access, std
   add(token.reveal());
   if (expiration) add(":" + std::to_string(*expiration));
   const auto digest = cofferdam::detail::sha256_of(std::string_view(raw.data(), raw.size()));
-  std::string text = base64_encode(std::as_bytes(std::span(digest)));
+  std::string text = cofferdam::detail::base64_encode(std::as_bytes(std::span(digest)));
   while (text.ends_with('=')) text.pop_back();
   return "v1_" + text;
 }
@@ -22649,13 +19248,13 @@ inline std::string file_signature(std::string_view path, file_access access, std
 /// Returns a URL with which any client can read (GET) or write (POST) one file of a sandbox. With a token the URL is
 /// signed; without a token the sandbox accepts unsigned URLs.
 /// \param base  the sandbox's daemon.
-inline std::string file_url(const endpoint& base, std::string_view path, file_access access, std::string_view user,
-                            const secret_string& token, std::optional<std::int64_t> expiration) {
+inline std::string file_url(const detail::endpoint& base, std::string_view path, file_access access,
+                            std::string_view user, const secret_string& token, std::optional<std::int64_t> expiration) {
   std::string url = base.text() + "/files?";
-  if (!user.empty()) url += "username=" + percent_encoded(user) + "&";
-  url += "path=" + percent_encoded(path);
+  if (!user.empty()) url += "username=" + cofferdam::detail::percent_encoded(user) + "&";
+  url += "path=" + cofferdam::detail::percent_encoded(path);
   if (token.empty()) return url;
-  url += "&signature=" + percent_encoded(file_signature(path, access, user, token, expiration));
+  url += "&signature=" + cofferdam::detail::percent_encoded(file_signature(path, access, user, token, expiration));
   if (expiration) url += "&signature_expiration=" + std::to_string(*expiration);
   return url;
 }
@@ -22915,170 +19514,7 @@ provider in_sandbox(std::string id);
 }  // namespace cofferdam::inline COFFERDAM_ABI::e2b
 
 
-// ---- cofferdam/backends/e2b/api_error.hpp ----
-
-
-#include <boost/json/object.hpp>
-#include <boost/json/parse.hpp>
-#include <boost/json/value.hpp>
-
-#include <string>
-#include <string_view>
-#include <system_error>
-#include <utility>
-
-namespace cofferdam::inline COFFERDAM_ABI::e2b {
-
-namespace detail {
-
-class status_words {
- public:
-  static constexpr const char* name = "cofferdam.e2b";
-  static std::string message(int value) { return "HTTP status " + std::to_string(value); }
-};
-
-}  // namespace detail
-
-/// Returns the category of the HTTP statuses that are the `cause()` of this backend's errors.
-inline const std::error_category& status_category() noexcept {
-  return cofferdam::detail::category_of<detail::status_words>();
-}
-
-/// The reason of a failure while the sandbox still exists: the `cause()` of an error{exec_errc::unavailable}.
-enum class sandbox_errc {
-  not_reached = 1,  ///< the connection to the sandbox failed before anything was done: try again
-  paused,           ///< the sandbox is paused; call `environment::resume()`
-};
-
-namespace detail {
-
-class sandbox_words {
- public:
-  static constexpr const char* name = "cofferdam.e2b.sandbox";
-  static constexpr std::string_view message(int value) {
-    return static_cast<sandbox_errc>(value) == sandbox_errc::paused ? "the sandbox is paused"
-                                                                    : "the sandbox was not reached";
-  }
-};
-
-}  // namespace detail
-
-/// The category of `sandbox_errc`.
-inline const std::error_category& sandbox_category() noexcept {
-  return cofferdam::detail::category_of<detail::sandbox_words>();
-}
-
-/// Makes `sandbox_errc` usable wherever an error code is; found by argument-dependent lookup.
-inline std::error_code make_error_code(sandbox_errc value) noexcept {
-  return {static_cast<int>(value), sandbox_category()};
-}
-
-}  // namespace cofferdam::inline COFFERDAM_ABI::e2b
-
-template <>
-struct std::is_error_code_enum<cofferdam::e2b::sandbox_errc> : std::true_type {};
-
-namespace cofferdam::inline COFFERDAM_ABI::e2b {
-
-/// Returns true if a failed call may have been executed: there was no response, or one of a proxy.
-inline bool leaves_in_doubt(const error& failure) noexcept {
-  if (failure.cause() == make_error_code(sandbox_errc::not_reached)) return false;
-  if (failure.cause().category() != status_category()) return true;
-  const int status = failure.cause().value();
-  return status >= 500 && status != 501 && status != 503;
-}
-
-/// Returns the message of a failed answer: `error_code` and `message` of a JSON object, else the body's first 400
-/// bytes.
-inline std::string said_message(std::string_view body) {
-  std::error_code broken;
-  const boost::json::value value = boost::json::parse(boost::json::string_view(body.data(), body.size()), broken);
-  const boost::json::object* const object = broken ? nullptr : value.if_object();
-  if (object == nullptr) return std::string(body.substr(0, 400));
-  const std::string_view code = cofferdam::detail::text_at(*object, "error_code");
-  const std::string_view message = cofferdam::detail::text_at(*object, "message");
-  std::string all(code.substr(0, 100));
-  if (!all.empty() && !message.empty()) all += ": ";
-  all += message;
-  return all;
-}
-
-/// Makes the error for a call that the service refused.
-/// \param doing   `create a sandbox`.
-/// \param status  the HTTP status.
-/// \param said    the service's message, without secrets; shown in part, escaped.
-/// \par Source    E2B's API, openapi.yml.
-inline error refused_error(std::string_view doing, int status, std::string_view said) {
-  exec_errc code = exec_errc::provider_failed;
-  const char* advice = "try again later; the service's status page may say more";
-  if (said.find("maximum number of concurrent") != std::string_view::npos) {
-    advice = "close sandboxes that are not needed, or ask for a higher limit";
-  } else {
-    switch (status) {
-      case 400:
-        code = exec_errc::invalid_argument;
-        advice = "the service does not take one of the options";
-        break;
-      case 401:
-        code = exec_errc::permission_denied;
-        advice = "look at the API key: E2B_API_KEY, or api_key()";
-        break;
-      case 403:
-        code = exec_errc::permission_denied;
-        advice = "the account may not do that";
-        break;
-      case 404:
-        code = exec_errc::not_found;
-        advice = "look at the name of the template, or the id of the sandbox";
-        break;
-      case 409: advice = "the sandbox is about to become something else; try again"; break;
-      case 405:
-      case 410:
-      case 501:
-        code = exec_errc::unsupported;
-        advice = "the service does not offer that";
-        break;
-      case 429: advice = "fewer calls at a time: create_gate() spreads them"; break;
-      case 507:
-        code = exec_errc::io_error;
-        advice = "the sandbox's disk is full";
-        break;
-      default: break;
-    }
-    if (status >= 300 && status < 400)
-      advice = "it leads elsewhere, and is not followed there with a key: look at api_url and domain";
-  }
-  std::string text = "e2b: cannot " + std::string(doing) + ": the service answers " + std::to_string(status);
-  if (!said.empty()) text += ", \"" + one_line(said, 400) + "\"";
-  return error(code, text + "; " + advice, std::error_code(status, status_category()));
-}
-
-/// Makes the error for a call that the sandbox's daemon refused.
-/// \param doing   `start a command`.
-/// \param said    as for `refused_error`.
-inline error failed_call_error(std::string_view doing, connect_code which, std::string_view said) {
-  exec_errc code = exec_errc::io_error;
-  switch (which) {
-    case connect_code::invalid_argument:
-    case connect_code::out_of_range: code = exec_errc::invalid_argument; break;
-    case connect_code::not_found: code = exec_errc::not_found; break;
-    case connect_code::already_exists: code = exec_errc::already_exists; break;
-    case connect_code::permission_denied:
-    case connect_code::unauthenticated: code = exec_errc::permission_denied; break;
-    case connect_code::unimplemented: code = exec_errc::unsupported; break;
-    case connect_code::resource_exhausted: code = exec_errc::provider_failed; break;
-    case connect_code::unavailable: code = exec_errc::unavailable; break;
-    default: break;
-  }
-  std::string text = "e2b: cannot " + std::string(doing) + ": the sandbox answers " + std::string(to_string(which));
-  if (!said.empty()) text += ", \"" + one_line(said, 400) + "\"";
-  if (code == exec_errc::unavailable) text += "; the sandbox is still there: try again";
-  return error(code, text, std::error_code(static_cast<int>(connect_status(which)), status_category()));
-}
-
-}  // namespace cofferdam::inline COFFERDAM_ABI::e2b
-
-// ---- cofferdam/core/output_collector.hpp ----
+// ---- cofferdam/detail/core/output_collector.hpp ----
 
 
 #include <algorithm>
@@ -23086,7 +19522,7 @@ inline error failed_call_error(std::string_view doing, connect_code which, std::
 #include <cstdint>
 #include <utility>
 
-namespace cofferdam::inline COFFERDAM_ABI {
+namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 /// A collector of one output stream. It keeps the start and the end of the stream, and so bounds the host memory that a
 /// guest's output takes.
@@ -23211,21 +19647,32 @@ class output_collector {
   std::uint64_t total_ = 0;
 };
 
-}  // namespace cofferdam::inline COFFERDAM_ABI
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
 
-// ---- cofferdam/backends/e2b/execution.hpp ----
+// ---- cofferdam/backends/e2b/code_interpreter.hpp ----
 
 
+#include <asio/any_io_executor.hpp>
+#include <asio/bind_cancellation_slot.hpp>
+#include <asio/cancellation_signal.hpp>
+#include <asio/co_spawn.hpp>
+#include <asio/steady_timer.hpp>
+
+#include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
 #include <boost/json/value.hpp>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <map>
+#include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -23386,44 +19833,13 @@ class execution_reader {
   }
 
   execution_limits limits_;
-  output_collector out_;
-  output_collector err_;
+  cofferdam::detail::output_collector out_;
+  cofferdam::detail::output_collector err_;
   std::string line_;
   std::size_t kept_ = 0;
   execution made_;
   bool ended_ = false;
 };
-
-}  // namespace cofferdam::inline COFFERDAM_ABI::e2b
-
-// ---- cofferdam/backends/e2b/code_interpreter.hpp ----
-
-
-#include <asio/any_io_executor.hpp>
-#include <asio/bind_cancellation_slot.hpp>
-#include <asio/cancellation_signal.hpp>
-#include <asio/co_spawn.hpp>
-#include <asio/steady_timer.hpp>
-
-#include <boost/json/array.hpp>
-#include <boost/json/object.hpp>
-#include <boost/json/serialize.hpp>
-
-#include <array>
-#include <chrono>
-#include <cstddef>
-#include <cstdint>
-#include <exception>
-#include <map>
-#include <memory>
-#include <optional>
-#include <span>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
-
-namespace cofferdam::inline COFFERDAM_ABI::e2b {
 
 /// A place that runs code of one language and keeps its definitions.
 class code_context {
@@ -23509,7 +19925,7 @@ class code_interpreter {
 
  private:
   using shared = std::shared_ptr<detail::sandbox>;
-  using client = std::shared_ptr<http_client>;
+  using client = std::shared_ptr<cofferdam::detail::http_client>;
   static constexpr std::size_t max_answer = std::size_t{1024} * 1024;
   static constexpr std::chrono::seconds silence{30};  // the service sends a keep-alive every 5 s
   static constexpr std::chrono::milliseconds longest = std::chrono::hours(24 * 365);
@@ -23517,10 +19933,10 @@ class code_interpreter {
   http_request request(std::string method, std::string_view path) const;
 
   /// Sends a request, and throws unless the status is 200.
-  static awaitable<http_exchange> ask(shared inside, client by, redactor redact, http_request what, const char* doing,
-                                      http_limits limits);
+  static awaitable<cofferdam::detail::http_exchange> ask(shared inside, client by, redactor redact, http_request what,
+                                                         const char* doing, cofferdam::detail::http_limits limits);
 
-  static http_limits usual(const shared& inside);
+  static cofferdam::detail::http_limits usual(const shared& inside);
 
   /// A run that is under way. The awaiting coroutine may be destroyed first.
   class timed_run {
@@ -23561,77 +19977,6 @@ class code_interpreter {
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::e2b
 
-
-// ---- cofferdam/backends/e2b/envd_version.hpp ----
-
-
-#include <array>
-#include <compare>
-#include <cstddef>
-#include <optional>
-#include <string>
-#include <string_view>
-
-namespace cofferdam::inline COFFERDAM_ABI::e2b {
-
-/// The version of the daemon in a sandbox, which determines the available calls.
-class envd_version {
- public:
-  constexpr envd_version(unsigned major, unsigned minor, unsigned patch) noexcept : parts_{major, minor, patch} {}
-
-  /// Parses `0.5.7`, `v0.5.7`, `0.5`; text after the numbers (`-rc1`) is ignored. No value for anything else.
-  static constexpr std::optional<envd_version> parse(std::string_view text) noexcept {
-    if (text.starts_with('v')) text.remove_prefix(1);
-    std::array<unsigned, 3> parts{};
-    std::size_t count = 0;
-    while (count < 3 && !text.empty() && text.front() >= '0' && text.front() <= '9') {
-      unsigned number = 0;
-      while (!text.empty() && text.front() >= '0' && text.front() <= '9') {
-        if (number > 99'999) return std::nullopt;
-        number = number * 10 + static_cast<unsigned>(text.front() - '0');
-        text.remove_prefix(1);
-      }
-      parts[count++] = number;
-      if (!text.starts_with('.')) break;
-      text.remove_prefix(1);
-    }
-    if (count == 0) return std::nullopt;
-    return envd_version(parts[0], parts[1], parts[2]);
-  }
-
-  friend constexpr auto operator<=>(const envd_version&, const envd_version&) noexcept = default;
-
-  std::string text() const {
-    return std::to_string(parts_[0]) + "." + std::to_string(parts_[1]) + "." + std::to_string(parts_[2]);
-  }
-
- private:
-  std::array<unsigned, 3> parts_;
-};
-
-/// The features of a daemon. A daemon of unknown version (of a service that imitates E2B) counts as fairly new, but
-/// uploads use the form that every version supports.
-/// \par Source  E2B's SDKs, where they compare envdVersion.
-class envd_abilities {
- public:
-  envd_abilities() = default;
-  explicit envd_abilities(std::string_view version) : version_(envd_version::parse(version)) {}
-
-  bool is_usable() const noexcept { return at_least({0, 1, 0}, true); }
-  bool watches_below() const noexcept { return at_least({0, 1, 4}, true); }
-  bool has_default_user() const noexcept { return at_least({0, 4, 0}, true); }
-  bool closes_input() const noexcept { return at_least({0, 5, 2}, true); }
-  bool takes_raw_uploads() const noexcept { return at_least({0, 5, 7}, false); }
-
- private:
-  bool at_least(envd_version wanted, bool otherwise) const noexcept {
-    return version_ ? *version_ >= wanted : otherwise;
-  }
-
-  std::optional<envd_version> version_;
-};
-
-}  // namespace cofferdam::inline COFFERDAM_ABI::e2b
 
 // ---- cofferdam/backends/local_policies.hpp ----
 
@@ -25637,14 +21982,14 @@ class python_reader {
   analysis_place place() const noexcept { return place_; }
 
   /// Sets the time limit for reading one piece of code; code that takes longer is refused. Default: 2 seconds.
-  python_reader& time_limit(std::chrono::milliseconds limit) {
+  python_reader& timeout(std::chrono::milliseconds limit) {
     if (limit <= std::chrono::milliseconds::zero() || limit > std::chrono::hours(1))
       throw error(exec_errc::invalid_argument,
                   "python_reader: the time limit must be longer than zero and at most an hour");
-    time_limit_ = limit;
+    timeout_ = limit;
     return *this;
   }
-  std::chrono::milliseconds time_limit() const noexcept { return time_limit_; }
+  std::chrono::milliseconds timeout() const noexcept { return timeout_; }
 
   /// Sets the maximum size of code, in bytes; longer code is refused. Default: 1 MiB, at most 64 MiB.
   python_reader& longest(std::size_t size) {
@@ -25666,7 +22011,7 @@ class python_reader {
  private:
   std::string interpreter_ = "python3";
   analysis_place place_ = analysis_place::automatic;
-  std::chrono::milliseconds time_limit_{2000};
+  std::chrono::milliseconds timeout_{2000};
   std::size_t longest_ = 1024 * 1024;
   std::size_t memory_ = 1024UL * 1024 * 1024;
 };
@@ -25684,7 +22029,7 @@ inline std::string reader_program() { return embedded_text(python_code_reader); 
 
 /// Returns the command of a reader's process, by this interpreter.
 inline command reader_command(const python_reader& settings, const std::string& interpreter) {
-  const std::string limit = std::to_string(settings.time_limit().count());
+  const std::string limit = std::to_string(settings.timeout().count());
   const std::string memory = std::to_string(settings.memory());
   return argv(interpreter, "-I", "-S", "-X", "utf8", "-W", "ignore", "-c", reader_program(), limit, memory)
       .timeout(no_timeout)
@@ -25844,14 +22189,14 @@ namespace detail {
 class analysis_worker;
 
 /// Makes the worker that reads code for the guards of one runner. It may be used and dropped on any thread.
-std::shared_ptr<analysis_worker> make_facts_worker(python_reader settings);
+std::shared_ptr<analysis_worker> make_analysis_worker(python_reader settings);
 
 /// Returns the facts about the code. See `analysis_worker::read`.
-awaitable<std::shared_ptr<const code_analysis>> read_facts(std::shared_ptr<analysis_worker> worker,
-                                                           const std::string& source, const interpreter_info& guest);
+awaitable<std::shared_ptr<const code_analysis>> analyse_code(std::shared_ptr<analysis_worker> worker,
+                                                             const std::string& source, const interpreter_info& guest);
 
 /// Ends the worker's processes. A second call does nothing.
-awaitable<void> close_facts(std::shared_ptr<analysis_worker> worker);
+awaitable<void> close_analysis_worker(std::shared_ptr<analysis_worker> worker);
 
 /// Returns the refusal of code that cannot be read; no value if it could be read.
 std::optional<code_result> refuse_unreadable(const code_analysis& facts, const std::string& rule);
@@ -25896,7 +22241,7 @@ class guard_layer : public code_layer<guard_layer<Policy, Inner>, Inner> {
     if constexpr (detail::shares_reader<Inner>) {
       if (std::shared_ptr<detail::analysis_worker> there = this->inner().shared_reader()) return there;
     }
-    return detail::make_facts_worker(std::move(reader));
+    return detail::make_analysis_worker(std::move(reader));
   }
 
   const std::shared_ptr<detail::analysis_worker>& require_worker() const {
@@ -25909,7 +22254,7 @@ class guard_layer : public code_layer<guard_layer<Policy, Inner>, Inner> {
   static awaitable<std::optional<code_result>> decide(guard_layer& self, const code_request& request) {
     const interpreter_info guest = detail::interpreter_of(self.inner());
     const std::shared_ptr<detail::analysis_worker> worker = self.require_worker();
-    std::shared_ptr<const code_analysis> facts = co_await detail::read_facts(worker, request.source(), guest);
+    std::shared_ptr<const code_analysis> facts = co_await detail::analyse_code(worker, request.source(), guest);
     std::optional<code_result> answer = detail::refuse_unreadable(*facts, std::string(Policy::name));
     if (answer) co_return answer;
     if (std::optional<guard_refusal> refusal = self.policy_.judge(*facts)) answer = refusal->result(facts->source());
@@ -25918,7 +22263,7 @@ class guard_layer : public code_layer<guard_layer<Policy, Inner>, Inner> {
 
   static awaitable<void> close_both(guard_layer& self) {
     const std::shared_ptr<detail::analysis_worker> worker = self.require_worker();
-    co_await detail::close_facts(worker);
+    co_await detail::close_analysis_worker(worker);
     co_await self.inner().close();
   }
 
@@ -27804,7 +24149,7 @@ class Place {
     this.send({op: "begin", about: {folder: config.folder, own: config.own, prelude: config.prelude, mounts: config.mounts,
       packages: config.packages, forget: config.forget, process_memory: config.process_memory,
       python: {context: name !== null, network: config.network.length > 0, environment: config.environment,
-        preload: config.preload, most_memory: config.isolate ? 0 : config.worn}}}, driver.snapshot ?? new Uint8Array());
+        preload: config.preload, max_memory: config.isolate ? 0 : config.worn}}}, driver.snapshot ?? new Uint8Array());
     this.listen();
   }
 
@@ -28062,7 +24407,7 @@ class Driver {
   begin(run) {
     const name = run.header.context;
     if (name !== null) {
-      if (!this.contexts.has(name) && this.contexts.size >= this.config.most_contexts)
+      if (!this.contexts.has(name) && this.contexts.size >= this.config.max_contexts)
         return this.report(run, {problem: "there are " + this.contexts.size + " contexts, as many as contexts_at_once " +
           "allows; end one first", alive: false});
       const place = this.contexts.get(name) ?? this.add(name);
@@ -28606,7 +24951,7 @@ def serve(host, config):
                 good = before.restore()
             except BaseException:
                 good = False
-        host.idle(None, not good or memory() > config["most_memory"])
+        host.idle(None, not good or memory() > config["max_memory"])
 
 def send_contents(rows, room):
     """The contents of files, in their order, as long as there is room: a length, a path, and the bytes."""
@@ -28733,13 +25078,13 @@ Four kinds of processes:
 
 * The *driver* talks to the host and holds what runs print. It executes nobody's code and loads nobody's modules.
 * The *nursery*, its one child, has loaded what is to be preloaded, holds no data, and forks.
-* A *keeper*, a child of the nursery for each run, forks that, waits for its end and ends what it leaves behind.
+* A *monitor*, a child of the nursery for each run, forks that, waits for its end and ends what it leaves behind.
 * A *run*, for one piece of code, or for all that are said to one context. It has three descriptors from the driver:
   its standard output, its standard error, and a channel that speaks of this run only.
 
-Run, keeper and nursery adopt what their descendants leave behind. A keeper has one child of its own: any other is a
-stray, and killed. Where somebody kills a keeper, its run dies with it and the rest falls to the nursery, which knows
-its keepers. One run is forked before it is asked for.
+Run, monitor and nursery adopt what their descendants leave behind. A monitor has one child of its own: any other is a
+stray, and killed. Where somebody kills a monitor, its run dies with it and the rest falls to the nursery, which knows
+its monitors. One run is forked before it is asked for.
 
 Frames, both ways between host and driver: length of the rest, length of the header (32 bits, big end first), header
 (a JSON object), body (bytes). On a channel: length, one letter that says what it is, bytes.
@@ -28752,7 +25097,7 @@ MOST_REPORT = 16 * 1024 * 1024  # bytes of one thing that a run says: its result
 MOST_DISPLAYED = 64 * 1024 * 1024  # and of all its displays
 MOST_BETWEEN = 64 * 1024  # of each output of a context between two of its runs
 MOST_UNREAD = 256 * 1024 * 1024  # what a run may leave unread of what it is told
-LEFT = 71  # the exit code of a keeper that could not end all
+LEFT = 71  # the exit code of a monitor that could not end all
 LINGER = 0.5  # how long an ended run's output may stay open
 
 def prctl(option, value):
@@ -28880,8 +25225,8 @@ class Encoder:
     """A Python value as JSON: what JSON has, as it is (floats as {"$f": text}, which every parser reads exactly); the
     rest as {"$python": type, ...}. What is neither is its text, and `exact` is false then."""
 
-    def __init__(self, most_bytes):
-        self.left = most_bytes
+    def __init__(self, max_bytes):
+        self.left = max_bytes
         self.exact = True
         self.first = None  # of what has no form: the type, and why where that says too little
         self.open = set()
@@ -29296,7 +25641,7 @@ def rich_forms(value, most):
     return forms
 
 REHEARSAL = """{"code": "1 + 1", "prelude": "", "variables": {"_": 1}, "functions": [], "final": null,
-                "environment": {}, "limits": {}, "most_value": 1000, "quiet": false}"""
+                "environment": {}, "limits": {}, "max_value": 1000, "quiet": false}"""
 
 class Interpreter:
     """Executes the pieces of code of one process."""
@@ -29488,7 +25833,7 @@ inline constexpr std::string_view python_driver_interpreter_2 = R"driver_ends(  
             if failure is not None:
                 report["error"] = describe(failure, filename, request["quiet"])
             if self.has_final:
-                encoder = Encoder(request["most_value"])
+                encoder = Encoder(request["max_value"])
                 report["final"] = {key: encoder.encode(value) for key, value in self.final.items()}
                 report["final_exact"] = encoder.exact
         except BaseException as worse:  # out of memory, most likely
@@ -29526,7 +25871,7 @@ inline constexpr std::string_view python_driver_interpreter_3 = R"driver_ends(  
                 linecache.cache.pop(name, None)
 
     def report_value(self, report, value, request):
-        encoder = Encoder(request["most_value"])
+        encoder = Encoder(request["max_value"])
         report["value"] = encoder.encode(value)
         report["value_exact"] = encoder.exact
         report["text"] = text_of(value, 65536)
@@ -29689,7 +26034,7 @@ class Nursery:
     def __init__(self, link, config):
         self.link = link
         self.config = config
-        self.runs = {}  # pid of a keeper -> number
+        self.runs = {}  # pid of a monitor -> number
         self.pids = {}  # number -> that pid
         self.own = set()  # children of what was preloaded
         self.patience = None  # until it looks again for what could not be ended
@@ -29760,7 +26105,7 @@ class Nursery:
                 if pid is not None:
                     self.kill(pid)
             elif pid is not None:
-                os.kill(pid, signal.SIGINT)  # the keeper passes it on, and says so
+                os.kill(pid, signal.SIGINT)  # the monitor passes it on, and says so
             else:
                 self.say(interrupted=order["interrupt"])
         return True
@@ -29785,7 +26130,7 @@ class Nursery:
         self.pids[number] = pid
 
     def keep(self, number, descriptors, is_context):
-        """The life of a keeper. It ends well only where it has told how its run has ended."""
+        """The life of a monitor. It ends well only where it has told how its run has ended."""
         os.setsid()
         signal.set_wakeup_fd(-1)
         prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
@@ -29858,7 +26203,7 @@ class Nursery:
         if ended or left:
             left = self.end_strays(1 if ended else 0.1)
             for number, status in ended:
-                if os.WIFSIGNALED(status):  # the keeper was killed, and its run with it
+                if os.WIFSIGNALED(status):  # the monitor was killed, and its run with it
                     self.say(ended=number, status=signal.SIGKILL, left=left)
                 else:
                     self.say(ended=number, status=None, problem="its process could not be made or kept")
@@ -30195,7 +26540,7 @@ class Driver:
         if polite:
             run.deadline = time.monotonic() + run.header["grace"] / 1000
             child.interrupting = True
-            child.deaf = run.deadline + LINGER  # where its keeper does not even pass that on
+            child.deaf = run.deadline + LINGER  # where its monitor does not even pass that on
             self.order({"interrupt": child.number})
         else:
             run.deadline = None
@@ -30793,7 +27138,7 @@ class pyodide_settings {
     config["environment"] = std::move(environment);
     config["at_once"] = interpreters();
     config["isolate"] = isolated;
-    config["most_contexts"] = contexts;
+    config["max_contexts"] = contexts;
     config["process_memory"] = resident_limit();
     config["place_command"] = list_of(place_command());
     config["worn"] = std::min<std::uint64_t>(memory / 2 + 1, 192U * 1024 * 1024);
@@ -31081,8 +27426,8 @@ class pyodide_runner {
 /// isolation has three layers: the memory of WebAssembly; a JavaScript that cannot turn text into code, with an empty
 /// `js` module in Python; and Deno's permissions, which allow only what the options allow. Deno runs as the calling
 /// user, without any isolation by the operating system: code that breaks out of V8 has the rights of that user.
-/// `code_result::walls()` reports this. For isolation by the operating system run `python()` in a container. There are
-/// no processes, threads, sockets or packages with native code; `time.sleep`, asyncio, and `urllib.request` for
+/// `code_result::isolation()` reports this. For isolation by the operating system run `python()` in a container. There
+/// are no processes, threads, sockets or packages with native code; `time.sleep`, asyncio, and `urllib.request` for
 /// permitted hosts work. Functions that asyncio would run in a thread (`to_thread`, `run_in_executor(None, ...)`) run
 /// at once.
 ///
@@ -32527,278 +28872,6 @@ class reject_patterns : public guard<reject_patterns> {
 
 }  // namespace cofferdam::inline COFFERDAM_ABI
 
-// ---- cofferdam/detail/core/homed_source.hpp ----
-
-
-#include <asio/any_io_executor.hpp>
-#include <asio/this_coro.hpp>
-
-#include <cstddef>
-#include <memory>
-#include <optional>
-#include <utility>
-
-namespace cofferdam::inline COFFERDAM_ABI::detail {
-
-template <class = void>
-class basic_homed_source;
-using homed_source = basic_homed_source<>;
-
-/// Files of an environment, read on the environment's strand, on whatever executor they are requested.
-template <class Unused>
-class basic_homed_source final : public file_source {
- public:
-  basic_homed_source(home_strand home, std::unique_ptr<file_source> inner)
-      : home_(std::move(home)), inner_(std::move(inner)) {}
-  ~basic_homed_source() override {
-    home_.run_soon([inner = std::move(inner_)]() mutable { inner.reset(); });
-  }
-  awaitable<std::optional<file_header>> next() override {
-    return home_.run([this] { return inner_->next(); });
-  }
-  awaitable<bytes> read(std::size_t most) override {
-    return home_.run([this, most] { return inner_->read(most); });
-  }
-
- private:
-  home_strand home_;
-  std::unique_ptr<file_source> inner_;
-};
-
-template <class = void>
-class basic_lent_source;
-using lent_source = basic_lent_source<>;
-
-/// The caller's files, for a coroutine on an environment's strand. They are read on the caller's executor.
-template <class Unused>
-class basic_lent_source final : public file_source {
- public:
-  /// \param lender  the caller's executor as a strand.
-  basic_lent_source(file_source& source, asio::any_io_executor lender) : source_(source), lender_(std::move(lender)) {}
-  awaitable<std::optional<file_header>> next() override {
-    return run_on(lender_, [this] { return source_.next(); });
-  }
-  awaitable<bytes> read(std::size_t most) override {
-    return run_on(lender_, [this, most] { return source_.read(most); });
-  }
-  /// No other operation on the source is under way at this time.
-  std::optional<file_range> take_range() override { return source_.take_range(); }
-
- private:
-  file_source& source_;
-  asio::any_io_executor lender_;
-};
-
-/// Writes the caller's files. The files are read on the caller's executor, and the rest of the work is done on a
-/// strand.
-/// \param put  makes the coroutine that writes a `file_source&`.
-template <class Put>
-awaitable<transfer_result> put_on(home_strand home, file_source& source, Put put) {
-  asio::any_io_executor caller = co_await asio::this_coro::executor;
-  lent_source lent(source, strand_of(std::move(caller)));
-  const auto work = [&put, &lent] { return put(lent); };
-  transfer_result report = co_await home.run(work);
-  co_return report;
-}
-
-/// Fetches files by a coroutine on a strand, and returns them for use on any executor.
-/// \param get  makes that coroutine.
-template <class Get>
-awaitable<std::unique_ptr<file_source>> get_on(home_strand home, Get get) {
-  std::unique_ptr<file_source> inner = co_await home.run(std::move(get));
-  std::unique_ptr<file_source> homed = std::make_unique<homed_source>(std::move(home), std::move(inner));
-  co_return homed;
-}
-
-}  // namespace cofferdam::inline COFFERDAM_ABI::detail
-
-// ---- cofferdam/detail/core/homed_files.hpp ----
-
-
-#include <memory>
-#include <utility>
-#include <vector>
-
-namespace cofferdam::inline COFFERDAM_ABI::detail {
-
-/// The files of an environment that works on its own strand. Each operation runs there. Does not keep the environment's
-/// state alive. `State` has `home()`, its strand, and `static auto with_files(std::shared_ptr<State> state, Operation
-/// operation)`, which begins an operation as `file_system_adaptor` describes it.
-template <class State>
-class homed_files final : public file_system_adaptor<homed_files<State>> {
- public:
-  explicit homed_files(const std::shared_ptr<State>& state) : state_(state) {}
-
-  template <class Operation>
-  auto call(Operation operation) {
-    const std::shared_ptr<State> state = get();
-    return state->home().run([state, operation = std::move(operation)] { return State::with_files(state, operation); });
-  }
-
-  awaitable<transfer_result> put_files(file_source& source) override {
-    const std::shared_ptr<State> state = get();
-    return put_on(state->home(), source, [state](file_source& lent) {
-      return State::with_files(state, [&lent](auto& files) { return files.put_files(lent); });
-    });
-  }
-
-  awaitable<std::unique_ptr<file_source>> get_files(std::vector<file_request> requests) override {
-    const std::shared_ptr<State> state = get();
-    return get_on(state->home(), [state, requests = std::move(requests)] {
-      return State::with_files(state, [requests](auto& files) { return files.get_files(requests); });
-    });
-  }
-
- private:
-  std::shared_ptr<State> get() const {
-    std::shared_ptr<State> state = state_.lock();
-    if (!state) throw error(exec_errc::environment_closed, "files: the environment is closed; open another one");
-    return state;
-  }
-
-  std::weak_ptr<State> state_;
-};
-
-}  // namespace cofferdam::inline COFFERDAM_ABI::detail
-
-// ---- cofferdam/detail/core/homed_process.hpp ----
-
-
-#include <cstdint>
-#include <memory>
-#include <utility>
-
-namespace cofferdam::inline COFFERDAM_ABI::detail {
-
-template <class = void>
-class basic_homed_process;
-using homed_process = basic_homed_process<>;
-
-/// A process whose work is done on the strand of its environment, on whatever executor it is called or destroyed.
-template <class Unused>
-class basic_homed_process final : public process::implementation {
- public:
-  basic_homed_process(home_strand home, process running) : home_(std::move(home)), running_(std::move(running)) {}
-  ~basic_homed_process() override {
-    home_.run_soon([running = std::move(running_)]() mutable { const process ended(std::move(running)); });
-  }
-
-  awaitable<output_chunk> read() override {
-    return home_.run([this] { return running_.read(); });
-  }
-  awaitable<void> write_input(bytes_view data) override {
-    return home_.run([this, data] { return running_.write_input(data); });
-  }
-  awaitable<void> close_input() override {
-    return home_.run([this] { return running_.close_input(); });
-  }
-  awaitable<void> signal(int number) override {
-    return home_.run([this, number] { return running_.signal(number); });
-  }
-  awaitable<void> resize(std::uint16_t rows, std::uint16_t columns) override {
-    return home_.run([this, rows, columns] { return running_.resize(rows, columns); });
-  }
-  awaitable<command_result> wait() override {
-    return home_.run([this] { return running_.wait(); });
-  }
-  awaitable<command_result> take_result() override {
-    return home_.run([this] { return std::move(running_).wait(); });
-  }
-  std::shared_ptr<const isolation_report> isolation() const override {
-    return home_.look([this] { return running_.isolation(); });
-  }
-
- private:
-  home_strand home_;
-  process running_;
-};
-
-/// Starts a process on a strand, and returns it for use on any executor.
-/// \param begin  makes the coroutine that starts the process.
-template <class Begin>
-awaitable<process> start_on(home_strand home, Begin begin) {
-  process running = co_await home.run(std::move(begin));
-  auto homed = std::make_unique<homed_process>(std::move(home), std::move(running));
-  co_return process(std::move(homed));
-}
-
-}  // namespace cofferdam::inline COFFERDAM_ABI::detail
-
-// ---- cofferdam/core/environment_operations.hpp ----
-
-
-#include <cstddef>
-#include <memory>
-#include <string>
-#include <utility>
-
-namespace cofferdam::inline COFFERDAM_ABI::detail {
-
-template <class State>
-environment_handle<State>& environment_handle<State>::operator=(environment_handle&& other) noexcept {
-  if (this != &other) {
-    abandon();
-    state_ = std::move(other.state_);
-  }
-  return *this;
-}
-
-template <class State>
-environment_handle<State>::~environment_handle() {
-  abandon();
-}
-
-template <class State>
-void environment_handle<State>::abandon() noexcept {
-  if (!state_) return;
-  const home_strand home = state_->home();
-  home.run_soon([state = std::move(state_)] { state->abandon(); });
-}
-
-template <class State>
-const std::shared_ptr<State>& environment_handle<State>::get() const {
-  if (!state_) throw error(exec_errc::environment_closed, State::nothing_open);
-  return state_;
-}
-
-template <class State>
-awaitable<command_result> environment_handle<State>::run_command(command c) const {
-  return get()->home().run(
-      [state = get(), c = std::move(c)]() mutable { return State::run(std::move(state), std::move(c)); });
-}
-
-template <class State>
-awaitable<process> environment_handle<State>::start(command c) const {
-  return start_on(get()->home(),
-                  [state = get(), c = std::move(c)]() mutable { return State::start(std::move(state), std::move(c)); });
-}
-
-template <class State>
-awaitable<bytes> environment_handle<State>::read_file(std::string path, std::size_t most) const {
-  return get()->home().run([state = get(), path = std::move(path), most] {
-    return State::with_files(state, [path, most](auto& files) { return files.read_file(path, most); });
-  });
-}
-
-template <class State>
-awaitable<void> environment_handle<State>::write_file(std::string path, bytes_view content) const {
-  return get()->home().run([state = get(), path = std::move(path), content] {
-    return State::with_files(state, [path, content](auto& files) { return files.write_file(path, content); });
-  });
-}
-
-template <class State>
-file_system environment_handle<State>::files() const {
-  return file_system(std::make_shared<homed_files<State>>(get()));
-}
-
-template <class State>
-awaitable<void> environment_handle<State>::close() const {
-  return shielded([state = get()] { return state->home().run([state] { return State::close(state); }); });
-}
-
-}  // namespace cofferdam::inline COFFERDAM_ABI::detail
-
 // ---- cofferdam/core/provider_name.hpp ----
 
 
@@ -33185,7 +29258,7 @@ class http_server_settings {
   /// 408. Default 30 s. Applies also to the time for discarding an unread body.
   http_server_settings& head_timeout(std::chrono::milliseconds most) { return set(head_timeout_, most); }
   /// Limits the time between two pieces of a body while a handler waits for one: 408. Default 60 s.
-  http_server_settings& body_time(std::chrono::milliseconds most) { return set(body_time_, most); }
+  http_server_settings& body_timeout(std::chrono::milliseconds most) { return set(body_timeout_, most); }
   /// Limits the time in which the client must accept each 64 KiB of a reply; a slower connection is closed. Default 60
   /// s.
   http_server_settings& write_timeout(std::chrono::milliseconds most) { return set(write_timeout_, most); }
@@ -33234,7 +29307,7 @@ class http_server_settings {
   std::uint64_t drained() const noexcept { return drained_; }
   std::size_t connections() const noexcept { return connections_; }
   std::chrono::milliseconds head_timeout() const noexcept { return head_timeout_; }
-  std::chrono::milliseconds body_time() const noexcept { return body_time_; }
+  std::chrono::milliseconds body_timeout() const noexcept { return body_timeout_; }
   std::chrono::milliseconds write_timeout() const noexcept { return write_timeout_; }
   std::chrono::milliseconds idle_timeout() const noexcept { return idle_timeout_; }
   std::optional<std::chrono::milliseconds> request_timeout() const noexcept { return request_timeout_; }
@@ -33257,7 +29330,7 @@ class http_server_settings {
   std::uint64_t drained_ = std::uint64_t{256} * 1024;
   std::size_t connections_ = 256;
   std::chrono::milliseconds head_timeout_{30'000};
-  std::chrono::milliseconds body_time_{60'000};
+  std::chrono::milliseconds body_timeout_{60'000};
   std::chrono::milliseconds write_timeout_{60'000};
   std::chrono::milliseconds idle_timeout_{75'000};
   std::optional<std::chrono::milliseconds> request_timeout_;
@@ -33368,7 +29441,7 @@ listener unix_listener(const asio::any_io_executor& executor, const std::string&
 }  // namespace cofferdam::inline COFFERDAM_ABI
 
 
-// ---- cofferdam/net/http_server.hpp ----
+// ---- cofferdam/detail/net/http_server.hpp ----
 
 
 #include <asio/any_io_executor.hpp>
@@ -33378,11 +29451,9 @@ listener unix_listener(const asio::any_io_executor& executor, const std::string&
 #include <memory>
 #include <utility>
 
-namespace cofferdam::inline COFFERDAM_ABI {
+namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-namespace detail {
 class http_server_core;
-}
 
 /// An HTTP/1.1 and 1.0 server for one or more listeners. It runs one handler coroutine for each request.
 ///
@@ -33443,7 +29514,7 @@ class http_server {
   std::shared_ptr<detail::http_server_core> core_;
 };
 
-}  // namespace cofferdam::inline COFFERDAM_ABI
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
 
 
 // ---- cofferdam/detail/core/async_semaphore.hpp ----
@@ -33691,7 +29762,7 @@ namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail {
 /// Returns text that is valid in JSON: file names and guests' output need not be UTF-8.
 inline boost::json::string valid_json_text(std::string_view raw) {
   std::string text;
-  append_repaired_utf8(text, raw);
+  cofferdam::detail::append_repaired_utf8(text, raw);
   return boost::json::string(text.data(), text.size());
 }
 
@@ -33818,12 +29889,12 @@ class http_refusal : public std::exception {
 /// Ends the handling of a Connect call: thrown there, and converted to a reply at the top.
 class rpc_failure : public std::exception {
  public:
-  rpc_failure(connect_code code, std::string message) : failure_(code, std::move(message)) {}
+  rpc_failure(cofferdam::detail::connect_code code, std::string message) : failure_(code, std::move(message)) {}
   const char* what() const noexcept override { return failure_.message().c_str(); }
-  const connect_failure& failure() const noexcept { return failure_; }
+  const cofferdam::detail::connect_failure& failure() const noexcept { return failure_; }
 
  private:
-  connect_failure failure_;
+  cofferdam::detail::connect_failure failure_;
 };
 
 inline http_reply json_reply(int status, const boost::json::value& value) {
@@ -33840,28 +29911,28 @@ inline http_reply text_reply(int status, std::string_view text) {
 }
 
 /// Returns the code for one of our errors.
-inline connect_code connect_code_of(const error& failure) noexcept {
+inline cofferdam::detail::connect_code connect_code_of(const error& failure) noexcept {
   switch (static_cast<exec_errc>(failure.code().value())) {
-    case exec_errc::not_found: return connect_code::not_found;
+    case exec_errc::not_found: return cofferdam::detail::connect_code::not_found;
     case exec_errc::already_exists:
-    case exec_errc::collision: return connect_code::already_exists;
+    case exec_errc::collision: return cofferdam::detail::connect_code::already_exists;
     case exec_errc::outside_workspace:
-    case exec_errc::permission_denied: return connect_code::permission_denied;
+    case exec_errc::permission_denied: return cofferdam::detail::connect_code::permission_denied;
     case exec_errc::invalid_argument:
     case exec_errc::not_a_file:
-    case exec_errc::not_a_directory: return connect_code::invalid_argument;
-    case exec_errc::not_empty: return connect_code::failed_precondition;
-    case exec_errc::too_large: return connect_code::resource_exhausted;
-    case exec_errc::unsupported: return connect_code::unimplemented;
+    case exec_errc::not_a_directory: return cofferdam::detail::connect_code::invalid_argument;
+    case exec_errc::not_empty: return cofferdam::detail::connect_code::failed_precondition;
+    case exec_errc::too_large: return cofferdam::detail::connect_code::resource_exhausted;
+    case exec_errc::unsupported: return cofferdam::detail::connect_code::unimplemented;
     case exec_errc::environment_closed:
     case exec_errc::provider_lost:
     case exec_errc::unavailable:
-    case exec_errc::provider_failed: return connect_code::unavailable;
-    case exec_errc::cancelled: return connect_code::canceled;
+    case exec_errc::provider_failed: return cofferdam::detail::connect_code::unavailable;
+    case exec_errc::cancelled: return cofferdam::detail::connect_code::canceled;
     case exec_errc::deadlock:
     case exec_errc::io_error: break;
   }
-  return connect_code::internal;
+  return cofferdam::detail::connect_code::internal;
 }
 
 /// Returns true if a failure is that of the client's connection, which the server answers itself.
@@ -33870,9 +29941,9 @@ inline bool is_connection_failure(const error& failure) noexcept {
          (failure.code() == exec_errc::io_error && failure.cause().category() == net_error_category());
 }
 
-inline connect_failure as_connect_failure(const error& failure) {
+inline cofferdam::detail::connect_failure as_connect_failure(const error& failure) {
   std::string message;
-  append_repaired_utf8(message, failure.what());
+  cofferdam::detail::append_repaired_utf8(message, failure.what());
   return {connect_code_of(failure), std::move(message)};
 }
 
@@ -34324,7 +30395,8 @@ inline std::string url_signature(std::string_view path, std::string_view operati
     raw += expiration;
   }
   const cofferdam::detail::sha256_digest digest = cofferdam::detail::sha256_of(raw);
-  std::string text = base64_encode(bytes_view(reinterpret_cast<const std::byte*>(digest.data()), digest.size()));
+  std::string text =
+      cofferdam::detail::base64_encode(bytes_view(reinterpret_cast<const std::byte*>(digest.data()), digest.size()));
   while (!text.empty() && text.back() == '=') text.pop_back();
   return "v1_" + text;
 }
@@ -34557,7 +30629,7 @@ class served_process : public std::enable_shared_from_this<served_process> {
     event[cofferdam::detail::json_view(kind)] = std::move(value);
     boost::json::object message;
     message["event"] = std::move(event);
-    return connect_message(boost::json::serialize(message));
+    return cofferdam::detail::connect_message(boost::json::serialize(message));
   }
 
   /// Delivers the output to the listeners until the process has ended. Throws only for a cancellation.
@@ -34648,9 +30720,9 @@ class served_process : public std::enable_shared_from_this<served_process> {
     std::string payload = R"({"event":{"data":{")";
     payload += kind;
     payload += R"(":")";
-    payload += base64_encode(piece.data());
+    payload += cofferdam::detail::base64_encode(piece.data());
     payload += R"("}}})";
-    const auto message = std::make_shared<const std::string>(connect_message(payload));
+    const auto message = std::make_shared<const std::string>(cofferdam::detail::connect_message(payload));
     for (listener* const one : listeners_) one->give(message);
   }
   bool is_full() const noexcept {
@@ -34760,10 +30832,14 @@ class directory_watch {
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail
 
-// ---- cofferdam/serve/e2b_gateway/port_service.hpp ----
+// ---- cofferdam/serve/e2b_gateway/options.hpp ----
 
 
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -34825,21 +30901,6 @@ class port_service {
 /// \param environment  outlives the service.
 using port_factory =
     std::function<std::unique_ptr<port_service>(any_environment& environment, const sandbox_facts& facts)>;
-
-}  // namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway
-
-// ---- cofferdam/serve/e2b_gateway/options.hpp ----
-
-
-#include <chrono>
-#include <cstddef>
-#include <cstdint>
-#include <map>
-#include <string>
-#include <utility>
-#include <vector>
-
-namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway {
 
 /// The settings of an `e2b_gateway`: keys, names and limits.
 class options {
@@ -36223,7 +32284,7 @@ exec cat >&3)sh";
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail
 
-// ---- cofferdam/net/gzip_decoder.hpp ----
+// ---- cofferdam/detail/net/gzip_decoder.hpp ----
 
 
 #include <algorithm>
@@ -36234,9 +32295,7 @@ exec cat >&3)sh";
 #include <string>
 #include <vector>
 
-namespace cofferdam::inline COFFERDAM_ABI {
-
-namespace detail {
+namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 constexpr std::array<std::uint32_t, 256> make_crc32_table() {
   std::array<std::uint32_t, 256> all{};
@@ -36346,8 +32405,6 @@ class huffman_code {
   std::array<std::uint16_t, 288> symbols_{};
   std::array<directory_entry, table_size> table_{};
 };
-
-}  // namespace detail
 
 /// Decodes gzip, sans-I/O: the input is pieces of the stream, cut anywhere; the output is pieces of the content.
 ///
@@ -36746,7 +32803,7 @@ class gzip_decoder {
   bool has_check_ = false;
 };
 
-}  // namespace cofferdam::inline COFFERDAM_ABI
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
 
 // ---- cofferdam/serve/e2b_gateway/detail/multipart_reader.hpp ----
 
@@ -36992,7 +33049,7 @@ class upload_source : public file_source {
  private:
   bytes_view decoded() {
     try {
-      if (gzip_->next() == gzip_decoder::event::output) return gzip_->output();
+      if (gzip_->next() == cofferdam::detail::gzip_decoder::event::output) return gzip_->output();
     } catch (const error& wrong) {
       if (wrong.code() != exec_errc::too_large) refuse_gzip(wrong.what());
       failure_ = std::make_exception_ptr(http_refusal(413, wrong.what()));
@@ -37006,7 +33063,7 @@ class upload_source : public file_source {
   }
 
   http_call& call_;
-  std::optional<gzip_decoder> gzip_;
+  std::optional<cofferdam::detail::gzip_decoder> gzip_;
   std::array<std::byte, std::size_t{64} * 1024> room_;
   std::exception_ptr failure_;
 };
@@ -37389,7 +33446,7 @@ inline std::optional<bytes> standard_base64(std::string_view text) {
     if (c == '_') c = '/';
   }
   while (plain.size() % 4 != 0) plain += '=';
-  return base64_decode(plain);
+  return cofferdam::detail::base64_decode(plain);
 }
 
 /// A message in protobuf's JSON. A wrong type is an error of the client.
@@ -37443,7 +33500,8 @@ class message_fields {
 
  private:
   static rpc_failure wrong(std::string_view name) {
-    return {connect_code::invalid_argument, "unmarshal message: invalid value for the field " + std::string(name)};
+    return {cofferdam::detail::connect_code::invalid_argument,
+            "unmarshal message: invalid value for the field " + std::string(name)};
   }
   const boost::json::object& object_;
 };
@@ -37475,20 +33533,23 @@ class rpc_call {
   void check_fields() {
     const std::string_view version = call_.field("Connect-Protocol-Version").value_or("1");
     if (version != "1")
-      throw rpc_failure(connect_code::invalid_argument,
+      throw rpc_failure(cofferdam::detail::connect_code::invalid_argument,
                         "connect-protocol-version must be \"1\": got \"" + one_line(version) + "\"");
     for (const char* const name : {"Content-Encoding", "Connect-Content-Encoding"}) {
       const std::string_view coding = call_.field(name).value_or("identity");
       if (coding != "identity" && !coding.empty())
-        throw rpc_failure(connect_code::unimplemented,
+        throw rpc_failure(cofferdam::detail::connect_code::unimplemented,
                           "unknown compression \"" + one_line(coding) + "\": supported encodings are identity");
     }
     if (const auto limit = call_.field("Connect-Timeout-Ms")) {
       const bool is_number = !limit->empty() && limit->size() <= 10 &&
                              std::all_of(limit->begin(), limit->end(), [](char c) { return c >= '0' && c <= '9'; });
-      if (!is_number) throw rpc_failure(connect_code::invalid_argument, "parse timeout: \"" + one_line(*limit) + "\"");
+      if (!is_number)
+        throw rpc_failure(cofferdam::detail::connect_code::invalid_argument,
+                          "parse timeout: \"" + one_line(*limit) + "\"");
       due_ = began_ + std::chrono::milliseconds(number_from<std::int64_t>(*limit).value_or(0));
-      if (*due_ <= began_) throw rpc_failure(connect_code::deadline_exceeded, "context deadline exceeded");
+      if (*due_ <= began_)
+        throw rpc_failure(cofferdam::detail::connect_code::deadline_exceeded, "context deadline exceeded");
     }
     if (const auto ping = call_.field("Keepalive-Ping-Interval")) {
       const auto seconds = number_from<std::int64_t>(*ping);
@@ -37510,31 +33571,36 @@ class rpc_call {
   /// Reads the one message of a call whose reply is a stream.
   awaitable<void> read_only_envelope() {
     co_await read_body();
-    connect_envelope_reader reader(core_->options().message());
+    cofferdam::detail::connect_envelope_reader reader(core_->options().message());
     std::string_view rest = body_.text();
-    const std::optional<connect_envelope> first = next_of(reader, rest);
+    const std::optional<cofferdam::detail::connect_envelope> first = next_of(reader, rest);
     if (!first || first->is_end())
-      throw rpc_failure(connect_code::invalid_argument, "protocol error: incomplete envelope");
+      throw rpc_failure(cofferdam::detail::connect_code::invalid_argument, "protocol error: incomplete envelope");
     parse(first->payload());
-    if (!rest.empty()) throw rpc_failure(connect_code::unimplemented, "unary request has more than one message");
+    if (!rest.empty())
+      throw rpc_failure(cofferdam::detail::connect_code::unimplemented, "unary request has more than one message");
   }
 
-  static std::optional<connect_envelope> next_of(connect_envelope_reader& reader, std::string_view& rest) {
+  static std::optional<cofferdam::detail::connect_envelope> next_of(cofferdam::detail::connect_envelope_reader& reader,
+                                                                    std::string_view& rest) {
     try {
       return reader.next(rest);
     } catch (const error& broken) {
-      if (broken.code() == exec_errc::too_large) throw rpc_failure(connect_code::resource_exhausted, broken.what());
-      throw rpc_failure(connect_code::invalid_argument, std::string("protocol error: ") + broken.what());
+      if (broken.code() == exec_errc::too_large)
+        throw rpc_failure(cofferdam::detail::connect_code::resource_exhausted, broken.what());
+      throw rpc_failure(cofferdam::detail::connect_code::invalid_argument,
+                        std::string("protocol error: ") + broken.what());
     }
   }
 
   void parse(std::string_view text) {
     if (text.empty())
-      throw rpc_failure(connect_code::invalid_argument, "zero-length payload is not a valid JSON object");
+      throw rpc_failure(cofferdam::detail::connect_code::invalid_argument,
+                        "zero-length payload is not a valid JSON object");
     std::error_code broken;
     boost::json::value value = cofferdam::detail::parse_untrusted_json(text, broken);
     if (broken || !value.is_object())
-      throw rpc_failure(connect_code::invalid_argument,
+      throw rpc_failure(cofferdam::detail::connect_code::invalid_argument,
                         "unmarshal message: " + (broken ? broken.message() : std::string("it is no object")));
     message_ = std::move(value.get_object());
   }
@@ -37559,12 +33625,13 @@ class rpc_call {
     co_await call_.begin(std::move(head));
   }
   awaitable<void> end_stream() {
-    const std::string text = connect_end();
+    const std::string text = cofferdam::detail::connect_end();
     co_await call_.write(text);
     co_await call_.end();
   }
-  awaitable<void> end_stream(connect_code code, std::string message) {
-    const std::string text = connect_end(connect_end_text(connect_failure(code, std::move(message))));
+  awaitable<void> end_stream(cofferdam::detail::connect_code code, std::string message) {
+    const std::string text = cofferdam::detail::connect_end(
+        cofferdam::detail::connect_end_text(cofferdam::detail::connect_failure(code, std::move(message))));
     co_await call_.write(text);
     co_await call_.end();
   }
@@ -37576,7 +33643,7 @@ class rpc_call {
       body_ = co_await sandbox_registry::read_body(core_, call_, sandbox_->settings().owner);
     } catch (const http_refusal& refusal) {
       if (refusal.status() != 503) throw;
-      throw rpc_failure(connect_code::unavailable, refusal.what());
+      throw rpc_failure(cofferdam::detail::connect_code::unavailable, refusal.what());
     }
   }
   /// Throws if the user name is invalid. Any valid name means the environment's user.
@@ -37592,7 +33659,8 @@ class rpc_call {
  public:
   static void check_user(std::string_view name) {
     if (!name.empty() && name != "user" && name != "root")
-      throw rpc_failure(connect_code::unauthenticated, "invalid username: '" + one_line(name.substr(0, 64)) + "'");
+      throw rpc_failure(cofferdam::detail::connect_code::unauthenticated,
+                        "invalid username: '" + one_line(name.substr(0, 64)) + "'");
   }
 
  private:
@@ -37699,8 +33767,9 @@ class filesystem_service {
     const std::optional<directory_entry> found = co_await look(path);
     if (!found) sandbox_.metadata().removed(path);
     if (!found)
-      throw rpc_failure(connect_code::not_found, "file not found: lstat " + shown(sandbox_.paths().outside(path)) +
-                                                     ": no such file or directory");
+      throw rpc_failure(
+          cofferdam::detail::connect_code::not_found,
+          "file not found: lstat " + shown(sandbox_.paths().outside(path)) + ": no such file or directory");
     co_return entry_answer(*found, path);
   }
 
@@ -37726,10 +33795,10 @@ class filesystem_service {
     const std::string path = inside(text_of("path"));
     std::optional<directory_entry> found = co_await look(path);
     if (found && found->is_directory())
-      throw rpc_failure(connect_code::already_exists,
+      throw rpc_failure(cofferdam::detail::connect_code::already_exists,
                         "directory already exists: " + shown(sandbox_.paths().outside(path)));
     if (found)
-      throw rpc_failure(connect_code::invalid_argument,
+      throw rpc_failure(cofferdam::detail::connect_code::invalid_argument,
                         "path already exists but it is not a directory: " + shown(sandbox_.paths().outside(path)));
     co_await files().make_directory(path);
     found = co_await look(path);
@@ -37741,10 +33810,11 @@ class filesystem_service {
     const std::string from = inside(text_of("source"));
     const std::string to = inside(text_of("destination"));
     if (from == "." || to == ".")
-      throw rpc_failure(connect_code::invalid_argument, "the home itself cannot be moved, or be replaced");
+      throw rpc_failure(cofferdam::detail::connect_code::invalid_argument,
+                        "the home itself cannot be moved, or be replaced");
     std::optional<directory_entry> found = co_await look(from);
     if (!found)
-      throw rpc_failure(connect_code::not_found,
+      throw rpc_failure(cofferdam::detail::connect_code::not_found,
                         "source file not found: rename " + shown(sandbox_.paths().outside(from)) + " " +
                             shown(sandbox_.paths().outside(to)) + ": no such file or directory");
     const std::size_t slash = to.rfind('/');
@@ -37758,7 +33828,8 @@ class filesystem_service {
 
   awaitable<void> remove() {
     const std::string path = inside(text_of("path"));
-    if (path == ".") throw rpc_failure(connect_code::invalid_argument, "the home itself cannot be removed");
+    if (path == ".")
+      throw rpc_failure(cofferdam::detail::connect_code::invalid_argument, "the home itself cannot be removed");
     try {
       co_await files().remove(path);
     } catch (const error& failure) {
@@ -37772,7 +33843,8 @@ class filesystem_service {
    public:
     watching(served_sandbox& sandbox, std::size_t most) : sandbox_(sandbox) {
       if (sandbox.watching + sandbox.watchers().size() >= most)
-        throw rpc_failure(connect_code::resource_exhausted, "the sandbox has as many watchers as this gateway allows");
+        throw rpc_failure(cofferdam::detail::connect_code::resource_exhausted,
+                          "the sandbox has as many watchers as this gateway allows");
       ++sandbox_.watching;
     }
     watching(const watching&) = delete;
@@ -37818,7 +33890,7 @@ class filesystem_service {
       if (failure.code() != exec_errc::too_large) throw;
       is_too_much = true;
     }
-    if (is_too_much) throw rpc_failure(connect_code::resource_exhausted, sentence);
+    if (is_too_much) throw rpc_failure(cofferdam::detail::connect_code::resource_exhausted, sentence);
     co_return all;
   }
 
@@ -37849,9 +33921,9 @@ class filesystem_service {
     const std::shared_ptr<directory_watch> watch = co_await begin_watch();
     http_call& call = rpc_.call();
     co_await rpc_.begin_stream();
-    const std::string begun = connect_message(R"({"start":{}})");
+    const std::string begun = cofferdam::detail::connect_message(R"({"start":{}})");
     co_await call.write(begun);
-    const std::string alive = connect_message(R"({"keepalive":{}})");
+    const std::string alive = cofferdam::detail::connect_message(R"({"keepalive":{}})");
     asio::steady_timer timer(sandbox_.executor());
     steady_clock::time_point ping = steady_clock::now() + rpc_.keepalive();
     for (;;) {
@@ -37861,14 +33933,14 @@ class filesystem_service {
       if (sandbox_.now() == served_sandbox::state::ended)
         throw error(exec_errc::environment_closed, "the sandbox has ended");
       if (rpc_.due() && steady_clock::now() >= *rpc_.due()) {
-        co_await rpc_.end_stream(connect_code::deadline_exceeded, "context deadline exceeded");
+        co_await rpc_.end_stream(cofferdam::detail::connect_code::deadline_exceeded, "context deadline exceeded");
         co_return;
       }
       const std::vector<file_event> events = co_await changes(watch);
       for (const file_event& event : events) {
         boost::json::object object;
         object["filesystem"] = event_object(*watch, event);
-        const std::string text = connect_message(boost::json::serialize(object));
+        const std::string text = cofferdam::detail::connect_message(boost::json::serialize(object));
         co_await call.write(text);
         ping = steady_clock::now() + rpc_.keepalive();
       }
@@ -37907,20 +33979,21 @@ class filesystem_service {
     return fields().text("watcherId").value_or(fields().text("watcher_id").value_or(std::string()));
   }
   static rpc_failure no_watcher(std::string_view id) {
-    return {connect_code::not_found, "watcher with id " + one_line(id.substr(0, 64)) + " not found"};
+    return {cofferdam::detail::connect_code::not_found, "watcher with id " + one_line(id.substr(0, 64)) + " not found"};
   }
   static std::string shown(std::string_view path) {
     std::string text;
-    append_repaired_utf8(text, path);
+    cofferdam::detail::append_repaired_utf8(text, path);
     return text;
   }
   void check_directory(const std::optional<directory_entry>& found, std::string_view path, std::string_view missing,
                        std::string_view no_directory) const {
     const std::string name = shown(sandbox_.paths().outside(path));
     if (!found)
-      throw rpc_failure(connect_code::not_found,
+      throw rpc_failure(cofferdam::detail::connect_code::not_found,
                         std::string(missing) + name + " not found: lstat " + name + ": no such file or directory");
-    if (!found->is_directory()) throw rpc_failure(connect_code::invalid_argument, std::string(no_directory) + name);
+    if (!found->is_directory())
+      throw rpc_failure(cofferdam::detail::connect_code::invalid_argument, std::string(no_directory) + name);
   }
 
   rpc_call& rpc_;
@@ -37979,12 +34052,14 @@ class process_service {
     } else if (method == "Update") {
       if (const boost::json::object* const terminal = fields.object("pty")) {
         if (!one->has_terminal())
-          throw rpc_failure(connect_code::internal, "error resizing tty: tty not assigned to process");
+          throw rpc_failure(cofferdam::detail::connect_code::internal,
+                            "error resizing tty: tty not assigned to process");
         const terminal_size size = size_of(*terminal);
         co_await served_process::resize(one, size.rows(), size.columns());
       }
     } else {
-      if (one->has_terminal()) throw rpc_failure(connect_code::unknown, "cannot close stdin for a tty process");
+      if (one->has_terminal())
+        throw rpc_failure(cofferdam::detail::connect_code::unknown, "cannot close stdin for a tty process");
       if (one->over()) throw not_found(one->pid());
       co_await served_process::close_input(one);
     }
@@ -38009,7 +34084,7 @@ class process_service {
   static constexpr std::size_t max_tag = 1024;
 
   static rpc_failure not_found(std::uint32_t pid) {
-    return {connect_code::not_found, "process with pid " + std::to_string(pid) + " not found"};
+    return {cofferdam::detail::connect_code::not_found, "process with pid " + std::to_string(pid) + " not found"};
   }
 
   std::shared_ptr<served_process> find(const boost::json::object* selector) {
@@ -38023,12 +34098,12 @@ class process_service {
       if (const auto tag = fields.text("tag")) {
         std::shared_ptr<served_process> found = sandbox_.find_process(*tag);
         if (!found)
-          throw rpc_failure(connect_code::not_found,
+          throw rpc_failure(cofferdam::detail::connect_code::not_found,
                             "process with tag " + one_line(tag->substr(0, max_tag)) + " not found");
         return found;
       }
     }
-    throw rpc_failure(connect_code::unimplemented, "invalid process selector");
+    throw rpc_failure(cofferdam::detail::connect_code::unimplemented, "invalid process selector");
   }
 
   boost::json::object list() const {
@@ -38054,7 +34129,7 @@ class process_service {
       if (given->get_int64() == SIGKILL) return SIGKILL;
       if (given->get_int64() == SIGTERM) return SIGTERM;
     }
-    throw rpc_failure(connect_code::unimplemented, "invalid signal: SIGNAL_UNSPECIFIED");
+    throw rpc_failure(cofferdam::detail::connect_code::unimplemented, "invalid signal: SIGNAL_UNSPECIFIED");
   }
 
   static terminal_size size_of(const boost::json::object& terminal) {
@@ -38068,7 +34143,8 @@ class process_service {
     }
     constexpr std::uint32_t most = std::numeric_limits<std::uint16_t>::max();
     if (rows == 0 || columns == 0 || rows > most || columns > most)
-      throw rpc_failure(connect_code::invalid_argument, "a terminal has 1 to 65535 rows and columns");
+      throw rpc_failure(cofferdam::detail::connect_code::invalid_argument,
+                        "a terminal has 1 to 65535 rows and columns");
     return {static_cast<std::uint16_t>(rows), static_cast<std::uint16_t>(columns)};
   }
 
@@ -38080,19 +34156,20 @@ class process_service {
       data = fields.data("stdin");
       typed = fields.data("pty");
     }
-    if (!typed && !data) throw rpc_failure(connect_code::unimplemented, "invalid input type <nil>");
+    if (!typed && !data) throw rpc_failure(cofferdam::detail::connect_code::unimplemented, "invalid input type <nil>");
     if (data && one->has_terminal())
-      throw rpc_failure(connect_code::internal,
+      throw rpc_failure(cofferdam::detail::connect_code::internal,
                         "error writing to stdin: tty assigned to process — input should be written to the "
                         "pty, not the stdin");
     if (typed && !one->has_terminal())
-      throw rpc_failure(connect_code::internal, "error writing to tty: tty not assigned to process");
+      throw rpc_failure(cofferdam::detail::connect_code::internal, "error writing to tty: tty not assigned to process");
     if (!one->has_input() || one->over())
-      throw rpc_failure(connect_code::internal, "error writing to stdin: stdin not enabled or closed");
+      throw rpc_failure(cofferdam::detail::connect_code::internal,
+                        "error writing to stdin: stdin not enabled or closed");
     if (typed) data = std::move(typed);
     // Input for a process that does not read counts for the sandbox, and no longer for a request.
     if (sandbox_.waiting_input + data->size() > 2 * rpc_.core()->options().message())
-      throw rpc_failure(connect_code::resource_exhausted,
+      throw rpc_failure(cofferdam::detail::connect_code::resource_exhausted,
                         "processes of the sandbox have not yet read the input they were given");
     const waiting mine(sandbox_, data->size());
     rpc_.forget();
@@ -38103,7 +34180,7 @@ class process_service {
       if (failure.code() != exec_errc::io_error && failure.code() != exec_errc::unsupported) throw;
       failed = failure.what();
     }
-    if (failed) throw rpc_failure(connect_code::internal, "error writing to stdin: " + *failed);
+    if (failed) throw rpc_failure(cofferdam::detail::connect_code::internal, "error writing to stdin: " + *failed);
   }
 
   class waiting {
@@ -38126,12 +34203,15 @@ class process_service {
   command make_command(const message_fields& fields, const message_fields& config) const {
     std::vector<std::string> words;
     words.push_back(config.text("cmd").value_or(std::string()));
-    if (words.front().empty()) throw rpc_failure(connect_code::invalid_argument, "process.cmd is empty");
+    if (words.front().empty())
+      throw rpc_failure(cofferdam::detail::connect_code::invalid_argument, "process.cmd is empty");
     if (const boost::json::value* const args = config.find("args")) {
-      if (!args->is_array()) throw rpc_failure(connect_code::invalid_argument, "unmarshal message: args is no list");
+      if (!args->is_array())
+        throw rpc_failure(cofferdam::detail::connect_code::invalid_argument, "unmarshal message: args is no list");
       for (const boost::json::value& one : args->get_array()) {
         if (!one.is_string())
-          throw rpc_failure(connect_code::invalid_argument, "unmarshal message: an argument is no string");
+          throw rpc_failure(cofferdam::detail::connect_code::invalid_argument,
+                            "unmarshal message: an argument is no string");
         words.emplace_back(one.get_string().data(), one.get_string().size());
       }
     }
@@ -38143,7 +34223,8 @@ class process_service {
     if (const boost::json::object* const variables = config.object("envs")) {
       for (const auto& [name, value] : *variables) {
         if (!value.is_string())
-          throw rpc_failure(connect_code::invalid_argument, "unmarshal message: a variable is no string");
+          throw rpc_failure(cofferdam::detail::connect_code::invalid_argument,
+                            "unmarshal message: a variable is no string");
         made.variable(std::string(name.data(), name.size()),
                       std::string(value.get_string().data(), value.get_string().size()));
       }
@@ -38167,7 +34248,8 @@ class process_service {
       if (failure.code() != exec_errc::not_found && failure.code() != exec_errc::not_a_directory) throw;
     }
     if (!is_directory)
-      throw rpc_failure(connect_code::invalid_argument, "cwd '" + one_line(given) + "' does not exist");
+      throw rpc_failure(cofferdam::detail::connect_code::invalid_argument,
+                        "cwd '" + one_line(given) + "' does not exist");
   }
 
   /// A slot among the sandbox's processes while a process is being started.
@@ -38202,18 +34284,19 @@ class process_service {
   awaitable<void> start() {
     const message_fields fields(rpc_.message());
     const boost::json::object* const config = fields.object("process");
-    if (config == nullptr) throw rpc_failure(connect_code::invalid_argument, "process is missing");
+    if (config == nullptr) throw rpc_failure(cofferdam::detail::connect_code::invalid_argument, "process is missing");
     const message_fields config_fields(*config);
     if (!sandbox_.environment().can_start())
-      throw rpc_failure(connect_code::unimplemented,
+      throw rpc_failure(cofferdam::detail::connect_code::unimplemented,
                         "what is behind this gateway cannot start processes that are watched while they run");
     if (sandbox_.processes().size() + sandbox_.starting >= rpc_.core()->options().processes())
-      throw rpc_failure(connect_code::resource_exhausted, "the sandbox has " +
-                                                              std::to_string(sandbox_.processes().size()) +
-                                                              " processes, as many as this gateway allows");
+      throw rpc_failure(cofferdam::detail::connect_code::resource_exhausted,
+                        "the sandbox has " + std::to_string(sandbox_.processes().size()) +
+                            " processes, as many as this gateway allows");
     std::string tag = fields.text("tag").value_or(std::string());
     if (tag.size() > max_tag)
-      throw rpc_failure(connect_code::invalid_argument, "the tag is longer than " + std::to_string(max_tag) + " bytes");
+      throw rpc_failure(cofferdam::detail::connect_code::invalid_argument,
+                        "the tag is longer than " + std::to_string(max_tag) + " bytes");
     const starting place(sandbox_);
     command made = make_command(fields, config_fields);
     const std::string directory = config_fields.text("cwd").value_or(std::string());
@@ -38261,7 +34344,7 @@ class process_service {
     if (!one) one = find(selector);
     rpc_.forget();
     if (one->listeners() >= rpc_.core()->options().subscribers())
-      throw rpc_failure(connect_code::resource_exhausted,
+      throw rpc_failure(cofferdam::detail::connect_code::resource_exhausted,
                         "as many streams listen to the process as this gateway allows");
     served_process::listener mine(one, sandbox_.executor());
     co_await send(*one, mine);
@@ -38283,7 +34366,7 @@ class process_service {
       } else if (one.over()) {
         break;
       } else if (steady_clock::now() >= due) {
-        co_await rpc_.end_stream(connect_code::deadline_exceeded, "context deadline exceeded");
+        co_await rpc_.end_stream(cofferdam::detail::connect_code::deadline_exceeded, "context deadline exceeded");
         co_return;
       } else if (steady_clock::now() >= ping) {
         const std::string alive = served_process::event_message("keepalive", boost::json::object());
@@ -38293,7 +34376,7 @@ class process_service {
     }
     if (!one.end()) throw error(exec_errc::environment_closed, "the sandbox has ended");
     if (one.timed_out() && steady_clock::now() >= due) {
-      co_await rpc_.end_stream(connect_code::deadline_exceeded, "context deadline exceeded");
+      co_await rpc_.end_stream(cofferdam::detail::connect_code::deadline_exceeded, "context deadline exceeded");
     } else {
       co_await call.write(*one.end());
       co_await rpc_.end_stream();
@@ -38304,7 +34387,7 @@ class process_service {
   awaitable<void> take_input() {
     // A stream may last long: it holds little, and does not use the memory that all requests share.
     constexpr std::size_t most = std::size_t{1024} * 1024;
-    connect_envelope_reader reader(std::min(most, rpc_.core()->options().message()));
+    cofferdam::detail::connect_envelope_reader reader(std::min(most, rpc_.core()->options().message()));
     rpc_.call().body_limit(std::nullopt);
     std::array<std::byte, 16 * 1024> piece;
     std::shared_ptr<served_process> one;
@@ -38313,21 +34396,23 @@ class process_service {
       if (count == 0) break;
       std::string_view rest = as_text(bytes_view(piece).first(count));
       for (;;) {
-        const std::optional<connect_envelope> envelope = rpc_call::next_of(reader, rest);
+        const std::optional<cofferdam::detail::connect_envelope> envelope = rpc_call::next_of(reader, rest);
         if (!envelope) break;
         rpc_.parse(envelope->payload());
         const message_fields fields(rpc_.message());
         if (const boost::json::object* const begun = fields.object("start")) {
           one = find(message_fields(*begun).object("process"));
         } else if (const boost::json::object* const given = fields.object("data")) {
-          if (!one) throw rpc_failure(connect_code::invalid_argument, "the first message must be start");
+          if (!one)
+            throw rpc_failure(cofferdam::detail::connect_code::invalid_argument, "the first message must be start");
           co_await give_input(one, message_fields(*given).object("input"));
         }
       }
     }
-    if (!reader.may_end()) throw rpc_failure(connect_code::invalid_argument, "protocol error: incomplete envelope");
+    if (!reader.may_end())
+      throw rpc_failure(cofferdam::detail::connect_code::invalid_argument, "protocol error: incomplete envelope");
     co_await rpc_.begin_stream();
-    const std::string answer = connect_message("{}");
+    const std::string answer = cofferdam::detail::connect_message("{}");
     co_await rpc_.call().write(answer);
     co_await rpc_.end_stream();
   }
@@ -38598,14 +34683,14 @@ class dispatcher {
   }
 
   /// Converts one of our errors, unless it is a failure of the connection.
-  static connect_failure told(const error& failure) {
+  static cofferdam::detail::connect_failure told(const error& failure) {
     if (is_connection_failure(failure)) throw failure;
     return as_connect_failure(failure);
   }
 
   template <class Service>
   static awaitable<void> serve_unary(rpc_call& rpc, Service& service, std::string method) {
-    std::optional<connect_failure> failed;
+    std::optional<cofferdam::detail::connect_failure> failed;
     boost::json::object answer;
     try {
       rpc.check_fields();
@@ -38620,8 +34705,8 @@ class dispatcher {
     int status = 200;
     std::string text;
     if (failed) {
-      status = static_cast<int>(connect_status(failed->code()));
-      text = connect_failure_text(*failed);
+      status = static_cast<int>(cofferdam::detail::connect_status(failed->code()));
+      text = cofferdam::detail::connect_failure_text(*failed);
     } else {
       text = boost::json::serialize(answer);
     }
@@ -38632,7 +34717,7 @@ class dispatcher {
 
   template <class Service>
   static awaitable<void> serve_stream(rpc_call& rpc, Service& service, std::string method) {
-    std::optional<connect_failure> failed;
+    std::optional<cofferdam::detail::connect_failure> failed;
     try {
       rpc.check_fields();
       co_await service.stream(std::move(method));
@@ -38647,7 +34732,10 @@ class dispatcher {
     if (!failed) co_return;
     rpc.forget();
     http_reply reply(200);
-    reply.content("application/connect+json", connect_end(connect_end_text(*failed))).field("Vary", "Origin");
+    reply
+        .content("application/connect+json",
+                 cofferdam::detail::connect_end(cofferdam::detail::connect_end_text(*failed)))
+        .field("Vary", "Origin");
     co_await rpc.call().reply(std::move(reply));
   }
 };
@@ -38725,7 +34813,7 @@ class server {
     if (server_) throw error(exec_errc::invalid_argument, "e2b_gateway: it serves already, or has served");
     http_server_settings settings = core_->options().server();
     settings.allowed_hosts({"*"});  // the router checks host names
-    server_ = std::make_shared<http_server>(
+    server_ = std::make_shared<cofferdam::detail::http_server>(
         executor_, [core = core_](http_call& call) { return detail::dispatcher::handle(core, call); },
         std::move(settings));
     server_->listen(std::move(where));
@@ -38743,7 +34831,8 @@ class server {
   std::size_t sandboxes() const noexcept { return core_->sandboxes().size(); }
 
  private:
-  static awaitable<void> serve_on(std::shared_ptr<http_server> server, std::shared_ptr<detail::sandbox_registry> core) {
+  static awaitable<void> serve_on(std::shared_ptr<cofferdam::detail::http_server> server,
+                                  std::shared_ptr<detail::sandbox_registry> core) {
     const auto runs = [&server] { return server->run(); };
     const auto closes = [&core] { return detail::sandbox_registry::close_all(core); };
     co_await cofferdam::detail::with_cleanup(runs, closes, cofferdam::detail::failure_to_report);
@@ -38751,7 +34840,7 @@ class server {
 
   asio::any_io_executor executor_;
   std::shared_ptr<detail::sandbox_registry> core_;
-  std::shared_ptr<http_server> server_;
+  std::shared_ptr<cofferdam::detail::http_server> server_;
 };
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway
@@ -38786,7 +34875,7 @@ inline std::string ascii_json(const boost::json::value& value) {
     for (int shift = 12; shift >= 0; shift -= 4) ascii += "0123456789abcdef"[unit >> shift & 15U];
   };
   for (std::string_view rest = text; !rest.empty();) {
-    const utf8_unit one = decode_utf8(rest);
+    const cofferdam::detail::utf8_unit one = cofferdam::detail::decode_utf8(rest);
     const std::uint32_t point = one.code_point();
     rest.remove_prefix(one.size());
     if (point < 0x80) {
@@ -38820,7 +34909,7 @@ inline std::string interpreter_count_line(std::int64_t count) {
 inline std::string interpreter_error_line(std::string_view name, std::string_view value, std::string_view traceback) {
   const auto some = [](std::string_view text) {
     constexpr std::size_t most = std::size_t{128} * 1024;
-    return valid_json_text(text.size() > most ? without_cut_end(text.substr(0, most)) : text);
+    return valid_json_text(text.size() > most ? cofferdam::detail::without_cut_end(text.substr(0, most)) : text);
   };
   boost::json::object object;
   object["type"] = "error";
@@ -38887,7 +34976,7 @@ class interpreter_output {
   std::string take(bytes_view piece) {
     told_ += piece.size();
     held_ += as_text(piece);
-    const std::size_t whole = without_cut_end(held_).size();
+    const std::size_t whole = cofferdam::detail::without_cut_end(held_).size();
     std::string said = line(std::string_view(held_).substr(0, whole));
     held_.erase(0, whole);
     return said;
@@ -38897,9 +34986,9 @@ class interpreter_output {
     const bytes_view head(all.head());
     held_ += as_text(head.subspan(told_ < head.size() ? told_ : head.size()));
     if (all.cut() == 0) return line(held_);
-    std::string text(without_cut_end(held_));
+    std::string text(cofferdam::detail::without_cut_end(held_));
     text += captured_output::cut_marker(all.cut(), all.total());
-    text += without_cut_start(as_text(all.tail()));
+    text += cofferdam::detail::without_cut_start(as_text(all.tail()));
     return line(text);
   }
 
@@ -39236,7 +35325,7 @@ class interpreter_service final : public e2b_gateway::port_service {
 
   static std::string printable(std::string_view text) {
     std::string repaired;
-    append_repaired_utf8(repaired, text);
+    cofferdam::detail::append_repaired_utf8(repaired, text);
     return repaired;
   }
   static http_reply said(int status, std::string_view text) {
@@ -39738,7 +35827,7 @@ inline boost::json::array history_to_json(const std::vector<chat_message>& messa
       boost::json::object made;
       if (part.is_image()) {
         made["mime_type"] = detail::saved_text(part.mime_type());
-        made["base64"] = base64_encode(part.content());
+        made["base64"] = detail::base64_encode(part.content());
       } else {
         made["text"] = detail::saved_text(part.text());
       }
@@ -39788,7 +35877,7 @@ inline std::vector<chat_message> history_from_json(const boost::json::value& sav
           made.add(chat_part(std::string(detail::text_at(*part, "text"))));
           continue;
         }
-        std::optional<bytes> content = base64_decode(detail::text_at(*part, "base64"));
+        std::optional<bytes> content = detail::base64_decode(detail::text_at(*part, "base64"));
         if (!content) throw detail::broken_history("an image is not base64");
         made.add(chat_part::image(std::move(*content), std::string(detail::text_at(*part, "mime_type"))));
       }
@@ -39881,7 +35970,7 @@ class content {
   static content resource(std::string_view uri, std::string_view mime_type, bytes_view file) {
     content made("resource");
     boost::json::object inside = about(uri, mime_type);
-    inside["blob"] = base64_encode(file);
+    inside["blob"] = cofferdam::detail::base64_encode(file);
     made.block_["resource"] = std::move(inside);
     return made;
   }
@@ -39901,7 +35990,7 @@ class content {
   explicit content(const char* type) { block_["type"] = type; }
   static content media(const char* type, bytes_view file, std::string_view mime_type) {
     content made(type);
-    made.block_["data"] = base64_encode(file);
+    made.block_["data"] = cofferdam::detail::base64_encode(file);
     made.block_["mimeType"] = shown(mime_type);
     return made;
   }
@@ -39913,7 +36002,7 @@ class content {
   }
   static boost::json::string shown(std::string_view text) {
     std::string good;
-    append_repaired_utf8(good, text);
+    cofferdam::detail::append_repaired_utf8(good, text);
     return boost::json::string(good.data(), good.size());
   }
 
@@ -40454,7 +36543,7 @@ class request {
     if (total) params["total"] = number(*total);
     if (!words.empty() && at_least("2025-03-26")) {
       std::string good;
-      append_repaired_utf8(good, words);
+      cofferdam::detail::append_repaired_utf8(good, words);
       params["message"] = boost::json::string(json_view(good));
     }
     out->send(rpc_notification("notifications/progress", params), true);
@@ -41269,7 +37358,7 @@ class server {
   /// \throws error{exec_errc::invalid_argument} if clients have no environment.
   server& python(cofferdam::python how);
   /// Adds `run_python` by any runner, with its guards: `server.runner([](any_environment& there) { return
-  /// any_runner_provider(borrowed(there) | python() | check_syntax()); })`
+  /// any_runner_provider(environment_ref(there) | python() | check_syntax()); })`
   server& runner(std::function<any_runner_provider(any_environment& inside)> make);
 
   /// Adds a tool. If the server is running, the clients are notified.
@@ -41360,7 +37449,7 @@ class server {
 
   std::shared_ptr<detail::server_core> core_;
   std::shared_ptr<detail::http_endpoint> endpoint_;
-  std::shared_ptr<http_server> http_;
+  std::shared_ptr<cofferdam::detail::http_server> http_;
 };
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::mcp
@@ -41371,1178 +37460,6 @@ class server {
 
 // The headers of programs that need an MCP server.
 
-
-// ---- cofferdam/net/http_serializer.hpp ----
-
-
-#include <array>
-#include <charconv>
-#include <cstdint>
-#include <string>
-#include <string_view>
-
-namespace cofferdam::inline COFFERDAM_ABI {
-
-namespace detail {
-
-inline void append_fields(std::string& text, const http_fields& fields) {
-  for (const http_field& one : fields) {
-    text += one.name();
-    text += ": ";
-    text += one.value();
-    text += "\r\n";
-  }
-  text += "\r\n";
-}
-
-}  // namespace detail
-
-/// Returns the head of a request as sent, including the empty line after it.
-/// \throws error{exec_errc::invalid_argument} if the method or the target could add lines.
-/// \par Source  RFC 9112, 3.
-inline std::string http_head_text(const http_request_head& head) {
-  if (!detail::is_token(head.method) || !detail::is_target(head.target))
-    throw error(exec_errc::invalid_argument,
-                "an HTTP request needs a method that is a token and a target of visible ASCII");
-  std::string text = head.method + " " + head.target + " HTTP/1." + (head.minor_version == 0 ? "0" : "1") + "\r\n";
-  detail::append_fields(text, head.fields);
-  return text;
-}
-
-/// Returns the head of a response as sent, including the empty line after it.
-/// \throws error{exec_errc::invalid_argument} if the status is not 100 to 599, or if the reason could add lines.
-/// \par Source  RFC 9112, 4.
-inline std::string http_head_text(const http_response_head& head) {
-  if (head.status < 100 || head.status > 599 || !detail::is_field_text(head.reason))
-    throw error(exec_errc::invalid_argument,
-                "an HTTP response needs a status from 100 to 599 and a reason without controls");
-  std::string text = "HTTP/1." + std::string(head.minor_version == 0 ? "0 " : "1 ");
-  text += std::to_string(head.status) + " " + head.reason + "\r\n";
-  detail::append_fields(text, head.fields);
-  return text;
-}
-
-/// Returns the text before a chunk's bytes; `http_chunk_end` is the text after them.
-/// \param size  more than 0: an empty chunk would end the body.
-/// \par Source  RFC 9112, 7.1.
-inline std::string http_chunk_head(std::uint64_t size) {
-  if (size == 0) throw error(exec_errc::invalid_argument, "an empty chunk would end the body");
-  std::array<char, 16> digits{};
-  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), size, 16).ptr;
-  std::string text(digits.data(), end);
-  text += "\r\n";
-  return text;
-}
-inline constexpr std::string_view http_chunk_end = "\r\n";
-/// The end of a chunked body without trailers.
-inline constexpr std::string_view http_last_chunk = "0\r\n\r\n";
-
-}  // namespace cofferdam::inline COFFERDAM_ABI
-
-// ---- cofferdam/net/tar_entry.hpp ----
-
-
-#include <cstdint>
-#include <string>
-#include <utility>
-
-namespace cofferdam::inline COFFERDAM_ABI {
-
-/// The type of an entry in a tar archive.
-enum class tar_type {
-  regular,
-  directory,
-  symlink,
-  hard_link,  ///< another name of an earlier file in the archive
-  character_device,
-  block_device,
-  fifo,
-  unknown,  ///< a type that POSIX leaves to other standards; it may have data
-};
-
-/// One entry of a tar archive, without its data: as read, or to be written.
-///
-/// An entry that was read is untrusted: its name may be absolute, contain `..`, or occur twice. `tar_names` decides
-/// which entries may be used.
-/// \par Source  POSIX pax(1), "ustar Interchange Format".
-class tar_entry {
- public:
-  tar_entry() = default;
-  /// \param name  any bytes but NUL, not empty; `/`-separated. Without the `/` at the end that archives give
-  ///              directories.
-  tar_entry(std::string name, tar_type type) : name_(std::move(name)), type_(type) {}
-
-  const std::string& name() const noexcept { return name_; }
-  tar_type type() const noexcept { return type_; }
-
-  /// \param target  the target of a symbolic link, relative to its own folder, or of a hard link, relative to the root
-  ///                of the archive. Any bytes but NUL.
-  tar_entry& link(std::string target) {
-    link_ = std::move(target);
-    return *this;
-  }
-  /// Returns the target; empty for everything but links.
-  const std::string& link() const noexcept { return link_; }
-
-  /// \param count  bytes of data; only a regular file (or an unknown type) has any.
-  tar_entry& size(std::uint64_t count) {
-    size_ = count;
-    return *this;
-  }
-  std::uint64_t size() const noexcept { return size_; }
-
-  /// \param bits  0 to 07777: permissions, and set-user-id, set-group-id, sticky. Default 0644.
-  tar_entry& mode(unsigned bits) {
-    mode_ = bits & 07777U;
-    return *this;
-  }
-  unsigned mode() const noexcept { return mode_; }
-
-  /// \param uid  numeric; names of users and groups are neither read nor written. Default 0 and 0.
-  tar_entry& owner(std::uint64_t uid, std::uint64_t gid) {
-    uid_ = uid;
-    gid_ = gid;
-    return *this;
-  }
-  std::uint64_t uid() const noexcept { return uid_; }
-  std::uint64_t gid() const noexcept { return gid_; }
-
-  /// \param seconds  since 1970-01-01 UTC, whole ones. Default 0.
-  tar_entry& modified(std::int64_t seconds) {
-    modified_ = seconds;
-    return *this;
-  }
-  std::int64_t modified() const noexcept { return modified_; }
-
-  bool operator==(const tar_entry&) const = default;
-
- private:
-  std::string name_;
-  std::string link_;
-  tar_type type_ = tar_type::unknown;
-  unsigned mode_ = 0644;
-  std::uint64_t size_ = 0;
-  std::uint64_t uid_ = 0;
-  std::uint64_t gid_ = 0;
-  std::int64_t modified_ = 0;
-};
-
-}  // namespace cofferdam::inline COFFERDAM_ABI
-
-// ---- cofferdam/net/tar_names.hpp ----
-
-
-#include <cstddef>
-#include <cstdint>
-#include <map>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
-
-namespace cofferdam::inline COFFERDAM_ABI {
-
-/// Decides which entries of one archive may be unpacked, by their names alone, in the order of the archive.
-///
-/// If exactly the entries that `admit` accepts are made in an empty directory, then every entry is inside it, none is
-/// written through a link, none replaces another, and no link leads out, not even through another link. This class
-/// reads no file. If the directory is not empty, or a guest can change it, use `directory`, which also refuses paths
-/// that lead out.
-///
-/// A refusal concerns one entry: the next one may be checked. A refused name stays reserved.
-/// \par Cost     time in proportion to the names' lengths, for any names; memory for each name's last part and each
-///               folder, up to a limit.
-/// \par Threads  one at a time.
-class tar_names {
- public:
-  /// \param max_memory  maximum memory for all names, in bytes. Default 256 MiB.
-  explicit tar_names(std::size_t max_memory = std::size_t{256} * 1024 * 1024) : left_(max_memory) {}
-
-  /// Returns the entry's name, normalized as by `workspace_path_or_root`.
-  /// \throws error{exec_errc::outside_workspace}: an absolute name, a `..`, a name beneath a link; a symbolic link that
-  ///     is absolute, or climbs further than its own folder's depth, or climbs again after it has gone down (`a/../b`:
-  ///     `a` may be a link itself). error{exec_errc::collision}: a name that occurred before; only directories may
-  ///     occur twice. error{exec_errc::not_a_directory}: a name beneath a file. error{exec_errc::not_found}: a hard
-  ///     link to a name that is not an earlier file. error{exec_errc::not_a_file}: devices, FIFOs, unknown types.
-  ///     error{exec_errc::too_large}: more names than the limit allows. error{exec_errc::invalid_argument}: any other
-  ///     invalid name.
-  std::string admit(const tar_entry& entry) {
-    std::string clean = workspace_path_or_root(entry.name());
-    const std::vector<std::string_view> parts = detail::path_components(clean);
-    if (parts.empty()) {
-      if (entry.type() == tar_type::directory) return clean;
-      throw error(exec_errc::collision, "the archive names its own root as something else than a directory");
-    }
-    const kind wanted = kind_of(entry.type());
-    // Not a file until its target is known to be one.
-    const bool is_hard_link = entry.type() == tar_type::hard_link;
-    node& own = take_name(entry.name(), parts, is_hard_link ? kind::refused : wanted);
-    if (wanted == kind::refused)
-      throw error(exec_errc::not_a_file, shown(entry) + " is a device, a FIFO or of an unknown type");
-    if (wanted == kind::link) check_symlink(entry, parts.size() - 1);
-    if (is_hard_link) {
-      check_hard_link(entry);
-      own.what = kind::file;
-    }
-    return clean;
-  }
-
- private:
-  enum class kind : std::uint8_t { directory, file, link, refused };
-
-  /// A name in a folder. Sorted and not hashed, so that a hostile archive cannot choose names that make it slow.
-  struct place {
-    std::uint64_t folder;
-    std::string name;
-  };
-  struct place_view {
-    std::uint64_t folder;
-    std::string_view name;
-  };
-  struct order {
-    using is_transparent = void;
-    template <class A, class B>
-    bool operator()(const A& a, const B& b) const noexcept {
-      return a.folder != b.folder ? a.folder < b.folder : std::string_view(a.name) < std::string_view(b.name);
-    }
-  };
-  struct node {
-    kind what;
-    std::uint64_t number;  // number of the folder
-  };
-  using nodes = std::map<place, node, order>;
-
-  static kind kind_of(tar_type type) noexcept {
-    switch (type) {
-      case tar_type::regular:
-      case tar_type::hard_link: return kind::file;
-      case tar_type::directory: return kind::directory;
-      case tar_type::symlink: return kind::link;
-      default: return kind::refused;
-    }
-  }
-
-  static std::string shown(const tar_entry& entry) { return "the archive's entry " + detail::shown_path(entry.name()); }
-
-  node& take_name(const std::string& name, const std::vector<std::string_view>& parts, kind wanted) {
-    node* at = nullptr;
-    for (std::size_t i = 0; i < parts.size(); ++i) {
-      const bool is_last = i + 1 == parts.size();
-      const std::uint64_t folder = at == nullptr ? 0 : at->number;
-      const auto found = nodes_.find(place_view{folder, parts[i]});
-      if (found == nodes_.end()) {
-        at = &add(folder, parts[i], is_last ? wanted : kind::directory);
-        continue;
-      }
-      at = &found->second;
-      if (is_last) {
-        if (at->what != kind::directory || wanted != kind::directory)
-          throw error(exec_errc::collision, "the archive names " + detail::shown_path(name) + " twice");
-      } else if (at->what == kind::link) {
-        throw error(exec_errc::outside_workspace,
-                    "the archive's entry " + detail::shown_path(name) + " lies beneath a link");
-      } else if (at->what != kind::directory) {
-        throw error(exec_errc::not_a_directory,
-                    "the archive's entry " + detail::shown_path(name) + " lies beneath what is no directory");
-      }
-    }
-    return *at;
-  }
-
-  node& add(std::uint64_t folder, std::string_view name, kind what) {
-    // The approximate memory of a map node besides its name.
-    constexpr std::size_t overhead = 128;
-    if (left_ < overhead + name.size())
-      throw error(exec_errc::too_large, "the archive has more names than may be kept: raise the limit of tar_names");
-    left_ -= overhead + name.size();
-    return nodes_.emplace(place{folder, std::string(name)}, node{what, ++last_}).first->second;
-  }
-
-  /// \param depth  of the folder of the link. `take_name` has made sure that all names above the link are folders.
-  static bool leads_out(std::string_view target, std::size_t depth) {
-    if (target.starts_with('/')) return true;
-    std::size_t climbed = 0;
-    bool went_down = false;
-    for (const std::string_view part : detail::path_components(target)) {
-      if (part != "..") {
-        went_down = true;
-      } else if (went_down || ++climbed > depth) {
-        return true;
-      }
-    }
-    return false;
-  }
-
-  static void check_symlink(const tar_entry& entry, std::size_t depth) {
-    const std::string& target = entry.link();
-    if (target.empty() || target.find('\0') != std::string::npos)
-      throw error(exec_errc::invalid_argument, shown(entry) + " is a link to a name that none can have");
-    if (leads_out(target, depth))
-      throw error(exec_errc::outside_workspace,
-                  shown(entry) + " is a symbolic link that may lead out: to " + detail::shown_path(target));
-  }
-
-  void check_hard_link(const tar_entry& entry) const {
-    const std::string target = workspace_path(entry.link());
-    std::uint64_t folder = 0;
-    kind what = kind::directory;
-    for (const std::string_view part : detail::path_components(target)) {
-      const auto found = nodes_.find(place_view{folder, part});
-      what = found == nodes_.end() ? kind::refused : found->second.what;
-      // Only directories have entries beneath them.
-      folder = what == kind::directory ? found->second.number : no_folder;
-    }
-    if (what != kind::file)
-      throw error(exec_errc::not_found, shown(entry) + " is a hard link to " + detail::shown_path(entry.link()) +
-                                            ", which is no file that came before it");
-  }
-
-  static constexpr std::uint64_t no_folder = ~std::uint64_t{0};
-
-  nodes nodes_;
-  std::uint64_t last_ = 0;
-  std::size_t left_;
-};
-
-}  // namespace cofferdam::inline COFFERDAM_ABI
-
-// ---- cofferdam/net/detail/tar_format.hpp ----
-
-
-#include <algorithm>
-#include <array>
-#include <charconv>
-#include <cstddef>
-#include <cstdint>
-#include <limits>
-#include <optional>
-#include <string_view>
-#include <system_error>
-
-// The layout of a block in a tar archive: POSIX pax(1), and GNU tar's manual for base-256 numbers.
-
-namespace cofferdam::inline COFFERDAM_ABI::detail {
-
-inline constexpr std::size_t tar_block = 512;
-
-/// The position of a value in a header.
-struct tar_field {
-  std::size_t at;
-  std::size_t size;
-};
-inline constexpr tar_field tar_name{0, 100};
-inline constexpr tar_field tar_mode{100, 8};
-inline constexpr tar_field tar_uid{108, 8};
-inline constexpr tar_field tar_gid{116, 8};
-inline constexpr tar_field tar_size{124, 12};
-inline constexpr tar_field tar_modified{136, 12};
-inline constexpr tar_field tar_checksum{148, 8};
-inline constexpr tar_field tar_flag{156, 1};
-inline constexpr tar_field tar_link{157, 100};
-inline constexpr tar_field tar_magic{257, 8};
-inline constexpr tar_field tar_prefix{345, 155};
-
-inline constexpr std::string_view tar_posix_magic{"ustar\0", 6};
-
-/// Returns the number of zero bytes after `size` bytes of data.
-inline constexpr std::size_t tar_padding(std::uint64_t size) noexcept {
-  return (tar_block - size % tar_block) % tar_block;
-}
-
-/// Returns the text before the first NUL.
-inline std::string_view until_nul(std::string_view field) noexcept { return field.substr(0, field.find('\0')); }
-
-/// Parses a number in GNU tar's form for numbers that octal digits cannot hold: big-endian two's complement, with the
-/// top bit set.
-inline std::optional<std::int64_t> tar_base_256(std::string_view field) noexcept {
-  const auto first = static_cast<unsigned char>(field.front());
-  const bool negative = (first & 0x40U) != 0;
-  const std::uint64_t fill = negative ? 0xff : 0;
-  std::uint64_t value = negative ? ~std::uint64_t{0} : 0;
-  // The bits that are shifted out at the top must all be sign bits.
-  for (std::size_t i = 0; i < field.size(); ++i) {
-    const std::uint64_t digit =
-        i == 0 ? ((first & 0x7fU) | (negative ? 0x80U : 0U)) : static_cast<unsigned char>(field[i]);
-    if (value >> 56U != fill) return std::nullopt;
-    value = value << 8U | digit;
-  }
-  if ((value >> 63U != 0) != negative) return std::nullopt;
-  return static_cast<std::int64_t>(value);
-}
-
-/// Parses the number in a field of a header; no value if it is not valid. A field of only blanks or NULs is 0.
-inline std::optional<std::int64_t> tar_number(std::string_view field) noexcept {
-  if ((static_cast<unsigned char>(field.front()) & 0x80U) != 0) return tar_base_256(field);
-  const std::size_t begin = std::min(field.find_first_not_of(' '), field.size());
-  const std::size_t end = std::min(field.find_first_not_of("01234567", begin), field.size());
-  if (field.find_first_not_of(std::string_view("\0 ", 2), end) != std::string_view::npos) return std::nullopt;
-  std::int64_t value = 0;  // at most twelve digits
-  for (const char digit : field.substr(begin, end - begin)) value = value * 8 + (digit - '0');
-  return value;
-}
-
-/// The checksums of a header: the sum of its bytes, with the checksum field as blanks; also with signed characters, as
-/// early writers computed it.
-struct tar_sums {
-  std::int64_t of_unsigned = 0;
-  std::int64_t of_signed = 0;
-};
-inline tar_sums tar_sums_of(std::string_view block) noexcept {
-  tar_sums sums;
-  for (std::size_t i = 0; i < block.size(); ++i) {
-    const bool own = i >= tar_checksum.at && i < tar_checksum.at + tar_checksum.size;
-    const auto byte = own ? static_cast<unsigned char>(' ') : static_cast<unsigned char>(block[i]);
-    sums.of_unsigned += byte;
-    sums.of_signed += static_cast<signed char>(byte);
-  }
-  return sums;
-}
-
-/// Parses a whole decimal number; no value for anything else.
-template <class T>
-std::optional<T> decimal(std::string_view text) noexcept {
-  T value{};
-  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (failure != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
-
-/// One record of a pax header: "LENGTH KEY=VALUE\n".
-struct pax_record {
-  std::string_view key;
-  std::string_view value;
-};
-
-/// Takes the first record from `rest`; no value if it is not valid.
-inline std::optional<pax_record> take_pax_record(std::string_view& rest) noexcept {
-  const std::size_t blank = rest.substr(0, 12).find(' ');
-  if (blank == std::string_view::npos) return std::nullopt;
-  const std::optional<std::uint64_t> size = decimal<std::uint64_t>(rest.substr(0, blank));
-  if (!size || *size < blank + 4 || *size > rest.size()) return std::nullopt;
-  const std::string_view record = rest.substr(blank + 1, static_cast<std::size_t>(*size) - blank - 1);
-  const std::size_t equals = record.find('=');
-  if (record.back() != '\n' || equals == std::string_view::npos || equals == 0) return std::nullopt;
-  rest.remove_prefix(static_cast<std::size_t>(*size));
-  return pax_record{record.substr(0, equals), record.substr(equals + 1, record.size() - equals - 2)};
-}
-
-}  // namespace cofferdam::inline COFFERDAM_ABI::detail
-
-// ---- cofferdam/net/tar_reader.hpp ----
-
-
-#include <algorithm>
-#include <array>
-#include <cstddef>
-#include <cstdint>
-#include <cstring>
-#include <limits>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <utility>
-
-namespace cofferdam::inline COFFERDAM_ABI {
-
-/// The limits of a `tar_reader`.
-class tar_limits {
- public:
-  tar_limits() = default;
-  /// \param bytes  maximum size of a name, and of a link's target. Default 4095.
-  tar_limits& name(std::size_t bytes) {
-    name_ = bytes;
-    return *this;
-  }
-  /// \param bytes  maximum size of a pax header, which is held in memory. Default 1 MiB.
-  tar_limits& pax_header(std::size_t bytes) {
-    pax_header_ = bytes;
-    return *this;
-  }
-  /// \param count  maximum number of entries, and of global headers. Default 200,000.
-  tar_limits& entries(std::size_t count) {
-    entries_ = count;
-    return *this;
-  }
-  /// \param count  maximum size of the data of all entries together (and of pax headers), as headers announce it, in
-  ///               bytes. Default 8 GiB.
-  tar_limits& bytes(std::uint64_t count) {
-    bytes_ = count;
-    return *this;
-  }
-
-  std::size_t name() const noexcept { return name_; }
-  std::size_t pax_header() const noexcept { return pax_header_; }
-  std::size_t entries() const noexcept { return entries_; }
-  std::uint64_t bytes() const noexcept { return bytes_; }
-
- private:
-  std::size_t name_ = max_path;
-  std::size_t pax_header_ = std::size_t{1024} * 1024;
-  std::size_t entries_ = 200'000;
-  std::uint64_t bytes_ = std::uint64_t{8} * 1024 * 1024 * 1024;
-};
-
-/// The next event of a `tar_reader`.
-enum class tar_event {
-  more,            ///< all input has been read
-  head,            ///< an entry begins: `directory_entry()`
-  data,            ///< a piece of its data: `data()`
-  end_of_entry,    ///< its data is complete; also for an entry without data
-  end_of_archive,  ///< the archive is complete; nothing but zeros may follow
-};
-
-/// A parser of tar archives. The input may be cut anywhere. Sans-I/O.
-///
-///     tar_reader reader;
-///     for (bytes piece = receive(); !piece.empty(); piece = receive()) {
-///       reader.feed(piece);
-///       for (tar_event event = reader.next(); event != tar_event::more; event = reader.next()) ...
-///     }
-///     reader.finish();
-///
-/// Reads v7, ustar, pax (headers of one file and global ones) and GNU tar's long names and base-256 numbers. An
-/// ambiguous archive, which two readers could understand differently, is refused: a pax header for one entry that
-/// occurs twice or sets a key twice, a global header that sets names or sizes, a directory, link or device with data,
-/// sparse files, parts of other volumes, a single block of zeros. Up to 1 MiB of zeros may follow the archive, but no
-/// other byte. Names are bytes, and are *not* checked: see `tar_names`.
-///
-/// Holds at most one block, the names of one entry and one pax header, for any announced sizes; data is not copied.
-/// \throws       error{exec_errc::io_error} for a damaged or incomplete archive, error{exec_errc::too_large} beyond the
-///               limits, error{exec_errc::unsupported} for sparse files and the like; from `next()` and `finish()`, and
-///               from then on each time.
-/// \par Threads  one at a time.
-/// \par Source   POSIX pax(1); GNU tar's manual, "Basic Tar Format" and "Extensions".
-class tar_reader {
- public:
-  explicit tar_reader(tar_limits limits = tar_limits()) : limits_(limits) {}
-
-  /// \param piece   the next bytes; the caller keeps them until `next()` returns `more`.
-  /// \throws        error{exec_errc::invalid_argument} if `next()` has not returned `more` since the last piece.
-  void feed(bytes_view piece) {
-    if (!input_.empty())
-      throw error(exec_errc::invalid_argument, "tar_reader: call next() until it says 'more', then feed() again");
-    input_ = as_text(piece);
-  }
-
-  /// Continues reading.
-  tar_event next() {
-    try {
-      return read();
-    } catch (...) {
-      state_ = state::failed;
-      input_ = {};
-      throw;
-    }
-  }
-
-  /// Handles the end of the stream.
-  /// \throws error{exec_errc::io_error} if the archive is not complete.
-  void finish() {
-    if (state_ == state::failed) throw failure();
-    if (state_ == state::ended) return;
-    state_ = state::failed;
-    throw error(exec_errc::io_error,
-                "the tar archive was cut off after " + std::to_string(position_) + " bytes: its end is missing");
-  }
-
-  /// Returns the entry of the last head. Valid until the next head.
-  const tar_entry& entry() const noexcept { return entry_; }
-  /// Returns the piece of a `tar_event::data`: a part of the input, valid until the next call.
-  bytes_view data() const noexcept { return as_bytes(data_); }
-
- private:
-  enum class state { head, extension, data, padding, last_block, ended, failed };
-
-  /// Values of pax headers, which override those of the header.
-  struct overrides {
-    std::optional<std::string> name;
-    std::optional<std::string> link;
-    std::optional<std::int64_t> size;
-    std::optional<std::int64_t> uid;
-    std::optional<std::int64_t> gid;
-    std::optional<std::int64_t> modified;
-  };
-
-  tar_event read() {
-    data_ = {};
-    for (;;) {
-      switch (state_) {
-        case state::head:
-          if (!take_block()) return tar_event::more;
-          if (is_zero(block())) {
-            if (has_extension()) throw damaged("a header for the next entry, and no entry");
-            state_ = state::last_block;
-          } else if (read_head()) {
-            return tar_event::head;
-          }
-          break;
-        case state::extension: {
-          const std::string_view piece = take(left_);
-          extension_ += piece;
-          left_ -= piece.size();
-          if (left_ != 0) return tar_event::more;
-          read_extension();
-          pad();
-          break;
-        }
-        case state::data:
-          if (left_ == 0) {
-            pad();
-            return tar_event::end_of_entry;
-          }
-          data_ = take(left_);
-          if (data_.empty()) return tar_event::more;
-          left_ -= data_.size();
-          return tar_event::data;
-        case state::padding:
-          left_ -= take(left_).size();
-          if (left_ != 0) return tar_event::more;
-          state_ = state::head;
-          break;
-        case state::last_block:
-          if (!take_block()) return tar_event::more;
-          if (!is_zero(block())) throw damaged("a single block of zeros, which is no end");
-          state_ = state::ended;
-          return tar_event::end_of_archive;
-        case state::ended: {
-          const std::string_view rest = take(input_.size());
-          if (!is_zero(rest)) throw damaged("something after its end");
-          if (rest.size() > max_trailing - trailing_) throw damaged("zeros without end after its end");
-          trailing_ += rest.size();
-          return tar_event::more;
-        }
-        case state::failed: throw failure();
-      }
-    }
-  }
-
-  // ---- bytes -------------------------------------------------------------------------------------------------------
-
-  std::string_view take(std::uint64_t most) noexcept {
-    const std::string_view piece =
-        input_.substr(0, static_cast<std::size_t>(std::min<std::uint64_t>(most, input_.size())));
-    input_.remove_prefix(piece.size());
-    position_ += piece.size();
-    return piece;
-  }
-
-  /// Returns true if there is a whole block.
-  bool take_block() noexcept {
-    const std::string_view piece = take(block_.size() - filled_);
-    std::copy(piece.begin(), piece.end(), block_.begin() + static_cast<std::ptrdiff_t>(filled_));
-    filled_ += piece.size();
-    if (filled_ != block_.size()) return false;
-    filled_ = 0;
-    return true;
-  }
-
-  std::string_view block() const noexcept { return {block_.data(), block_.size()}; }
-  std::string_view field(detail::tar_field where) const noexcept { return block().substr(where.at, where.size); }
-  static bool is_zero(std::string_view text) noexcept { return text.find_first_not_of('\0') == std::string_view::npos; }
-
-  void pad() noexcept {
-    left_ = padding_;
-    state_ = state::padding;
-  }
-
-  // ---- headers -----------------------------------------------------------------------------------------------------
-
-  std::int64_t number(detail::tar_field where, const char* what) const {
-    const std::optional<std::int64_t> value = detail::tar_number(field(where));
-    if (!value) throw damaged(std::string("a header whose ") + what + " is no number");
-    return *value;
-  }
-
-  static std::uint64_t not_negative(std::int64_t value, const char* what, const tar_reader& reader) {
-    if (value < 0) throw reader.damaged(std::string("a header whose ") + what + " is negative");
-    return static_cast<std::uint64_t>(value);
-  }
-
-  /// Reads a header. Returns true if an entry begins.
-  bool read_head() {
-    const std::optional<std::int64_t> sum = detail::tar_number(field(detail::tar_checksum));
-    const detail::tar_sums sums = detail::tar_sums_of(block());
-    if (!sum || (*sum != sums.of_unsigned && *sum != sums.of_signed)) throw damaged("a header whose checksum is wrong");
-    const char flag = block_[detail::tar_flag.at];
-    switch (flag) {
-      case 'x':
-      case 'g':
-      case 'L':
-      case 'K': begin_extension(flag); return false;
-      case 'S': throw unsupported("a sparse file");
-      case 'M': throw unsupported("the rest of a file that began in another volume");
-      case 'X': throw unsupported("a header as only Solaris writes it");
-      default: begin_entry(flag); return true;
-    }
-  }
-
-  void begin_extension(char flag) {
-    const std::uint64_t size = not_negative(number(detail::tar_size, "size"), "size", *this);
-    const bool again = flag == 'x'   ? has_pax_
-                       : flag == 'L' ? long_name_.has_value()
-                                     : flag == 'K' && long_link_.has_value();
-    if (again) throw damaged("two headers of one kind for one entry");
-    if (flag == 'g') {
-      if (has_extension()) throw damaged("a global header between an entry and what belongs to it");
-      count_entry();
-    }
-    const bool is_pax = flag == 'x' || flag == 'g';
-    // A long name has a NUL at its end.
-    const std::uint64_t most = is_pax ? limits_.pax_header() : std::uint64_t{limits_.name()} + 1;
-    if (size > most)
-      throw too_large((is_pax ? "a pax header of " : "a name of ") + std::to_string(size) + " bytes, more than " +
-                      std::to_string(most));
-    announce(size);
-    extension_flag_ = flag;
-    extension_.clear();
-    left_ = size;
-    padding_ = detail::tar_padding(size);
-    state_ = state::extension;
-  }
-
-  void read_extension() {
-    switch (extension_flag_) {
-      case 'L': long_name_ = long_text(); break;
-      case 'K': long_link_ = long_text(); break;
-      case 'g': {
-        overrides said = read_pax();
-        if (said.name || said.link || said.size) throw damaged("a global header that names a file or its size");
-        if (said.uid) global_.uid = said.uid;
-        if (said.gid) global_.gid = said.gid;
-        if (said.modified) global_.modified = said.modified;
-        break;
-      }
-      default:
-        local_ = read_pax();
-        has_pax_ = true;
-        break;
-    }
-    extension_.clear();
-    if (extension_.capacity() > kept_capacity) extension_.shrink_to_fit();
-  }
-
-  std::string long_text() const {
-    const std::string_view text = detail::until_nul(extension_);
-    if (text.empty() || !is_zero(std::string_view(extension_).substr(text.size())))
-      throw damaged("a long name that is empty or holds a NUL");
-    return std::string(text);
-  }
-
-  overrides read_pax() const {
-    overrides said;
-    std::string_view rest = extension_;
-    while (!rest.empty()) {
-      const std::optional<detail::pax_record> record = detail::take_pax_record(rest);
-      if (!record) throw damaged("a pax header that cannot be read");
-      const std::string_view key = record->key;
-      if (key == "path") {
-        set_text(said.name, *record);
-      } else if (key == "linkpath") {
-        set_text(said.link, *record);
-      } else if (key == "size") {
-        set_number(said.size, *record, false);
-      } else if (key == "uid") {
-        set_number(said.uid, *record, false);
-      } else if (key == "gid") {
-        set_number(said.gid, *record, false);
-      } else if (key == "mtime") {
-        set_number(said.modified, *record, true);
-      } else if (key.starts_with("GNU.sparse.") || key.starts_with("SCHILY.realsize")) {
-        throw unsupported("a sparse file");
-      }
-    }
-    return said;
-  }
-
-  void set_text(std::optional<std::string>& to, const detail::pax_record& record) const {
-    if (to) throw damaged("a pax header that says one thing twice");
-    if (record.value.empty() || record.value.find('\0') != std::string_view::npos)
-      throw damaged("a pax header with a name that is empty or holds a NUL");
-    if (record.value.size() > limits_.name()) throw long_name(record.value);
-    to.emplace(record.value);
-  }
-
-  /// \param is_time  may be negative, and have a fraction, which is rounded down.
-  void set_number(std::optional<std::int64_t>& to, const detail::pax_record& record, bool is_time) const {
-    if (to) throw damaged("a pax header that says one thing twice");
-    std::string_view whole = record.value;
-    bool rounds_down = false;
-    if (const std::size_t point = whole.find('.'); is_time && point != std::string_view::npos) {
-      const std::string_view fraction = whole.substr(point + 1);
-      if (fraction.find_first_not_of("0123456789") != std::string_view::npos)
-        throw damaged("a pax header with a number that is none");
-      whole = whole.substr(0, point);
-      rounds_down = whole.starts_with('-') && fraction.find_first_not_of('0') != std::string_view::npos;
-    }
-    std::optional<std::int64_t> value = detail::decimal<std::int64_t>(whole);
-    if (!value || (*value < 0 && !is_time) || (rounds_down && *value == std::numeric_limits<std::int64_t>::min()))
-      throw damaged("a pax header with a number that is none");
-    to = rounds_down ? *value - 1 : *value;
-  }
-
-  // ---- entries -----------------------------------------------------------------------------------------------------
-
-  bool has_extension() const noexcept { return has_pax_ || long_name_ || long_link_; }
-
-  void begin_entry(char flag) {
-    count_entry();
-    std::string name = entry_name();
-    tar_type type = type_of(flag);
-    std::int64_t announced = number(detail::tar_size, "size");
-    if (local_.size) announced = *local_.size;
-    const std::uint64_t size = not_negative(announced, "size", *this);
-    // Before tar had a type for directories, their names ended in a slash.
-    if (type == tar_type::regular && name.ends_with('/')) type = tar_type::directory;
-    if (type == tar_type::directory) {
-      while (name.size() > 1 && name.ends_with('/')) name.pop_back();
-    }
-    if (size != 0 && type != tar_type::regular && type != tar_type::unknown)
-      throw damaged("data in an entry of a type that has none, " + detail::shown_path(name));
-    announce(size);
-    entry_ = tar_entry(std::move(name), type);
-    if (type == tar_type::symlink || type == tar_type::hard_link) entry_.link(entry_link());
-    entry_.size(size).mode(static_cast<unsigned>(number(detail::tar_mode, "mode") & 07777));
-    entry_.owner(not_negative(chosen(&overrides::uid, detail::tar_uid, "owner"), "owner", *this),
-                 not_negative(chosen(&overrides::gid, detail::tar_gid, "group"), "group", *this));
-    entry_.modified(chosen(&overrides::modified, detail::tar_modified, "time"));
-    local_ = overrides();
-    has_pax_ = false;
-    long_name_.reset();
-    long_link_.reset();
-    left_ = size;
-    padding_ = detail::tar_padding(size);
-    state_ = state::data;
-  }
-
-  static tar_type type_of(char flag) noexcept {
-    switch (flag) {
-      case '0':
-      case '\0':
-      case '7': return tar_type::regular;  // 7: a file that is contiguous on its disk
-      case '1': return tar_type::hard_link;
-      case '2': return tar_type::symlink;
-      case '3': return tar_type::character_device;
-      case '4': return tar_type::block_device;
-      case '5': return tar_type::directory;
-      case '6': return tar_type::fifo;
-      default: return tar_type::unknown;
-    }
-  }
-
-  std::string entry_name() {
-    if (local_.name && long_name_) throw damaged("an entry with two long names");
-    if (local_.name) return std::move(*local_.name);
-    if (long_name_) return std::move(*long_name_);
-    std::string name;
-    // GNU tar stores other values in the place of the prefix, and has another magic.
-    if (field(detail::tar_magic).starts_with(detail::tar_posix_magic))
-      name = detail::until_nul(field(detail::tar_prefix));
-    if (!name.empty()) name += '/';
-    name += detail::until_nul(field(detail::tar_name));
-    return checked(std::move(name), "name");
-  }
-
-  std::string entry_link() {
-    if (local_.link && long_link_) throw damaged("a link with two long targets");
-    if (local_.link) return std::move(*local_.link);
-    if (long_link_) return std::move(*long_link_);
-    return checked(std::string(detail::until_nul(field(detail::tar_link))), "target");
-  }
-
-  std::string checked(std::string text, const char* what) const {
-    if (text.empty()) throw damaged(std::string("an entry without a ") + what);
-    if (text.size() > limits_.name()) throw long_name(text);
-    return text;
-  }
-
-  /// Returns the value of this entry's pax header, else of a global one, else of the header.
-  std::int64_t chosen(std::optional<std::int64_t> overrides::*which, detail::tar_field where, const char* what) const {
-    if (local_.*which) return *(local_.*which);
-    if (global_.*which) return *(global_.*which);
-    return number(where, what);
-  }
-
-  // ---- limits and errors -------------------------------------------------------------------------------------------
-
-  void count_entry() {
-    if (seen_ == limits_.entries()) throw too_large("more than " + std::to_string(limits_.entries()) + " entries");
-    ++seen_;
-  }
-
-  void announce(std::uint64_t size) {
-    if (size > limits_.bytes() - announced_)
-      throw too_large("more than " + std::to_string(limits_.bytes()) + " bytes of data");
-    announced_ += size;
-  }
-
-  std::string place() const { return "the tar archive has, before byte " + std::to_string(position_) + ", "; }
-  error damaged(const std::string& what) const {
-    return error(exec_errc::io_error, place() + what + ": it is damaged");
-  }
-  error unsupported(const std::string& what) const { return error(exec_errc::unsupported, place() + what); }
-  error too_large(const std::string& what) const {
-    return error(exec_errc::too_large, place() + what + ": raise the limit");
-  }
-  error long_name(std::string_view name) const {
-    return too_large("the name " + detail::shown_path(name) + ", longer than " + std::to_string(limits_.name()) +
-                     " bytes");
-  }
-  static error failure() {
-    return error(exec_errc::io_error, "the tar archive has been refused: nothing more is read of it");
-  }
-
-  static constexpr std::size_t kept_capacity = std::size_t{16} * 1024;
-  static constexpr std::size_t max_trailing = std::size_t{1024} * 1024;  // writers fill up records, usually of 10 KiB
-
-  tar_limits limits_;
-  state state_ = state::head;
-  std::string_view input_;
-  std::string_view data_;
-  std::array<char, detail::tar_block> block_{};
-  std::size_t filled_ = 0;
-  std::uint64_t left_ = 0;
-  std::size_t padding_ = 0;
-  std::uint64_t position_ = 0;
-  std::uint64_t announced_ = 0;
-  std::size_t seen_ = 0;
-  std::size_t trailing_ = 0;
-  char extension_flag_ = 'x';
-  std::string extension_;
-  overrides global_;
-  overrides local_;
-  bool has_pax_ = false;
-  std::optional<std::string> long_name_;
-  std::optional<std::string> long_link_;
-  tar_entry entry_;
-};
-
-}  // namespace cofferdam::inline COFFERDAM_ABI
-
-// ---- cofferdam/net/tar_writer.hpp ----
-
-
-#include <algorithm>
-#include <array>
-#include <cstddef>
-#include <cstdint>
-#include <cstdio>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <utility>
-
-namespace cofferdam::inline COFFERDAM_ABI {
-
-/// A writer of tar archives. Sans-I/O; the data of entries does not pass through it.
-///
-///     tar_writer writer;
-///     send(writer.head(tar_entry("a/b", tar_type::regular).size(data.size())));
-///     send(data), writer.data(data.size());  // in pieces of any size
-///     send(writer.padding());
-///     send(writer.end());
-///
-/// The format is ustar, which every reader supports, if the entry fits; else pax: a name or a link that is too long or
-/// not ASCII, 8 GiB and more, an owner above 2,097,151, a time before 1970 or after 2242. A name that is not UTF-8 is
-/// marked as binary. The same entries give the same bytes.
-///
-/// Names are written unchanged. The caller must make sure that they are relative and lead nowhere else
-/// (`workspace_path`), and so must the program that unpacks the archive.
-/// \par Threads  one at a time.
-/// \par Source   POSIX pax(1), "ustar Interchange Format" and "pax Extended Header".
-class tar_writer {
- public:
-  /// Returns the header blocks of an entry: a multiple of 512 bytes. `entry.size()` bytes of data and `padding()`
-  /// follow.
-  /// \throws error{exec_errc::invalid_argument}: no name or (for a link) no target, a NUL in one, a file's name with a
-  ///     slash at its end, data for a type that has none; the previous entry is not complete, or the archive has ended.
-  ///     error{exec_errc::unsupported}: devices, FIFOs, unknown types. The state is unchanged after an exception.
-  bytes head(const tar_entry& entry) {
-    if (ended_ || unfinished_) throw misuse("the entry before is not complete, or the archive has ended");
-    check(entry);
-    std::string name = entry.name();
-    if (entry.type() == tar_type::directory && !name.ends_with('/')) name += '/';
-
-    std::string records;
-    const std::optional<split_name> split = split_to_fit(name);
-    if (!split) add_record(records, "path", name);
-    const bool link_fits = entry.link().size() <= detail::tar_link.size && is_ascii(entry.link());
-    if (!link_fits) add_record(records, "linkpath", entry.link());
-    if (entry.size() > octal_most(detail::tar_size)) add_record(records, "size", std::to_string(entry.size()));
-    if (entry.uid() > octal_most(detail::tar_uid)) add_record(records, "uid", std::to_string(entry.uid()));
-    if (entry.gid() > octal_most(detail::tar_gid)) add_record(records, "gid", std::to_string(entry.gid()));
-    if (!time_fits(entry.modified())) add_record(records, "mtime", std::to_string(entry.modified()));
-    if (!is_valid_utf8(name) || !is_valid_utf8(entry.link())) {
-      std::string mark;
-      add_record(mark, "hdrcharset", "BINARY");
-      records.insert(0, mark);
-    }
-
-    std::string blocks;
-    if (!records.empty()) {
-      block pax;
-      pax.text(detail::tar_name, stand_in);
-      pax.common(0644, 0, 0, records.size(), 0, 'x');
-      blocks += pax.finished();
-      blocks += records;
-      blocks.append(detail::tar_padding(records.size()), '\0');
-    }
-    block own;
-    own.text(detail::tar_name, split ? split->name : stand_in);
-    if (split) own.text(detail::tar_prefix, split->prefix);
-    own.text(detail::tar_link, link_fits ? std::string_view(entry.link()) : stand_in);
-    own.common(entry.mode(), fitting(entry.uid(), detail::tar_uid), fitting(entry.gid(), detail::tar_gid),
-               fitting(entry.size(), detail::tar_size),
-               time_fits(entry.modified()) ? static_cast<std::uint64_t>(entry.modified()) : 0, flag_of(entry.type()));
-    blocks += own.finished();
-
-    unfinished_ = true;
-    remaining_ = entry.size();
-    padding_ = detail::tar_padding(entry.size());
-    return to_bytes(blocks);
-  }
-
-  /// Counts `count` bytes of the entry's data as sent.
-  /// \throws error{exec_errc::invalid_argument} if that is more than the head announced; the state is then unchanged.
-  void data(std::uint64_t count) {
-    if (count > remaining_) throw misuse("more data than its head announced");
-    remaining_ -= count;
-  }
-
-  /// Returns the number of bytes of the entry's data that are still to be sent.
-  std::uint64_t remaining() const noexcept { return remaining_; }
-
-  /// Returns the padding after the entry's data: 0 to 511 zeros.
-  /// \throws error{exec_errc::invalid_argument} if data is missing, or no entry was begun.
-  bytes padding() {
-    if (!unfinished_ || remaining_ != 0) throw misuse("data is missing, or there is no entry");
-    unfinished_ = false;
-    return bytes(padding_);
-  }
-
-  /// Returns the end of the archive: two blocks of zeros. To be called once.
-  /// \throws error{exec_errc::invalid_argument} if an entry is not complete, or the archive has ended.
-  bytes end() {
-    if (ended_ || unfinished_) throw misuse("the entry before is not complete, or the archive has ended");
-    ended_ = true;
-    return bytes(2 * detail::tar_block);
-  }
-
- private:
-  struct split_name {
-    std::string_view prefix;
-    std::string_view name;
-  };
-
-  /// One header.
-  class block {
-   public:
-    void text(detail::tar_field where, std::string_view value) {
-      std::copy(value.begin(), value.end(), bytes_.begin() + static_cast<std::ptrdiff_t>(where.at));
-    }
-    void octal(detail::tar_field where, std::uint64_t value) {
-      for (std::size_t at = where.at + where.size - 1; at-- > where.at; value /= 8)
-        bytes_[at] = static_cast<char>('0' + value % 8);
-    }
-    void common(unsigned mode, std::uint64_t uid, std::uint64_t gid, std::uint64_t size, std::uint64_t modified,
-                char flag) {
-      octal(detail::tar_mode, mode);
-      octal(detail::tar_uid, uid);
-      octal(detail::tar_gid, gid);
-      octal(detail::tar_size, size);
-      octal(detail::tar_modified, modified);
-      bytes_[detail::tar_flag.at] = flag;
-      text(detail::tar_magic, std::string_view("ustar\00000", 8));
-    }
-    /// Returns the block with its checksum: six digits, a NUL, a blank.
-    std::string finished() {
-      const auto sum = static_cast<std::uint64_t>(detail::tar_sums_of({bytes_.data(), bytes_.size()}).of_unsigned);
-      octal({detail::tar_checksum.at, 7}, sum);
-      bytes_[detail::tar_checksum.at + 7] = ' ';
-      return {bytes_.data(), bytes_.size()};
-    }
-
-   private:
-    std::array<char, detail::tar_block> bytes_{};
-  };
-
-  /// The name in the header if the pax header before it has the real name.
-  static constexpr std::string_view stand_in = "pax-header";
-
-  static error misuse(const std::string& what) { return error(exec_errc::invalid_argument, "tar_writer: " + what); }
-
-  static void check(const tar_entry& entry) {
-    const bool is_link = entry.type() == tar_type::symlink || entry.type() == tar_type::hard_link;
-    const auto refuse = [&](const char* what) {
-      return misuse("entry " + detail::shown_path(entry.name()) + " " + what);
-    };
-    if (!is_link && entry.type() != tar_type::regular && entry.type() != tar_type::directory)
-      throw error(exec_errc::unsupported, "tar_writer: entry " + detail::shown_path(entry.name()) +
-                                              " is neither a file, nor a directory, nor a link");
-    if (entry.name().empty()) throw refuse("has no name");
-    if (entry.name().find('\0') != std::string::npos || entry.link().find('\0') != std::string::npos)
-      throw refuse("has a NUL in its name or target");
-    if (entry.type() != tar_type::directory && entry.name().ends_with('/'))
-      throw refuse("is no directory, but its name ends like one");
-    if (is_link == entry.link().empty())
-      throw refuse(is_link ? "is a link to nothing" : "is no link, but has a target");
-    if (entry.size() != 0 && entry.type() != tar_type::regular) throw refuse("has data, which its type cannot have");
-    if (entry.size() > std::uint64_t{1} << 62U) throw refuse("is larger than any file can be");
-  }
-
-  static bool is_ascii(std::string_view text) noexcept {
-    return std::all_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x80; });
-  }
-
-  /// Splits a name for ustar: whole, or at a slash into at most 155 and 100 bytes.
-  static std::optional<split_name> split_to_fit(std::string_view name) noexcept {
-    if (!is_ascii(name)) return std::nullopt;
-    if (name.size() <= detail::tar_name.size) return split_name{{}, name};
-    const std::size_t slash = name.find('/', name.size() - 1 - detail::tar_name.size);
-    if (slash == std::string_view::npos || slash == 0 || slash > detail::tar_prefix.size || slash + 1 == name.size())
-      return std::nullopt;
-    return split_name{name.substr(0, slash), name.substr(slash + 1)};
-  }
-
-  /// Returns the largest number that fits in octal, with one byte left for a NUL.
-  static constexpr std::uint64_t octal_most(detail::tar_field where) noexcept {
-    return (std::uint64_t{1} << (3 * (where.size - 1))) - 1;
-  }
-  static constexpr std::uint64_t fitting(std::uint64_t value, detail::tar_field where) noexcept {
-    return value <= octal_most(where) ? value : 0;
-  }
-  static constexpr bool time_fits(std::int64_t seconds) noexcept {
-    return seconds >= 0 && static_cast<std::uint64_t>(seconds) <= octal_most(detail::tar_modified);
-  }
-
-  static char flag_of(tar_type type) noexcept {
-    switch (type) {
-      case tar_type::directory: return '5';
-      case tar_type::symlink: return '2';
-      case tar_type::hard_link: return '1';
-      default: return '0';
-    }
-  }
-
-  /// Appends "LENGTH KEY=VALUE\n", where LENGTH counts its own digits.
-  static void add_record(std::string& to, std::string_view key, std::string_view value) {
-    const std::size_t rest = 1 + key.size() + 1 + value.size() + 1;
-    std::size_t size = rest + 1;
-    while (size != rest + std::to_string(size).size()) size = rest + std::to_string(size).size();
-    to += std::to_string(size);
-    to += ' ';
-    to += key;
-    to += '=';
-    to += value;
-    to += '\n';
-  }
-
-  bool unfinished_ = false;
-  bool ended_ = false;
-  std::uint64_t remaining_ = 0;
-  std::size_t padding_ = 0;
-};
-
-}  // namespace cofferdam::inline COFFERDAM_ABI
 
 // ---- cofferdam/net/tls_listener.hpp ----
 
@@ -42595,7 +37512,7 @@ listener tls_listener(const asio::any_io_executor& executor, const std::string& 
 }  // namespace cofferdam::inline COFFERDAM_ABI
 
 
-// ---- cofferdam/os/pipe.hpp ----
+// ---- cofferdam/detail/os/pipe.hpp ----
 
 
 #include <cerrno>
@@ -42607,7 +37524,7 @@ listener tls_listener(const asio::any_io_executor& executor, const std::string& 
 #include <sys/types.h>
 #include <unistd.h>
 
-namespace cofferdam::inline COFFERDAM_ABI {
+namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 /// Both ends of a pipe, closed on exec and numbered above the standard descriptors.
 class pipe_ends {
@@ -42615,8 +37532,6 @@ class pipe_ends {
   unique_fd read_end;
   unique_fd write_end;
 };
-
-namespace detail {
 
 inline unique_fd usable(unique_fd fd, const char* what) {
   fd = unique_fd::above_standard(std::move(fd));
@@ -42643,8 +37558,6 @@ inline ssize_t write_without_sigpipe(int fd, bytes_view data) noexcept {
   return without_sigpipe([&] { return ::write(fd, data.data(), data.size()); });
 }
 
-}  // namespace detail
-
 /// Makes a pipe.
 /// \throws error{exec_errc::io_error} if the system has no descriptor left.
 inline pipe_ends make_pipe() {
@@ -42662,7 +37575,7 @@ inline pipe_ends make_pipe() {
   return ends;
 }
 
-}  // namespace cofferdam::inline COFFERDAM_ABI
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
 
 // ---- cofferdam/detail/os/command_ends.hpp ----
 
@@ -44686,7 +39599,30 @@ class basic_child_process final : public command_transport {
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail
 
-// ---- cofferdam/os/command_keeper.hpp ----
+// ---- cofferdam/os/command_settings.hpp ----
+
+
+#include <chrono>
+#include <memory>
+
+namespace cofferdam::inline COFFERDAM_ABI {
+
+/// The settings of an environment's commands.
+class command_settings {
+ public:
+  /// The time limit of commands without one; `no_timeout` for none.
+  std::chrono::milliseconds default_timeout{std::chrono::minutes(5)};
+  /// The time from SIGTERM to SIGKILL.
+  std::chrono::milliseconds kill_grace{500};
+  /// The time for which remaining processes may continue after their command has ended.
+  std::chrono::milliseconds output_grace{100};
+  /// The isolation for every result; may be null.
+  std::shared_ptr<const isolation_report> isolation;
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI
+
+// ---- cofferdam/detail/os/command_launcher.hpp ----
 
 
 #include <asio/any_io_executor.hpp>
@@ -44707,41 +39643,26 @@ class basic_child_process final : public command_transport {
 #include <utility>
 #include <vector>
 
-namespace cofferdam::inline COFFERDAM_ABI {
-
-/// The settings of an environment's commands.
-class command_settings {
- public:
-  /// The time limit of commands without one; `no_timeout` for none.
-  std::chrono::milliseconds default_timeout{std::chrono::minutes(5)};
-  /// The time from SIGTERM to SIGKILL.
-  std::chrono::milliseconds kill_grace{500};
-  /// The time for which remaining processes may continue after their command has ended.
-  std::chrono::milliseconds output_grace{100};
-  /// The isolation for every result; may be null.
-  std::shared_ptr<const isolation_report> isolation;
-};
-
-namespace detail {
+namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 template <class = void>
-class basic_command_keeper;
-using command_keeper = basic_command_keeper<>;
+class basic_command_launcher;
+using command_launcher = basic_command_launcher<>;
 
 /// The common part of all kinds of commands, on the side of the environment.
 template <class Unused>
-class basic_command_keeper : public std::enable_shared_from_this<command_keeper> {
+class basic_command_launcher : public std::enable_shared_from_this<command_launcher> {
  public:
-  basic_command_keeper(asio::any_io_executor executor, command_settings settings)
+  basic_command_launcher(asio::any_io_executor executor, command_settings settings)
       : executor_(std::move(executor)),
         settings_(std::move(settings)),
         registry_(std::make_shared<command_registry>()),
         turn_(timer_of(executor_)) {}
-  basic_command_keeper(const basic_command_keeper&) = delete;
-  basic_command_keeper& operator=(const basic_command_keeper&) = delete;
-  virtual ~basic_command_keeper() = default;
+  basic_command_launcher(const basic_command_launcher&) = delete;
+  basic_command_launcher& operator=(const basic_command_launcher&) = delete;
+  virtual ~basic_command_launcher() = default;
 
-  static awaitable<command_result> run(std::shared_ptr<basic_command_keeper> self, command c, spawn_request request) {
+  static awaitable<command_result> run(std::shared_ptr<basic_command_launcher> self, command c, spawn_request request) {
     if (c.has_open_input())
       throw error(exec_errc::invalid_argument,
                   "run_command: open_input() needs start(); give the whole input with input()");
@@ -44755,7 +39676,7 @@ class basic_command_keeper : public std::enable_shared_from_this<command_keeper>
     co_return result;
   }
 
-  static awaitable<process> start(std::shared_ptr<basic_command_keeper> self, command c, spawn_request request) {
+  static awaitable<process> start(std::shared_ptr<basic_command_launcher> self, command c, spawn_request request) {
     if (!self->take_turn()) co_await next_turn(self, "start");
     launched started = self->launch_checked(c, request);
     if (!started.running) co_return process::finished(std::move(started.refusal));
@@ -44802,7 +39723,7 @@ class basic_command_keeper : public std::enable_shared_from_this<command_keeper>
 
   virtual launched launch(command& c, spawn_request& request) = 0;
 
-  static awaitable<void> end_commands(std::shared_ptr<basic_command_keeper> self) {
+  static awaitable<void> end_commands(std::shared_ptr<basic_command_launcher> self) {
     self->closing_ = true;
     const std::vector<std::shared_ptr<running_command>> running = self->living();
     for (const std::shared_ptr<running_command>& one : running) {
@@ -44831,7 +39752,7 @@ class basic_command_keeper : public std::enable_shared_from_this<command_keeper>
     });
   }
 
-  static awaitable<void> find_nothing(std::shared_ptr<basic_command_keeper> self, std::uint32_t number) {
+  static awaitable<void> find_nothing(std::shared_ptr<basic_command_launcher> self, std::uint32_t number) {
     self->require_open();
     throw nothing_left_of(number);
     co_return;
@@ -44848,7 +39769,7 @@ class basic_command_keeper : public std::enable_shared_from_this<command_keeper>
   const asio::any_io_executor& executor() const noexcept { return executor_; }
   const std::shared_ptr<command_registry>& registry() const noexcept { return registry_; }
   const command_settings& settings() const noexcept { return settings_; }
-  void set_walls(std::shared_ptr<const isolation_report> isolation) noexcept {
+  void set_isolation(std::shared_ptr<const isolation_report> isolation) noexcept {
     settings_.isolation = std::move(isolation);
   }
 
@@ -44896,8 +39817,8 @@ class basic_command_keeper : public std::enable_shared_from_this<command_keeper>
 
   class handle final : public process::implementation {
    public:
-    handle(std::shared_ptr<basic_command_keeper> keeper, std::shared_ptr<running_command> running)
-        : keeper_(std::move(keeper)), running_(std::move(running)) {}
+    handle(std::shared_ptr<basic_command_launcher> launcher, std::shared_ptr<running_command> running)
+        : launcher_(std::move(launcher)), running_(std::move(running)) {}
     ~handle() override { running_->let_go(); }
 
     awaitable<output_chunk> read() override { return running_->read(); }
@@ -44920,19 +39841,19 @@ class basic_command_keeper : public std::enable_shared_from_this<command_keeper>
     awaitable<command_result> wait() override {
       co_await running_command::complete(running_, "wait");
       command_result result = running_->result();
-      result.isolation(keeper_->settings_.isolation);
+      result.isolation(launcher_->settings_.isolation);
       co_return result;
     }
     awaitable<command_result> take_result() override {
       co_await running_command::complete(running_, "wait");
       command_result result = running_->take_result();
-      result.isolation(keeper_->settings_.isolation);
+      result.isolation(launcher_->settings_.isolation);
       co_return result;
     }
-    std::shared_ptr<const isolation_report> isolation() const override { return keeper_->settings_.isolation; }
+    std::shared_ptr<const isolation_report> isolation() const override { return launcher_->settings_.isolation; }
 
    private:
-    std::shared_ptr<basic_command_keeper> keeper_;
+    std::shared_ptr<basic_command_launcher> launcher_;
     std::shared_ptr<running_command> running_;
   };
 
@@ -44973,14 +39894,14 @@ class basic_command_keeper : public std::enable_shared_from_this<command_keeper>
     turn_ends_ = true;
     turn_.expires_at(std::chrono::steady_clock::time_point());
     turn_.async_wait([kept = weak_from_this()](std::error_code) {
-      const std::shared_ptr<basic_command_keeper> self = kept.lock();
+      const std::shared_ptr<basic_command_launcher> self = kept.lock();
       if (!self) return;
       self->starts_ = 0;
       self->turn_ends_ = false;
     });
   }
 
-  static awaitable<void> next_turn(std::shared_ptr<basic_command_keeper> self, const char* doing) {
+  static awaitable<void> next_turn(std::shared_ptr<basic_command_launcher> self, const char* doing) {
     do {
       std::error_code woken;
       co_await self->turn_.async_wait(asio::redirect_error(asio::use_awaitable, woken));
@@ -44999,8 +39920,7 @@ class basic_command_keeper : public std::enable_shared_from_this<command_keeper>
   bool closing_ = false;
 };
 
-}  // namespace detail
-}  // namespace cofferdam::inline COFFERDAM_ABI
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
 
 // ---- cofferdam/os/command_session.hpp ----
 
@@ -45035,60 +39955,60 @@ class basic_command_session {
   basic_command_session& operator=(basic_command_session&& other) noexcept {
     if (this != &other) {
       abandon();
-      keeper_ = std::move(other.keeper_);
+      launcher_ = std::move(other.launcher_);
     }
     return *this;
   }
   ~basic_command_session() { abandon(); }
 
-  explicit operator bool() const noexcept { return static_cast<bool>(keeper_); }
+  explicit operator bool() const noexcept { return static_cast<bool>(launcher_); }
 
   /// Runs a command to its end: what `run_command` of an environment does.
   /// \param c        its limits, input and output settings count; `refuse_invalid` has let it through.
   /// \param request  as `request_for` makes it, with the directory; borrowed descriptors live until the awaitable
   ///                 completes.
   awaitable<command_result> run(command c, spawn_request request) {
-    return detail::command_keeper::run(keeper_, std::move(c), std::move(request));
+    return detail::command_launcher::run(launcher_, std::move(c), std::move(request));
   }
 
   /// Starts a command: what `start` of an environment does.
   awaitable<process> start(command c, spawn_request request) {
-    return detail::command_keeper::start(keeper_, std::move(c), std::move(request));
+    return detail::command_launcher::start(launcher_, std::move(c), std::move(request));
   }
 
   /// Returns the commands that have ended and left something running, oldest first.
-  std::vector<background_command> background() const { return keeper_->background(); }
+  std::vector<background_command> background() const { return launcher_->background(); }
 
   /// Ends what a command has left running: SIGTERM, the grace, SIGKILL, and waits for that. Not cancelled.
-  /// \throws error{exec_errc::not_found} where nothing is left of it; error{exec_errc::environment_closed}.
-  awaitable<void> end_background(std::uint32_t number) { return keeper_->end_background(number); }
+  /// \throws error{errc::not_found} where nothing is left of it; error{errc::environment_closed}.
+  awaitable<void> end_background(std::uint32_t number) { return launcher_->end_background(number); }
 
   /// Ends every command and waits for that; pending operations throw error{exec_errc::environment_closed}. Not
   /// cancelled.
   /// \throws error{exec_errc::provider_lost} if the commands of a warden have not ended 3 s after the grace. The
   ///     session is over then, and pending operations throw that error.
   awaitable<void> close() {
-    return detail::shielded([keeper = keeper_] { return keeper->close(); });
+    return detail::shielded([launcher = launcher_] { return launcher->close(); });
   }
 
   /// Gives the session up: pending operations throw `reason`, and nothing can be started.
   void lose(const error& reason) noexcept {
-    if (keeper_) keeper_->lose(reason);
+    if (launcher_) launcher_->lose(reason);
   }
 
   /// Ends every command and waits for nothing, as the destructor does. Nothing can be started afterwards.
   void abandon() noexcept {
-    if (keeper_) keeper_->abandon();
+    if (launcher_) launcher_->abandon();
   }
 
  protected:
-  explicit basic_command_session(std::shared_ptr<detail::command_keeper> keeper) noexcept
-      : keeper_(std::move(keeper)) {}
+  explicit basic_command_session(std::shared_ptr<detail::command_launcher> launcher) noexcept
+      : launcher_(std::move(launcher)) {}
 
-  const std::shared_ptr<detail::command_keeper>& keeper() const noexcept { return keeper_; }
+  const std::shared_ptr<detail::command_launcher>& launcher() const noexcept { return launcher_; }
 
  private:
-  std::shared_ptr<detail::command_keeper> keeper_;
+  std::shared_ptr<detail::command_launcher> launcher_;
 };
 
 }  // namespace cofferdam::inline COFFERDAM_ABI
@@ -45111,15 +40031,15 @@ namespace cofferdam::inline COFFERDAM_ABI {
 namespace detail {
 
 template <class = void>
-class basic_child_keeper;
-using child_keeper = basic_child_keeper<>;
+class basic_child_launcher;
+using child_launcher = basic_child_launcher<>;
 
 /// Starts commands as children of this program.
 template <class Unused>
-class basic_child_keeper final : public command_keeper {
+class basic_child_launcher final : public command_launcher {
  public:
-  basic_child_keeper(asio::any_io_executor executor, command_settings settings)
-      : command_keeper(std::move(executor), std::move(settings)) {
+  basic_child_launcher(asio::any_io_executor executor, command_settings settings)
+      : command_launcher(std::move(executor), std::move(settings)) {
     reaper::instance().sweep();
     require_child_status();
     nothing_ = usable(unique_fd(::open("/dev/null", O_RDONLY | O_CLOEXEC)), "/dev/null");
@@ -45182,28 +40102,8 @@ class basic_child_processes : public command_session {
   /// \throws error{exec_errc::provider_failed} if the program ignores SIGCHLD, because the status of commands would
   ///     then be lost.
   explicit basic_child_processes(asio::any_io_executor executor, command_settings settings = command_settings())
-      : command_session(std::make_shared<detail::child_keeper>(std::move(executor), std::move(settings))) {}
+      : command_session(std::make_shared<detail::child_launcher>(std::move(executor), std::move(settings))) {}
 };
-
-}  // namespace cofferdam::inline COFFERDAM_ABI
-
-// ---- cofferdam/os/machine.hpp ----
-
-
-#include <string_view>
-
-namespace cofferdam::inline COFFERDAM_ABI {
-
-/// The kind of machine that this program was compiled for, as `uname -m` calls it; empty for one that has no warden.
-constexpr std::string_view native_machine() noexcept {
-#if defined(__x86_64__)
-  return "x86_64";
-#elif defined(__aarch64__)
-  return "aarch64";
-#else
-  return "";
-#endif
-}
 
 }  // namespace cofferdam::inline COFFERDAM_ABI
 
@@ -45275,14 +40175,34 @@ inline local sandbox() { return local(); }
 
 }  // namespace cofferdam::inline COFFERDAM_ABI
 
-// ---- cofferdam/warden/image_aarch64.hpp ----
+// ---- cofferdam/detail/os/machine.hpp ----
+
+
+#include <string_view>
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+/// The kind of machine that this program was compiled for, as `uname -m` calls it; empty for one that has no warden.
+constexpr std::string_view native_machine() noexcept {
+#if defined(__x86_64__)
+  return "x86_64";
+#elif defined(__aarch64__)
+  return "aarch64";
+#else
+  return "";
+#endif
+}
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
+
+// ---- cofferdam/warden/detail/image_aarch64.hpp ----
 
 // Written by ./dev warden from warden/program; not to be edited.
 
 #include <span>
 #include <string_view>
 
-namespace cofferdam::inline COFFERDAM_ABI::wire {
+namespace cofferdam::inline COFFERDAM_ABI::detail::wire {
 
 /// The warden for aarch64, as an ELF file and a zero: a literal, which compilers read faster than numbers.
 inline constexpr unsigned char image_aarch64_literal[] =
@@ -46205,16 +41125,16 @@ inline constexpr std::span<const unsigned char> image_aarch64(image_aarch64_lite
 inline constexpr std::string_view image_aarch64_sha256 =
     "ad7dc350d533f300a3a7faf29bc9e5127c87ef0d44dd9e1e4e5a9457a109eebd";
 
-}  // namespace cofferdam::inline COFFERDAM_ABI::wire
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail::wire
 
-// ---- cofferdam/warden/image_x86_64.hpp ----
+// ---- cofferdam/warden/detail/image_x86_64.hpp ----
 
 // Written by ./dev warden from warden/program; not to be edited.
 
 #include <span>
 #include <string_view>
 
-namespace cofferdam::inline COFFERDAM_ABI::wire {
+namespace cofferdam::inline COFFERDAM_ABI::detail::wire {
 
 /// The warden for x86_64, as an ELF file and a zero: a literal, which compilers read faster than numbers.
 inline constexpr unsigned char image_x86_64_literal[] =
@@ -46972,7 +41892,7 @@ inline constexpr std::span<const unsigned char> image_x86_64(image_x86_64_litera
 inline constexpr std::string_view image_x86_64_sha256 =
     "8e08b09379ed7fad6ca33aa93b5a4b4c93cf5f46b3ef625cf5bbffcbabf8a09e";
 
-}  // namespace cofferdam::inline COFFERDAM_ABI::wire
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail::wire
 
 // ---- cofferdam/warden/image.hpp ----
 
@@ -47000,21 +41920,22 @@ class warden_image {
 /// Returns the warden for a machine, by its name in `uname -m`, Docker or Go ("x86_64", "amd64", "aarch64", "arm64");
 /// an empty image for any other.
 constexpr warden_image warden_image_for(std::string_view machine) noexcept {
-  if (machine == "x86_64" || machine == "amd64") return {wire::image_x86_64, wire::image_x86_64_sha256};
-  if (machine == "aarch64" || machine == "arm64") return {wire::image_aarch64, wire::image_aarch64_sha256};
+  if (machine == "x86_64" || machine == "amd64") return {detail::wire::image_x86_64, detail::wire::image_x86_64_sha256};
+  if (machine == "aarch64" || machine == "arm64")
+    return {detail::wire::image_aarch64, detail::wire::image_aarch64_sha256};
   return {{}, {}};
 }
 
 /// The warden for the machine that this program runs on.
 constexpr warden_image native_warden_image() noexcept {
   // evaluated at compile time, so that a program does not contain the other images
-  constexpr warden_image image = warden_image_for(native_machine());
+  constexpr warden_image image = warden_image_for(detail::native_machine());
   return image;
 }
 
 }  // namespace cofferdam::inline COFFERDAM_ABI
 
-// ---- cofferdam/warden/wire.hpp ----
+// ---- cofferdam/warden/detail/wire.hpp ----
 
 
 #include <cstddef>
@@ -47026,7 +41947,7 @@ constexpr warden_image native_warden_image() noexcept {
 /// A frame is `u32 length | u8 type | u32 job | payload`, where `length` counts the payload. A string is `u32 length`,
 /// its bytes, and a NUL that the length does not count; a list of strings is `u32 count` and the strings. Job 0 is the
 /// warden itself. The host numbers its jobs and requests as it likes, each number once at a time.
-namespace cofferdam::inline COFFERDAM_ABI::wire {
+namespace cofferdam::inline COFFERDAM_ABI::detail::wire {
 
 inline constexpr std::uint32_t magic = 0x4d444643;  // "CFDM"
 inline constexpr std::uint16_t version = 2;
@@ -47187,9 +42108,9 @@ inline constexpr std::uint64_t max_listed_bytes = 512ULL * 1024 * 1024;  ///< th
 /// `reply` to `stat` has one; `reply_data` of `list` has many, each followed by its name as a string.
 inline constexpr std::size_t entry_fixed_size = 1 + 4 + 8 + 8 + 4;
 
-}  // namespace cofferdam::inline COFFERDAM_ABI::wire
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail::wire
 
-// ---- cofferdam/warden/protocol.hpp ----
+// ---- cofferdam/warden/detail/protocol.hpp ----
 
 
 #include <algorithm>
@@ -47206,7 +42127,7 @@ inline constexpr std::size_t entry_fixed_size = 1 + 4 + 8 + 8 + 4;
 
 // Encodes and decodes the frames of wire.hpp. Sans-I/O.
 
-namespace cofferdam::inline COFFERDAM_ABI::wire {
+namespace cofferdam::inline COFFERDAM_ABI::detail::wire {
 
 /// A complete frame that has arrived.
 class frame {
@@ -47497,7 +42418,7 @@ class spawn_order {
   }
 };
 
-}  // namespace cofferdam::inline COFFERDAM_ABI::wire
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail::wire
 
 // ---- cofferdam/warden/detail/link.hpp ----
 
@@ -48173,10 +43094,10 @@ class basic_warden_command final : public command_transport {
 
   void begin(bytes content) { command_.begin_input(std::move(content)); }
 
-  /// Ends the command from here if the warden has not done so by `lateness` after the time limit. The same holds after
-  /// a request to end it.
-  void watch_limit(std::chrono::milliseconds lateness) {
-    lateness_ = lateness;
+  /// Ends the command from here if the warden has not done so by `report_timeout` after the time limit. The same holds
+  /// after a request to end it.
+  void watch_timeout(std::chrono::milliseconds report_timeout) {
+    report_timeout_ = report_timeout;
     if (limits().timeout) watch_end_after(*limits().timeout);
   }
 
@@ -48318,9 +43239,9 @@ class basic_warden_command final : public command_transport {
 
   /// \param time  time after which the warden should have ended it.
   void watch_end_after(std::chrono::milliseconds time) {
-    if (lateness_.count() == 0 || command_.over()) return;
+    if (report_timeout_.count() == 0 || command_.over()) return;
     const std::chrono::milliseconds most = std::chrono::hours(24 * 365);  // a limit of centuries would overflow
-    const auto late = std::min(time, most) + limits().grace + limits().linger + lateness_;
+    const auto late = std::min(time, most) + limits().grace + limits().linger + report_timeout_;
     if (std::exchange(is_watched_, true) && watch_.expiry() <= std::chrono::steady_clock::now() + late) return;
     watch_after(late);
   }
@@ -48385,7 +43306,7 @@ class basic_warden_command final : public command_transport {
   std::string program_;
   asio::steady_timer watch_;
   std::optional<std::chrono::steady_clock::time_point> late_since_;
-  std::chrono::milliseconds lateness_{0};
+  std::chrono::milliseconds report_timeout_{0};
   bool is_told_to_end_ = false;
   bool is_watched_ = false;  // its end, by `watch_`
   bool has_looked_ = false;
@@ -49048,6 +43969,12 @@ awaitable<std::unique_ptr<file_source>> basic_warden_files<Unused>::get_files(
 
 namespace cofferdam::inline COFFERDAM_ABI {
 
+/// A resource limit of each process of a command, as setrlimit(2) takes it.
+using warden_limit = detail::wire::resource_limit;
+
+/// The description that a warden gives of itself and its place.
+using warden_hello = detail::wire::hello;
+
 /// The settings that a session sends to its warden.
 class warden_settings {
  public:
@@ -49066,10 +43993,12 @@ class warden_settings {
   /// The permission to trace processes if no Landlock domain keeps a guest from tracing the warden and the host.
   tracing_policy tracing = tracing_policy::contained;
   /// The resource limits of each process of a command; at most 16. If one cannot be set, the command is not started.
-  std::vector<wire::resource_limit> limits;
-  /// The user and group of commands and file operations; `wire::keep_id`: those of the warden.
-  std::uint32_t uid = wire::keep_id;
-  std::uint32_t gid = wire::keep_id;
+  std::vector<warden_limit> limits;
+  /// The value of `uid` and `gid` that leaves the user and group of the warden.
+  static constexpr std::uint32_t no_change = detail::wire::keep_id;
+  /// The user and group of commands and file operations.
+  std::uint32_t uid = no_change;
+  std::uint32_t gid = no_change;
   /// The maximum time without a sign of life from the host, after which the warden ends everything. Zero: no maximum.
   std::chrono::milliseconds lease{0};
   /// The interval between pings of the warden while commands or requests are under way. If there is no answer by the
@@ -49083,9 +44012,9 @@ class warden_settings {
   /// The time after a command's limit, grace period and linger time by which the warden must have reported the end.
   /// After it, the host requests the end and rouses the warden, for the grace period and
   /// `running_command::end_patience` (three times as long if the warden was never seen stopped). If that does not help,
-  /// `end_all` is called and the session is lost; without `end_all` the command fails with
-  /// error{exec_errc::provider_lost}. Zero: no limit.
-  std::chrono::milliseconds lateness{std::chrono::seconds(2)};
+  /// `end_all` is called and the session is lost; without `end_all` the command fails with error{errc::provider_lost}.
+  /// Zero: no limit.
+  std::chrono::milliseconds report_timeout{std::chrono::seconds(2)};
   /// Continues a warden that was stopped by a signal, and returns true if it was stopped. Called on the session's
   /// executor.
   std::function<bool()> rouse;
@@ -49129,16 +44058,16 @@ namespace cofferdam::inline COFFERDAM_ABI {
 namespace detail {
 
 template <class = void>
-class basic_warden_keeper;
-using warden_keeper = basic_warden_keeper<>;
+class basic_warden_launcher;
+using warden_launcher = basic_warden_launcher<>;
 
 /// Starts commands through a warden.
 template <class Unused>
-class basic_warden_keeper final : public command_keeper, public link_listener, public frame_sink {
+class basic_warden_launcher final : public command_launcher, public link_listener, public frame_sink {
  public:
-  basic_warden_keeper(const asio::any_io_executor& executor, warden_settings settings,
-                      std::shared_ptr<warden_link> link)
-      : command_keeper(executor, settings.commands),
+  basic_warden_launcher(const asio::any_io_executor& executor, warden_settings settings,
+                        std::shared_ptr<warden_link> link)
+      : command_launcher(executor, settings.commands),
         settings_(std::move(settings)),
         link_(std::move(link)),
         requests_(std::make_shared<file_requests>(executor)),
@@ -49147,7 +44076,7 @@ class basic_warden_keeper final : public command_keeper, public link_listener, p
         heartbeat_(executor) {}
 
   /// Waits for the warden's greeting and answers it. On failure the link is closed.
-  static awaitable<void> greet(std::shared_ptr<basic_warden_keeper> self) {
+  static awaitable<void> greet(std::shared_ptr<basic_warden_launcher> self) {
     self->link_->start(self);
     self->greeted_.expires_after(self->settings_.greeting_timeout);
     bool cancelled = false;
@@ -49166,7 +44095,7 @@ class basic_warden_keeper final : public command_keeper, public link_listener, p
       if (as_another) frame.number(self->settings_.uid).number(self->settings_.gid);
       self->link_->send(frame.take(), {});
       self->renew_lease();
-      if (!self->settings().isolation) self->describe_walls();
+      if (!self->settings().isolation) self->describe_isolation();
       co_return;
     }
     const std::optional<error> reason = self->lost_;
@@ -49193,13 +44122,13 @@ class basic_warden_keeper final : public command_keeper, public link_listener, p
   }
 
   void abandon() noexcept override {
-    command_keeper::abandon();
+    command_launcher::abandon();
     disconnect();
   }
 
   /// The files beneath the root.
-  /// \throws error{exec_errc::environment_closed}.
-  static warden_files files(const std::shared_ptr<basic_warden_keeper>& self) {
+  /// \throws error{errc::environment_closed}.
+  static warden_files files(const std::shared_ptr<basic_warden_launcher>& self) {
     self->require_open();
     return warden_files(self, self->requests_, self->settings_.root);
   }
@@ -49234,11 +44163,11 @@ class basic_warden_keeper final : public command_keeper, public link_listener, p
   awaitable<void> end_background(std::uint32_t number) override { return end_left(self_of(*this), number); }
 
  private:
-  static std::shared_ptr<basic_warden_keeper> self_of(basic_warden_keeper& one) {
-    return std::static_pointer_cast<basic_warden_keeper>(one.shared_from_this());
+  static std::shared_ptr<basic_warden_launcher> self_of(basic_warden_launcher& one) {
+    return std::static_pointer_cast<basic_warden_launcher>(one.shared_from_this());
   }
 
-  static awaitable<void> end_all(std::shared_ptr<basic_warden_keeper> self) {
+  static awaitable<void> end_all(std::shared_ptr<basic_warden_launcher> self) {
     const std::chrono::milliseconds most = self->settings().kill_grace + running_command::end_patience;
     auto is_late = std::make_shared<bool>(false);
     asio::steady_timer limit(self->executor(), most);
@@ -49247,18 +44176,18 @@ class basic_warden_keeper final : public command_keeper, public link_listener, p
       *is_late = true;
       self->lose(overdue(most));
     });
-    co_await command_keeper::end_commands(self);
+    co_await command_launcher::end_commands(self);
     limit.cancel();
     self->disconnect();
     if (*is_late) throw overdue(most);
   }
 
-  static awaitable<void> end_left(std::shared_ptr<basic_warden_keeper> self, std::uint32_t number) {
+  static awaitable<void> end_left(std::shared_ptr<basic_warden_launcher> self, std::uint32_t number) {
     self->require_open();
     const auto found = self->jobs_.find(number);
     std::shared_ptr<running_command> kept;
     if (found != self->jobs_.end()) kept = found->second->command().kept();
-    if (!kept || !kept->finished() || kept->over()) throw command_keeper::nothing_left_of(number);
+    if (!kept || !kept->finished() || kept->over()) throw command_launcher::nothing_left_of(number);
     kept->end(end_reason::closed);
     co_await kept->settled_in_time();
     if (!kept->settled()) throw kept->unended("end_background: asked");
@@ -49329,7 +44258,7 @@ class basic_warden_keeper final : public command_keeper, public link_listener, p
       throw;
     }
     try {
-      one->watch_limit(settings_.lateness);
+      one->watch_timeout(settings_.report_timeout);
       one->begin(c.take_input());
     } catch (...) {
       one->command().abandon();
@@ -49340,7 +44269,7 @@ class basic_warden_keeper final : public command_keeper, public link_listener, p
   }
 
   /// Sets the isolation that the warden provides, unless the backend has set it.
-  void describe_walls() {
+  void describe_isolation() {
     isolation_report isolation;
     const std::uint32_t guards = guard_flags();
     std::string held = "process group";
@@ -49360,7 +44289,7 @@ class basic_warden_keeper final : public command_keeper, public link_listener, p
     }
     // otherwise the host is on another machine
     if (link_->carries_descriptors()) isolation.set(isolation_kind::secrets, secrets(guards));
-    set_walls(std::make_shared<const isolation_report>(std::move(isolation)));
+    set_isolation(std::make_shared<const isolation_report>(std::move(isolation)));
   }
 
   /// Returns the protection of this program's memory and environment from guests on the same machine.
@@ -49506,16 +44435,16 @@ using warden_session_files = basic_warden_session_files<>;
 template <class Unused>
 class basic_warden_session_files final : public session_files_adaptor<basic_warden_session_files<Unused>> {
  public:
-  explicit basic_warden_session_files(std::shared_ptr<warden_keeper> keeper) : keeper_(std::move(keeper)) {}
+  explicit basic_warden_session_files(std::shared_ptr<warden_launcher> launcher) : launcher_(std::move(launcher)) {}
 
   template <class Operation>
   auto call(Operation operation) {
-    auto makes = [keeper = keeper_] { return warden_keeper::files(keeper); };
+    auto makes = [launcher = launcher_] { return warden_launcher::files(launcher); };
     return on_made(std::move(makes), std::move(operation));
   }
 
  private:
-  std::shared_ptr<warden_keeper> keeper_;
+  std::shared_ptr<warden_launcher> launcher_;
 };
 
 }  // namespace detail
@@ -49570,161 +44499,24 @@ class basic_warden_session : public command_session {
   std::shared_ptr<session_files> files() const { return std::make_shared<detail::warden_session_files>(warden()); }
 
   /// Returns the warden's description of itself and its place.
-  const wire::hello& hello() const noexcept { return warden()->hello(); }
+  const warden_hello& hello() const noexcept { return warden()->hello(); }
 
  private:
-  explicit basic_warden_session(std::shared_ptr<detail::warden_keeper> keeper) : command_session(std::move(keeper)) {}
+  explicit basic_warden_session(std::shared_ptr<detail::warden_launcher> launcher)
+      : command_session(std::move(launcher)) {}
 
-  std::shared_ptr<detail::warden_keeper> warden() const noexcept {
-    return std::static_pointer_cast<detail::warden_keeper>(keeper());
+  std::shared_ptr<detail::warden_launcher> warden() const noexcept {
+    return std::static_pointer_cast<detail::warden_launcher>(launcher());
   }
 
   static awaitable<basic_warden_session> meet(asio::any_io_executor executor, std::shared_ptr<detail::warden_link> link,
                                               warden_settings settings) {
     basic_warden_session session(
-        std::make_shared<detail::warden_keeper>(executor, std::move(settings), std::move(link)));
-    co_await detail::warden_keeper::greet(session.warden());
+        std::make_shared<detail::warden_launcher>(executor, std::move(settings), std::move(link)));
+    co_await detail::warden_launcher::greet(session.warden());
     co_return session;
   }
 };
-
-}  // namespace cofferdam::inline COFFERDAM_ABI
-
-// ---- cofferdam/warden/start_warden.hpp ----
-
-
-#include <cerrno>
-#include <cstddef>
-#include <filesystem>
-#include <span>
-#include <string>
-#include <system_error>
-#include <utility>
-
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/socket.h>
-#include <sys/types.h>
-#include <unistd.h>
-
-namespace cofferdam::inline COFFERDAM_ABI {
-
-/// A warden that is a child of this program.
-class started_warden {
- public:
-  /// Our end of its socket, non-blocking. When it is closed, the warden kills everything it has started, and exits.
-  unique_fd socket;
-  /// The process, for reaping it.
-  unique_fd pidfd;
-  /// The process number.
-  pid_t pid = 0;
-};
-
-namespace detail {
-
-inline error cannot_start(const std::string& what, int number) {
-  const std::error_code cause(number, std::system_category());
-  return error(exec_errc::provider_failed, "the warden cannot be started: " + what + ": " + cause.message(), cause);
-}
-
-inline bool write_whole(const unique_fd& fd, std::span<const unsigned char> content) noexcept {
-  while (!content.empty()) {
-    const ssize_t written = ::write(fd.get(), content.data(), content.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) return false;
-    content = content.subspan(static_cast<std::size_t>(written));
-  }
-  return true;
-}
-
-/// Moves the open file to a number that `spawn` can keep.
-inline unique_fd numbered_high(unique_fd fd) noexcept {
-  if (!fd) return fd;
-  return unique_fd(::fcntl(fd.get(), F_DUPFD_CLOEXEC, 10));
-}
-
-/// Writes the program into a sealed file in memory. Empty, with `errno` set, on failure.
-inline unique_fd program_in_memory(std::span<const unsigned char> program) noexcept {
-  constexpr unsigned executable = 0x10;  // MFD_EXEC, Linux 6.3; needed where vm.memfd_noexec is 1
-  unique_fd file(::memfd_create("cofferdam-warden", MFD_CLOEXEC | MFD_ALLOW_SEALING | executable));
-  if (!file && errno == EINVAL) file.reset(::memfd_create("cofferdam-warden", MFD_CLOEXEC | MFD_ALLOW_SEALING));
-  if (!file || !write_whole(file, program)) return {};
-  ::fcntl(file.get(), F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
-  return numbered_high(std::move(file));
-}
-
-/// Writes the program into a file without a name. Empty, with `errno` set, on failure.
-inline unique_fd program_in_file(std::span<const unsigned char> program, const std::filesystem::path& folder) noexcept {
-  const std::string path = (folder / ".cofferdam-warden").string();
-  unique_fd written(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0700));
-  if (!written) return {};
-  const bool whole = write_whole(written, program);
-  written.reset();  // a file that is open for writing cannot be executed
-  unique_fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
-  const int number = errno;
-  ::unlink(path.c_str());
-  errno = number;
-  if (!whole) errno = ENOSPC;
-  return whole ? numbered_high(std::move(file)) : unique_fd();
-}
-
-/// Executes an open program as a warden.
-inline spawned spawn_warden(const unique_fd& program, const unique_fd& socket, const unique_fd& nothing) {
-  spawn_request request;
-  request.program = program.get();
-  request.words = {"cofferdam-warden", "3"};
-  request.input = request.output = request.error = nothing.get();
-  request.control = socket.get();
-  return spawn(request);
-}
-
-}  // namespace detail
-
-/// Starts a warden as a child of this program, from memory. If files in memory may not be executed, starts it from a
-/// file in `folder`, which is removed at once.
-/// \param program  an ELF file for this machine; see `native_warden_image`.
-/// \param folder   an existing directory to which only this user can write.
-/// \throws error{exec_errc::provider_failed} if neither may be executed, or if the system lacks a descriptor or
-/// process.
-inline started_warden start_warden(std::span<const unsigned char> program, const std::filesystem::path& folder) {
-  if (program.empty())
-    throw error(exec_errc::provider_failed, "the warden cannot be started: there is none for this kind of machine");
-  int ends[2] = {-1, -1};
-  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0) throw detail::cannot_start("socketpair", errno);
-  started_warden started;
-  started.socket.reset(ends[0]);
-  unique_fd theirs(ends[1]);
-  started.socket = detail::usable(std::move(started.socket), "socketpair");
-  theirs = detail::usable(std::move(theirs), "socketpair");
-  detail::set_nonblocking(started.socket);
-  const unique_fd nothing = detail::usable(unique_fd(::open("/dev/null", O_RDWR | O_CLOEXEC)), "/dev/null");
-
-  unique_fd file = detail::program_in_memory(program);
-  int number = errno;
-  if (file) {
-    spawned made = detail::spawn_warden(file, theirs, nothing);
-    if (made.ok()) {
-      started.pidfd = std::move(made.pidfd());
-      started.pid = made.pid();
-      return started;
-    }
-    if (made.stage() != spawn_stage::exec) throw detail::cannot_start("no process for it", made.cause().value());
-    number = made.cause().value();
-  }
-  file = detail::program_in_file(program, folder);
-  if (!file)
-    throw detail::cannot_start(
-        "neither from memory (" + std::generic_category().message(number) + ") nor from a file in " + folder.string(),
-        errno);
-  spawned made = detail::spawn_warden(file, theirs, nothing);
-  if (!made.ok())
-    throw detail::cannot_start(
-        "neither from memory (" + std::generic_category().message(number) + ") nor from a file in " + folder.string(),
-        made.cause().value());
-  started.pidfd = std::move(made.pidfd());
-  started.pid = made.pid();
-  return started;
-}
 
 }  // namespace cofferdam::inline COFFERDAM_ABI
 
@@ -51233,6 +46025,99 @@ COFFERDAM_DECL agent_session& agent_session::resume(const boost::json::value& sa
 
 }  // namespace cofferdam::inline COFFERDAM_ABI
 
+// ---- cofferdam/net/detail/deadline_timer.hpp ----
+
+
+#include <asio/any_io_executor.hpp>
+#include <asio/steady_timer.hpp>
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <system_error>
+#include <utility>
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+/// Calls a function when a time limit expires, usually to close the object that is awaited. Moving the limit costs only
+/// a reading of the clock: the timer runs on and checks again when it expires.
+class deadline_timer {
+ public:
+  using clock = std::chrono::steady_clock;
+
+  deadline_timer() = default;
+  deadline_timer(const asio::any_io_executor& executor, std::function<void()> expire)
+      : state_(std::make_shared<state>(executor, std::move(expire))) {}
+  deadline_timer(deadline_timer&&) = default;
+  deadline_timer& operator=(deadline_timer&& other) noexcept {
+    stop();
+    state_ = std::move(other.state_);
+    return *this;
+  }
+  ~deadline_timer() { stop(); }
+
+  /// Sets the limit, counted from now.
+  /// \param limit  no value: no limit.
+  void arm(std::optional<std::chrono::milliseconds> limit) {
+    if (!limit || *limit > std::chrono::hours(24 * 365)) return disarm();
+    arm_until(clock::now() + *limit);
+  }
+  void arm_until(clock::time_point due) {
+    if (!state_ || state_->expired) return;
+    state_->due = due;
+    if (!state_->running || state_->timer.expiry() > due) wait(state_);
+  }
+  void disarm() noexcept {
+    if (state_) state_->due = clock::time_point::max();
+  }
+  /// Removes the limit, and the timer, which would keep the context running.
+  void rest() noexcept {
+    if (!state_) return;
+    disarm();
+    state_->running = false;
+    try {
+      state_->timer.cancel();
+    } catch (const std::system_error&) {  // a timer that was not cancelled has no effect
+    }
+  }
+  /// Never calls the function any more.
+  void stop() noexcept {
+    if (!state_) return;
+    state_->expire = nullptr;
+    rest();
+  }
+  bool expired() const noexcept { return state_ && state_->expired; }
+
+ private:
+  struct state {
+    state(const asio::any_io_executor& executor, std::function<void()> call)
+        : timer(executor), expire(std::move(call)) {}
+    asio::steady_timer timer;
+    std::function<void()> expire;
+    clock::time_point due = clock::time_point::max();
+    bool running = false;
+    bool expired = false;
+  };
+
+  static void wait(const std::shared_ptr<state>& self) {
+    self->running = true;
+    self->timer.expires_at(self->due);
+    self->timer.async_wait([self](std::error_code failure) {
+      if (failure) return;  // stopped, or moved to an earlier time
+      self->running = false;
+      if (self->due == clock::time_point::max() || !self->expire) return;
+      if (clock::now() < self->due) return wait(self);
+      self->expired = true;
+      std::exchange(self->expire, nullptr)();
+    });
+  }
+
+  std::shared_ptr<state> state_;
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
+
 // ---- cofferdam/net/detail/socket_stream.hpp ----
 
 
@@ -51331,99 +46216,6 @@ class socket_stream final : public byte_stream::implementation {
   Socket socket_;
   std::string peer_;
   bool closed_ = false;
-};
-
-}  // namespace cofferdam::inline COFFERDAM_ABI::detail
-
-// ---- cofferdam/net/detail/time_limit.hpp ----
-
-
-#include <asio/any_io_executor.hpp>
-#include <asio/steady_timer.hpp>
-
-#include <chrono>
-#include <functional>
-#include <memory>
-#include <optional>
-#include <system_error>
-#include <utility>
-
-namespace cofferdam::inline COFFERDAM_ABI::detail {
-
-/// Calls a function when a time limit expires, usually to close the object that is awaited. Moving the limit costs only
-/// a reading of the clock: the timer runs on and checks again when it expires.
-class time_limit {
- public:
-  using clock = std::chrono::steady_clock;
-
-  time_limit() = default;
-  time_limit(const asio::any_io_executor& executor, std::function<void()> expire)
-      : state_(std::make_shared<state>(executor, std::move(expire))) {}
-  time_limit(time_limit&&) = default;
-  time_limit& operator=(time_limit&& other) noexcept {
-    stop();
-    state_ = std::move(other.state_);
-    return *this;
-  }
-  ~time_limit() { stop(); }
-
-  /// Sets the limit, counted from now.
-  /// \param limit  no value: no limit.
-  void arm(std::optional<std::chrono::milliseconds> limit) {
-    if (!limit || *limit > std::chrono::hours(24 * 365)) return disarm();
-    arm_until(clock::now() + *limit);
-  }
-  void arm_until(clock::time_point due) {
-    if (!state_ || state_->expired) return;
-    state_->due = due;
-    if (!state_->running || state_->timer.expiry() > due) wait(state_);
-  }
-  void disarm() noexcept {
-    if (state_) state_->due = clock::time_point::max();
-  }
-  /// Removes the limit, and the timer, which would keep the context running.
-  void rest() noexcept {
-    if (!state_) return;
-    disarm();
-    state_->running = false;
-    try {
-      state_->timer.cancel();
-    } catch (const std::system_error&) {  // a timer that was not cancelled has no effect
-    }
-  }
-  /// Never calls the function any more.
-  void stop() noexcept {
-    if (!state_) return;
-    state_->expire = nullptr;
-    rest();
-  }
-  bool expired() const noexcept { return state_ && state_->expired; }
-
- private:
-  struct state {
-    state(const asio::any_io_executor& executor, std::function<void()> call)
-        : timer(executor), expire(std::move(call)) {}
-    asio::steady_timer timer;
-    std::function<void()> expire;
-    clock::time_point due = clock::time_point::max();
-    bool running = false;
-    bool expired = false;
-  };
-
-  static void wait(const std::shared_ptr<state>& self) {
-    self->running = true;
-    self->timer.expires_at(self->due);
-    self->timer.async_wait([self](std::error_code failure) {
-      if (failure) return;  // stopped, or moved to an earlier time
-      self->running = false;
-      if (self->due == clock::time_point::max() || !self->expire) return;
-      if (clock::now() < self->due) return wait(self);
-      self->expired = true;
-      std::exchange(self->expire, nullptr)();
-    });
-  }
-
-  std::shared_ptr<state> state_;
 };
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail
@@ -51603,7 +46395,7 @@ inline awaitable<asio::ip::tcp::socket> connect_tcp_socket(std::string host, std
     where = address_text(found[i]);
     asio::ip::tcp::socket socket(executor);
     std::error_code failure;
-    time_limit limit(executor, [&socket] {
+    deadline_timer limit(executor, [&socket] {
       std::error_code ignored;  // closed in any case
       socket.close(ignored);
     });
@@ -51659,6 +46451,536 @@ class tcp_recipe {
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail
 
+// ---- cofferdam/net/detail/http_parser_core.hpp ----
+
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+// The common part of requests and responses. Strict where two readers could disagree (RFC 9112, 2.2, 5.1, 6.3, 11.2):
+// lines end in CR LF, no folded lines, no blank before the colon, exactly one length.
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+inline error http_violation(net_errc cause, const std::string& what) {
+  return error(exec_errc::io_error, "the peer's HTTP cannot be taken: " + what, cause);
+}
+inline std::string in_quotes(std::string_view text) { return "\"" + one_line(text, 60) + "\""; }
+
+/// Joins lines that were cut anywhere, up to a total limit.
+class http_lines {
+ public:
+  http_lines() = default;
+  http_lines(std::size_t longest, std::size_t sum) : longest_(longest), left_(sum) {}
+
+  /// Takes bytes up to the end of the line.
+  /// \return their number.
+  std::size_t take(std::string_view input) {
+    if (whole_) {
+      line_.clear();
+      whole_ = false;
+    }
+    const auto feed = input.find('\n');
+    const std::size_t count = feed == std::string_view::npos ? input.size() : feed + 1;
+    if (count > left_) throw http_violation(net_errc::head_too_large, "its head is longer than the limit");
+    if (line_.size() + count > longest_ + 2)
+      throw http_violation(net_errc::head_too_large,
+                           "a line is longer than the limit of " + std::to_string(longest_) + " bytes");
+    left_ -= count;
+    line_.append(input.substr(0, count));
+    if (feed == std::string_view::npos) return count;
+    if (line_.size() < 2 || line_[line_.size() - 2] != '\r')
+      throw http_violation(net_errc::malformed, "a line ends in a bare line feed");
+    line_.resize(line_.size() - 2);
+    if (!is_field_text(line_))
+      throw http_violation(net_errc::malformed, "a line has a control character: " + in_quotes(line_));
+    whole_ = true;
+    return count;
+  }
+  bool whole() const noexcept { return whole_; }
+  bool begun() const noexcept { return whole_ || !line_.empty(); }
+  const std::string& line() const noexcept { return line_; }
+
+ private:
+  std::string line_;
+  std::size_t longest_ = 0;
+  std::size_t left_ = 0;
+  bool whole_ = false;
+};
+
+inline http_field parse_field(const std::string& line) {
+  if (line.front() == ' ' || line.front() == '\t')
+    throw http_violation(net_errc::malformed, "a field goes on in a second line");
+  const auto colon = line.find(':');
+  if (colon == std::string::npos || !is_token(std::string_view(line).substr(0, colon)))
+    throw http_violation(net_errc::malformed,
+                         "a line is no field: " + in_quotes(std::string_view(line).substr(0, colon)));
+  return http_field(line.substr(0, colon), line.substr(colon + 1));
+}
+
+inline void add_field(http_fields& fields, const std::string& line, std::size_t most) {
+  if (fields.size() == most)
+    throw http_violation(net_errc::too_many_fields, "it has more than " + std::to_string(most) + " fields");
+  fields.append(parse_field(line));
+}
+
+/// Returns the value of `Content-Length`; no value if there is none. More than one is refused, even if they are equal.
+inline std::optional<std::uint64_t> content_length(const http_fields& fields) {
+  const std::size_t count = fields.count("Content-Length");
+  if (count == 0) return std::nullopt;
+  if (count > 1) throw http_violation(net_errc::ambiguous_length, "it has more than one Content-Length");
+  const std::string_view text = *fields.find("Content-Length");
+  if (text.empty() || text.size() > 18 ||
+      !std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; }))
+    throw http_violation(net_errc::ambiguous_length, "its Content-Length is " + in_quotes(text));
+  std::uint64_t value = 0;
+  for (const char c : text) value = value * 10 + static_cast<std::uint64_t>(c - '0');
+  return value;
+}
+
+/// Returns true if the body is chunked.
+/// \throws for every other coding, and for a coding together with a length.
+inline bool is_chunked(const http_fields& fields, int minor_version) {
+  const std::size_t count = fields.count("Transfer-Encoding");
+  if (count == 0) return false;
+  if (fields.count("Content-Length") != 0)
+    throw http_violation(net_errc::ambiguous_length, "it has both Content-Length and Transfer-Encoding");
+  const std::string_view coding = *fields.find("Transfer-Encoding");
+  if (minor_version == 0 || count > 1)
+    throw http_violation(net_errc::ambiguous_length, "its Transfer-Encoding is not to be trusted");
+  if (!same_ignoring_case(coding, "chunked"))
+    throw http_violation(net_errc::unsupported_coding, "its transfer coding is " + in_quotes(coding) + ", not chunked");
+  return true;
+}
+
+enum class body_kind { none, length, chunked, until_close };
+
+/// The result of one call.
+struct body_step {
+  bool end = false;
+  std::size_t consumed = 0;
+  std::string_view data;
+};
+
+/// A parser of the body of a message.
+class http_body_reader {
+ public:
+  http_body_reader() = default;
+  http_body_reader(body_kind kind, std::uint64_t length, http_lines trailer_lines, std::size_t max_fields)
+      : kind_(kind), left_(length), lines_(std::move(trailer_lines)), max_fields_(max_fields) {}
+
+  body_kind kind() const noexcept { return kind_; }
+  const http_fields& trailers() const noexcept { return trailers_; }
+  /// Returns the number of next bytes that are certain to be data.
+  std::uint64_t certain_data() const noexcept {
+    const bool inside = kind_ == body_kind::length || (kind_ == body_kind::chunked && part_ == part::data);
+    return inside ? left_ : 0;
+  }
+
+  /// Returns the next data or the end. If it returns neither, all of `input` is consumed.
+  body_step next(std::string_view input) {
+    switch (kind_) {
+      case body_kind::none: return {true, 0, {}};
+      case body_kind::length:
+        if (left_ == 0) return {true, 0, {}};
+        return data(input);
+      case body_kind::until_close: return {false, input.size(), input};
+      case body_kind::chunked: break;
+    }
+    std::size_t used = 0;
+    while (part_ != part::end) {
+      const std::string_view rest = input.substr(used);
+      if (rest.empty()) return {false, used, {}};
+      if (part_ == part::data) {
+        body_step step = data(rest);
+        if (left_ == 0) part_ = part::carriage_return;
+        step.consumed += used;
+        return step;
+      }
+      used += take(rest);
+    }
+    return {true, used, {}};
+  }
+
+ private:
+  enum class part { size, data, carriage_return, line_feed, trailers, end };
+  static constexpr std::size_t max_size_line = 1024;
+
+  body_step data(std::string_view input) {
+    const std::size_t count = static_cast<std::size_t>(std::min<std::uint64_t>(left_, input.size()));
+    left_ -= count;
+    return {false, count, input.substr(0, count)};
+  }
+
+  std::size_t take(std::string_view input) {
+    switch (part_) {
+      case part::size: {
+        const std::size_t count = size_line_.take(input);
+        if (!size_line_.whole()) return count;
+        left_ = chunk_size(size_line_.line());
+        size_line_ = fresh_size_line();
+        part_ = left_ == 0 ? part::trailers : part::data;
+        return count;
+      }
+      case part::carriage_return:
+      case part::line_feed:
+        if (input.front() != (part_ == part::carriage_return ? '\r' : '\n'))
+          throw http_violation(net_errc::malformed, "a chunk is longer than it says");
+        part_ = part_ == part::carriage_return ? part::line_feed : part::size;
+        return 1;
+      case part::trailers: {
+        const std::size_t count = lines_.take(input);
+        if (!lines_.whole()) return count;
+        if (lines_.line().empty()) {
+          part_ = part::end;
+        } else {
+          add_field(trailers_, lines_.line(), max_fields_);
+        }
+        return count;
+      }
+      case part::data:
+      case part::end: break;
+    }
+    return 0;
+  }
+
+  static http_lines fresh_size_line() { return {max_size_line, max_size_line + 2}; }
+
+  static std::uint64_t chunk_size(std::string_view line) {
+    std::uint64_t value = 0;
+    std::size_t digits = 0;
+    for (; digits < line.size(); ++digits) {
+      const char c = lowered(line[digits]);
+      const int digit = c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+      if (digit < 0) break;
+      if (digits == 16 || value > (std::numeric_limits<std::uint64_t>::max() >> 5))
+        throw http_violation(net_errc::ambiguous_length, "a chunk's size is " + in_quotes(line));
+      value = value * 16 + static_cast<std::uint64_t>(digit);
+    }
+    std::string_view extension = line.substr(digits);
+    if (digits == 0 ||
+        (!extension.empty() && (without_blanks(extension).empty() || without_blanks(extension)[0] != ';')))
+      throw http_violation(net_errc::ambiguous_length, "a chunk's size is " + in_quotes(line));
+    return value;
+  }
+
+  body_kind kind_ = body_kind::none;
+  part part_ = part::size;
+  std::uint64_t left_ = 0;
+  http_lines size_line_ = fresh_size_line();
+  http_lines lines_;
+  std::size_t max_fields_ = 0;
+  http_fields trailers_;
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
+
+// ---- cofferdam/net/detail/http_parser.hpp ----
+
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+/// The event that a parser found.
+enum class http_event {
+  need_more,  ///< no event: all of the input was consumed
+  interim,    ///< an interim response: 100, 103, ...; `head()` has it until the next call
+  head,       ///< the head is complete
+  data,       ///< bytes of the body
+  end,        ///< the message is over; the following bytes belong to another message
+  upgrade,    ///< the message is over; the following bytes are not HTTP
+};
+
+/// The result of one call of a parser.
+class http_step {
+ public:
+  http_event event = http_event::need_more;
+  /// The number of consumed bytes. The caller passes the rest again in the next call.
+  std::size_t consumed = 0;
+  /// For `data`: a view into the input.
+  bytes_view data;
+};
+
+/// The common part of the parsers of requests and responses.
+class http_message_parser {
+ public:
+  explicit http_message_parser(const http_parser_limits& limits) : limits_(limits), lines_(limits.line, limits.head) {}
+
+  enum class state { start, fields, body, end, upgraded };
+
+  http_step body_step(std::string_view input, std::size_t consumed) {
+    const detail::body_step found = body_.next(input);
+    consumed += found.consumed;
+    if (found.end) {
+      state_ = state::end;
+      return {http_event::end, consumed, {}};
+    }
+    if (!found.data.empty()) return {http_event::data, consumed, as_bytes(found.data)};
+    return {http_event::need_more, consumed, {}};
+  }
+  void begin_body(body_kind kind, std::uint64_t length) {
+    body_ = http_body_reader(kind, length, http_lines(limits_.line, limits_.head), limits_.fields);
+    state_ = state::body;
+  }
+  bool is_close(const http_fields& fields, int minor_version) const noexcept {
+    return fields.lists("Connection", "close") || (minor_version == 0 && !fields.lists("Connection", "keep-alive"));
+  }
+  /// Returns the minor version of `HTTP/1.x`.
+  static int minor_version(std::string_view text) {
+    if (text == "HTTP/1.1") return 1;
+    if (text == "HTTP/1.0") return 0;
+    throw http_violation(net_errc::malformed, "it does not begin as HTTP/1.1 does: " + in_quotes(text));
+  }
+
+  http_parser_limits limits_;
+  http_lines lines_;
+  http_body_reader body_;
+  state state_ = state::start;
+  bool began_ = false;
+};
+
+/// A parser of one response. The stream may be cut anywhere. Sans-I/O.
+///
+/// Returns `interim`s, then `head`, then `data` any number of times, then `end`; or, for 101, `head` and `upgrade`. The
+/// same bytes give the same events and the same data, however they are cut. One parser for one response.
+/// \par Errors  `error{errc::io_error}` whose `cause()` is a `net_errc`; parser and stream are unusable after that.
+/// \par Source  RFC 9112, strictly: no bare line feeds, folded fields, blanks before colons, second lengths.
+class http_response_parser {
+ public:
+  /// \param method  the method of the request: a response to HEAD has no body.
+  explicit http_response_parser(std::string_view method = "GET",
+                                const http_parser_limits& limits = http_parser_limits())
+      : core_(limits), is_head_(method == "HEAD"), is_connect_(method == "CONNECT") {}
+
+  /// \param input  received bytes that were not consumed yet. May be empty, to find an end that needs no more bytes.
+  http_step parse(bytes_view input) {
+    const std::string_view text = as_text(input);
+    std::size_t used = 0;
+    using state = detail::http_message_parser::state;
+    if (after_interim_) {
+      after_interim_ = false;
+      head_ = http_response_head();
+    }
+    while (core_.state_ == state::start || core_.state_ == state::fields) {
+      if (used == text.size()) return {http_event::need_more, used, {}};
+      core_.began_ = true;
+      used += core_.lines_.take(text.substr(used));
+      if (!core_.lines_.whole()) return {http_event::need_more, used, {}};
+      if (core_.state_ == state::start) {
+        status_line(core_.lines_.line());
+        core_.state_ = state::fields;
+      } else if (!core_.lines_.line().empty()) {
+        detail::add_field(head_.fields, core_.lines_.line(), core_.limits_.fields);
+      } else {
+        return {finish_head(), used, {}};
+      }
+    }
+    if (core_.state_ == state::upgraded) return {http_event::upgrade, used, {}};
+    if (core_.state_ == state::end) return {http_event::end, used, {}};
+    return core_.body_step(text.substr(used), used);
+  }
+
+  /// Handles the end of the stream.
+  /// \return `end`, if the end of the stream ends the body.
+  /// \throws error with net_errc::connection_lost before the first byte, net_errc::truncated inside the message.
+  http_event end_of_stream() {
+    using state = detail::http_message_parser::state;
+    if (core_.state_ == state::end) return http_event::end;
+    if (core_.state_ == state::upgraded) return http_event::upgrade;
+    if (core_.state_ == state::body) {
+      const detail::body_kind kind = core_.body_.kind();
+      if (kind == detail::body_kind::until_close || kind == detail::body_kind::none || core_.body_.next({}).end) {
+        core_.state_ = state::end;
+        return http_event::end;
+      }
+    }
+    if (!core_.began_)
+      throw error(exec_errc::io_error, "the peer closed the connection without an answer", net_errc::connection_lost);
+    throw error(exec_errc::io_error, "the peer closed the connection inside its answer", net_errc::truncated);
+  }
+
+  /// Returns the response's head; complete from `head` on.
+  const http_response_head& head() const noexcept { return head_; }
+  http_response_head& head() noexcept { return head_; }
+  /// Returns the trailers of a chunked body; complete at `end`.
+  const http_fields& trailers() const noexcept { return core_.body_.trailers(); }
+  /// Returns true if a byte of the response has arrived.
+  bool began() const noexcept { return core_.began_; }
+  /// Returns true if only the end of the stream ends the body.
+  bool until_close() const noexcept {
+    return core_.state_ != detail::http_message_parser::state::start &&
+           core_.body_.kind() == detail::body_kind::until_close;
+  }
+  /// Returns the number of next bytes that are certain to be data. These may be read directly to their destination, and
+  /// passed to `parse` there.
+  std::uint64_t certain_data() const noexcept {
+    return core_.state_ == detail::http_message_parser::state::body ? core_.body_.certain_data() : 0;
+  }
+  /// Returns true if another response may follow on the same stream; known from `head` on.
+  bool keeps_alive() const noexcept {
+    return core_.state_ != detail::http_message_parser::state::upgraded && !until_close() &&
+           !core_.is_close(head_.fields, head_.minor_version);
+  }
+
+ private:
+  void status_line(std::string_view line) {
+    head_.minor_version = detail::http_message_parser::minor_version(line.substr(0, 8));
+    const std::string_view rest = line.substr(8);
+    const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+    if (rest.size() < 4 || rest[0] != ' ' || !is_digit(rest[1]) || !is_digit(rest[2]) || !is_digit(rest[3]) ||
+        (rest.size() > 4 && rest[4] != ' '))
+      throw detail::http_violation(net_errc::malformed, "its status line is " + detail::in_quotes(line));
+    head_.status = (rest[1] - '0') * 100 + (rest[2] - '0') * 10 + (rest[3] - '0');
+    if (head_.status < 100 || head_.status > 599)
+      throw detail::http_violation(net_errc::malformed, "its status is " + std::to_string(head_.status));
+    if (rest.size() > 5) head_.reason = rest.substr(5);
+  }
+
+  http_event finish_head() {
+    using state = detail::http_message_parser::state;
+    const int status = head_.status;
+    if (status == 101 || (is_connect_ && head_.ok())) {
+      core_.state_ = state::upgraded;
+      return http_event::head;
+    }
+    if (status < 200) {
+      if (++interims_ > core_.limits_.interim)
+        throw detail::http_violation(net_errc::malformed, "it sends interim answers without end");
+      core_.state_ = state::start;
+      core_.lines_ = detail::http_lines(core_.limits_.line, core_.limits_.head);
+      after_interim_ = true;
+      return http_event::interim;
+    }
+    const bool chunked = detail::is_chunked(head_.fields, head_.minor_version);
+    const std::optional<std::uint64_t> length = detail::content_length(head_.fields);
+    if (is_head_ || status == 204 || status == 304) {
+      core_.begin_body(detail::body_kind::none, 0);
+    } else if (chunked) {
+      core_.begin_body(detail::body_kind::chunked, 0);
+    } else if (length) {
+      core_.begin_body(detail::body_kind::length, *length);
+    } else {
+      core_.begin_body(detail::body_kind::until_close, 0);
+    }
+    return http_event::head;
+  }
+
+  detail::http_message_parser core_;
+  http_response_head head_;
+  std::size_t interims_ = 0;
+  bool is_head_;
+  bool is_connect_;
+  bool after_interim_ = false;
+};
+
+/// A parser of one request, the counterpart of `http_response_parser`. The stream may be cut anywhere.
+///
+/// Returns `head`, then `data` any number of times, then `end`. One empty line before the request is ignored. HTTP/1.1
+/// needs exactly one `Host`. A request without a length has no body.
+/// \par Errors  as `http_response_parser`; a server answers them with 400, or 431 for the two limits.
+class http_request_parser {
+ public:
+  explicit http_request_parser(const http_parser_limits& limits = http_parser_limits()) : core_(limits) {}
+
+  /// \param input  received bytes that were not consumed yet; may be empty.
+  http_step parse(bytes_view input) {
+    const std::string_view text = as_text(input);
+    std::size_t used = 0;
+    using state = detail::http_message_parser::state;
+    while (core_.state_ == state::start || core_.state_ == state::fields) {
+      if (used == text.size()) return {http_event::need_more, used, {}};
+      used += core_.lines_.take(text.substr(used));
+      core_.began_ = core_.began_ || core_.lines_.line() != std::string_view("\r");
+      if (!core_.lines_.whole()) return {http_event::need_more, used, {}};
+      const std::string& line = core_.lines_.line();
+      if (core_.state_ == state::start) {
+        if (line.empty() && !std::exchange(skipped_, true)) {
+          core_.began_ = false;
+          continue;
+        }
+        request_line(line);
+        core_.state_ = state::fields;
+      } else if (!line.empty()) {
+        detail::add_field(head_.fields, line, core_.limits_.fields);
+      } else {
+        finish_head();
+        return {http_event::head, used, {}};
+      }
+    }
+    if (core_.state_ == state::end) return {http_event::end, used, {}};
+    return core_.body_step(text.substr(used), used);
+  }
+
+  /// Handles the end of the stream.
+  /// \return `end`, if the request is complete.
+  /// \throws as `http_response_parser::end_of_stream`; net_errc::connection_lost if no request was begun.
+  http_event end_of_stream() {
+    using state = detail::http_message_parser::state;
+    if (core_.state_ == state::end || (core_.state_ == state::body && core_.body_.next({}).end)) {
+      core_.state_ = state::end;
+      return http_event::end;
+    }
+    if (!core_.began_) throw error(exec_errc::io_error, "the peer has no more requests", net_errc::connection_lost);
+    throw error(exec_errc::io_error, "the peer closed the connection inside its request", net_errc::truncated);
+  }
+
+  const http_request_head& head() const noexcept { return head_; }
+  http_request_head& head() noexcept { return head_; }
+  const http_fields& trailers() const noexcept { return core_.body_.trailers(); }
+  bool began() const noexcept { return core_.began_; }
+  /// Returns true if the request line was accepted. If not, after an error, the line was the reason.
+  bool has_request_line() const noexcept { return core_.state_ != detail::http_message_parser::state::start; }
+  /// Returns true if the client waits for "100 Continue" before it sends the body.
+  bool expects_continue() const noexcept {
+    return head_.minor_version == 1 && head_.fields.lists("Expect", "100-continue");
+  }
+  /// Returns true if the client may send another request on the same stream; known from `head` on.
+  bool keeps_alive() const noexcept { return !core_.is_close(head_.fields, head_.minor_version); }
+
+ private:
+  void request_line(std::string_view line) {
+    const auto first = line.find(' ');
+    const auto last = line.rfind(' ');
+    if (first == std::string_view::npos || first == last)
+      throw detail::http_violation(net_errc::malformed, "its request line is " + detail::in_quotes(line));
+    head_.method = line.substr(0, first);
+    head_.target = line.substr(first + 1, last - first - 1);
+    head_.minor_version = detail::http_message_parser::minor_version(line.substr(last + 1));
+    if (!detail::is_token(head_.method) || !detail::is_target(head_.target))
+      throw detail::http_violation(net_errc::malformed, "its request line is " + detail::in_quotes(line));
+  }
+
+  void finish_head() {
+    const std::size_t hosts = head_.fields.count("Host");
+    if (hosts > 1 || (hosts == 0 && head_.minor_version == 1))
+      throw detail::http_violation(net_errc::malformed, "it needs one Host and has " + std::to_string(hosts));
+    const bool chunked = detail::is_chunked(head_.fields, head_.minor_version);
+    const std::optional<std::uint64_t> length = detail::content_length(head_.fields);
+    if (chunked) {
+      core_.begin_body(detail::body_kind::chunked, 0);
+    } else {
+      core_.begin_body(detail::body_kind::length, length.value_or(0));
+    }
+  }
+
+  detail::http_message_parser core_;
+  http_request_head head_;
+  bool skipped_ = false;
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
+
 // ---- cofferdam/net/detail/proxy_tunnel.hpp ----
 
 
@@ -51710,7 +47032,7 @@ inline awaitable<asio::ip::tcp::socket> connect_by_proxy(http_proxy proxy, std::
   std::string request = "CONNECT " + where + " HTTP/1.1\r\nHost: " + where + "\r\n";
   if (!proxy.authorization().empty()) request += "Proxy-Authorization: " + proxy.authorization() + "\r\n";
   request += "\r\n";
-  time_limit limit(executor, [&socket] {
+  deadline_timer limit(executor, [&socket] {
     std::error_code ignored;  // closed in any case
     socket.close(ignored);
   });
@@ -51954,7 +47276,7 @@ class tls_stream final : public byte_stream::implementation {
 
   awaitable<void> handshake(due_time due) {
     std::error_code failure;
-    time_limit limit(stream_.get_executor(), [this] { close_socket(); });
+    deadline_timer limit(stream_.get_executor(), [this] { close_socket(); });
     limit.arm_until(due);
     co_await stream_.async_handshake(asio::ssl::stream_base::client,
                                      asio::redirect_error(asio::use_awaitable, failure));
@@ -52123,7 +47445,7 @@ class tls_recipe {
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail
 
-// ---- cofferdam/net/impl/tls.ipp ----
+// ---- cofferdam/detail/net/impl/tls_connector.ipp ----
 
 
 #include <cstdint>
@@ -52131,7 +47453,7 @@ class tls_recipe {
 #include <string>
 #include <utility>
 
-namespace cofferdam::inline COFFERDAM_ABI {
+namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 COFFERDAM_DECL connector tls_connector(std::string host, std::uint16_t port, const tls_settings& settings) {
   detail::check_host(host, port);
@@ -52145,136 +47467,16 @@ COFFERDAM_DECL connector tls_connector(std::string host, std::uint16_t port, con
                    detail::tls_recipe(std::move(host), port, name, expected, std::move(identity), std::move(proxy)));
 }
 
-}  // namespace cofferdam::inline COFFERDAM_ABI
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
 
-// ---- cofferdam/net/impl/proxy.ipp ----
-
-
-#include <asio/ip/address.hpp>
-#include <asio/ip/network_v4.hpp>
-#include <asio/ip/network_v6.hpp>
-
-#include <boost/url/parse.hpp>
-#include <boost/url/url_view.hpp>
-
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <system_error>
-
-namespace cofferdam::inline COFFERDAM_ABI {
-
-namespace detail {
-
-/// Returns true if a rule (an address or a network) covers this address.
-inline bool covers(const std::string& rule, const asio::ip::address& address) {
-  std::error_code failure;
-  const asio::ip::address same = asio::ip::make_address(rule, failure);
-  if (!failure) return same == address;
-  failure.clear();
-  if (address.is_v4()) {
-    const asio::ip::network_v4 network = asio::ip::make_network_v4(rule, failure);
-    return !failure &&
-           asio::ip::network_v4(address.to_v4(), network.prefix_length()).canonical() == network.canonical();
-  }
-  const asio::ip::network_v6 network = asio::ip::make_network_v6(rule, failure);
-  return !failure && asio::ip::network_v6(address.to_v6(), network.prefix_length()).canonical() == network.canonical();
-}
-
-}  // namespace detail
-
-COFFERDAM_DECL http_proxy http_proxy::parse(std::string_view url, std::string_view setting) {
-  const auto wrong = [&](const char* why) {
-    return error(exec_errc::invalid_argument, std::string(setting) + " is no proxy that can be used: " + why);
-  };
-  const std::string whole = url.find("://") == std::string_view::npos ? "http://" + std::string(url) : std::string(url);
-  const auto parsed = boost::urls::parse_uri(whole);
-  if (!parsed) throw wrong("write it as http://HOST:PORT");
-  const boost::urls::url_view& all = *parsed;
-  if (all.scheme_id() != boost::urls::scheme::http)
-    throw wrong("only http:// proxies are spoken to; what goes through them is encrypted all the same");
-  if (all.has_query() || all.has_fragment() || (!all.encoded_path().empty() && all.encoded_path() != "/"))
-    throw wrong("there is more in it than a host and a port");
-  http_proxy made;
-  made.host_ = all.host_address();
-  if (made.host_.empty()) throw wrong("it has no host");
-  if (all.has_port() && !all.port().empty()) {
-    const auto port = all.port();
-    const std::optional<std::uint16_t> number = detail::port_number(std::string_view(port.data(), port.size()));
-    if (!number) throw wrong("its port is not a number from 1 to 65535");
-    made.port_ = *number;
-  }
-  if (all.has_userinfo()) made.authorization_ = "Basic " + base64_encode(as_bytes(all.user() + ":" + all.password()));
-  return made;
-}
-
-COFFERDAM_DECL proxy_rules::proxy_rules(std::string_view proxy, std::string_view exceptions, std::string_view setting) {
-  if (proxy.empty()) return;
-  proxy_ = http_proxy::parse(proxy, setting);
-  while (!exceptions.empty()) {
-    const std::size_t end = std::min(exceptions.find_first_of(", \t"), exceptions.size());
-    if (end > 0) exceptions_.push_back(exception_of(exceptions.substr(0, end)));
-    exceptions.remove_prefix(std::min(end + 1, exceptions.size()));
-  }
-}
-
-COFFERDAM_DECL std::optional<http_proxy> proxy_rules::on_the_way_to(std::string_view host, std::uint16_t port) const {
-  if (!proxy_) return std::nullopt;
-  const std::string name = plain(host);
-  std::error_code no_address;
-  const asio::ip::address address = asio::ip::make_address(name, no_address);
-  if (name == "localhost" || name.ends_with(".localhost") || (!no_address && address.is_loopback()))
-    return std::nullopt;
-  const bool excepted = std::any_of(exceptions_.begin(), exceptions_.end(), [&](const exception& one) {
-    if (one.port != 0 && one.port != port) return false;
-    if (one.name.empty()) return false;
-    if (one.name == "*") return true;
-    if (!no_address) return detail::covers(one.name, address);
-    return name == one.name || (name.size() > one.name.size() && name.ends_with(one.name) &&
-                                name[name.size() - one.name.size() - 1] == '.');
-  });
-  if (excepted) return std::nullopt;
-  return proxy_;
-}
-
-COFFERDAM_DECL std::string proxy_rules::plain(std::string_view host) {
-  if (host.ends_with('.')) host.remove_suffix(1);
-  std::string name(host);
-  std::transform(name.begin(), name.end(), name.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
-  return name;
-}
-
-COFFERDAM_DECL proxy_rules::exception proxy_rules::exception_of(std::string_view text) {
-  exception made;
-  const std::size_t colon = text.rfind(':');
-  const bool has_port = colon != std::string_view::npos && (text.find(':') == colon || text[colon - 1] == ']');
-  if (has_port) {
-    const std::optional<std::uint16_t> number = detail::port_number(text.substr(colon + 1));
-    if (!number) return made;  // matches nothing
-    made.port = *number;
-    text = text.substr(0, colon);
-  }
-  if (text.starts_with('[') && text.ends_with(']')) text = text.substr(1, text.size() - 2);
-  if (text.starts_with("*.")) text.remove_prefix(2);
-  if (text.starts_with('.')) text.remove_prefix(1);
-  made.name = plain(text);
-  return made;
-}
-
-}  // namespace cofferdam::inline COFFERDAM_ABI
-
-// ---- cofferdam/net/impl/transport.ipp ----
+// ---- cofferdam/detail/net/impl/transport.ipp ----
 
 
 #include <cstdint>
 #include <string>
 #include <utility>
 
-namespace cofferdam::inline COFFERDAM_ABI {
+namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 COFFERDAM_DECL connector unix_connector(std::string path, std::string host) {
   if (path.empty() || path.front() != '/' || path.size() > 107 || path.find('\0') != std::string::npos)
@@ -52293,7 +47495,7 @@ COFFERDAM_DECL connector tcp_connector(std::string host, std::uint16_t port) {
   return connector(name, std::move(field), detail::tcp_recipe(std::move(host), port, name));
 }
 
-}  // namespace cofferdam::inline COFFERDAM_ABI
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
 
 // ---- cofferdam/net/impl/byte_stream.ipp ----
 
@@ -52360,6 +47562,127 @@ COFFERDAM_DECL auto byte_stream::get() const -> implementation& {
 
 }  // namespace cofferdam::inline COFFERDAM_ABI
 
+// ---- cofferdam/net/impl/proxy.ipp ----
+
+
+#include <asio/ip/address.hpp>
+#include <asio/ip/network_v4.hpp>
+#include <asio/ip/network_v6.hpp>
+
+#include <boost/url/parse.hpp>
+#include <boost/url/url_view.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+
+namespace cofferdam::inline COFFERDAM_ABI {
+
+namespace detail {
+
+/// Returns true if a rule (an address or a network) covers this address.
+inline bool covers(const std::string& rule, const asio::ip::address& address) {
+  std::error_code failure;
+  const asio::ip::address same = asio::ip::make_address(rule, failure);
+  if (!failure) return same == address;
+  failure.clear();
+  if (address.is_v4()) {
+    const asio::ip::network_v4 network = asio::ip::make_network_v4(rule, failure);
+    return !failure &&
+           asio::ip::network_v4(address.to_v4(), network.prefix_length()).canonical() == network.canonical();
+  }
+  const asio::ip::network_v6 network = asio::ip::make_network_v6(rule, failure);
+  return !failure && asio::ip::network_v6(address.to_v6(), network.prefix_length()).canonical() == network.canonical();
+}
+
+}  // namespace detail
+
+COFFERDAM_DECL http_proxy http_proxy::parse(std::string_view url, std::string_view setting) {
+  const auto wrong = [&](const char* why) {
+    return error(exec_errc::invalid_argument, std::string(setting) + " is no proxy that can be used: " + why);
+  };
+  const std::string whole = url.find("://") == std::string_view::npos ? "http://" + std::string(url) : std::string(url);
+  const auto parsed = boost::urls::parse_uri(whole);
+  if (!parsed) throw wrong("write it as http://HOST:PORT");
+  const boost::urls::url_view& all = *parsed;
+  if (all.scheme_id() != boost::urls::scheme::http)
+    throw wrong("only http:// proxies are spoken to; what goes through them is encrypted all the same");
+  if (all.has_query() || all.has_fragment() || (!all.encoded_path().empty() && all.encoded_path() != "/"))
+    throw wrong("there is more in it than a host and a port");
+  http_proxy made;
+  made.host_ = all.host_address();
+  if (made.host_.empty()) throw wrong("it has no host");
+  if (all.has_port() && !all.port().empty()) {
+    const auto port = all.port();
+    const std::optional<std::uint16_t> number = detail::port_number(std::string_view(port.data(), port.size()));
+    if (!number) throw wrong("its port is not a number from 1 to 65535");
+    made.port_ = *number;
+  }
+  if (all.has_userinfo())
+    made.authorization_ = "Basic " + detail::base64_encode(as_bytes(all.user() + ":" + all.password()));
+  return made;
+}
+
+COFFERDAM_DECL proxy_rules::proxy_rules(std::string_view proxy, std::string_view exceptions, std::string_view setting) {
+  if (proxy.empty()) return;
+  proxy_ = http_proxy::parse(proxy, setting);
+  while (!exceptions.empty()) {
+    const std::size_t end = std::min(exceptions.find_first_of(", \t"), exceptions.size());
+    if (end > 0) exceptions_.push_back(exception_of(exceptions.substr(0, end)));
+    exceptions.remove_prefix(std::min(end + 1, exceptions.size()));
+  }
+}
+
+COFFERDAM_DECL std::optional<http_proxy> proxy_rules::on_the_way_to(std::string_view host, std::uint16_t port) const {
+  if (!proxy_) return std::nullopt;
+  const std::string name = plain(host);
+  std::error_code no_address;
+  const asio::ip::address address = asio::ip::make_address(name, no_address);
+  if (name == "localhost" || name.ends_with(".localhost") || (!no_address && address.is_loopback()))
+    return std::nullopt;
+  const bool excepted = std::any_of(exceptions_.begin(), exceptions_.end(), [&](const exception& one) {
+    if (one.port != 0 && one.port != port) return false;
+    if (one.name.empty()) return false;
+    if (one.name == "*") return true;
+    if (!no_address) return detail::covers(one.name, address);
+    return name == one.name || (name.size() > one.name.size() && name.ends_with(one.name) &&
+                                name[name.size() - one.name.size() - 1] == '.');
+  });
+  if (excepted) return std::nullopt;
+  return proxy_;
+}
+
+COFFERDAM_DECL std::string proxy_rules::plain(std::string_view host) {
+  if (host.ends_with('.')) host.remove_suffix(1);
+  std::string name(host);
+  std::transform(name.begin(), name.end(), name.begin(),
+                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+  return name;
+}
+
+COFFERDAM_DECL proxy_rules::exception proxy_rules::exception_of(std::string_view text) {
+  exception made;
+  const std::size_t colon = text.rfind(':');
+  const bool has_port = colon != std::string_view::npos && (text.find(':') == colon || text[colon - 1] == ']');
+  if (has_port) {
+    const std::optional<std::uint16_t> number = detail::port_number(text.substr(colon + 1));
+    if (!number) return made;  // matches nothing
+    made.port = *number;
+    text = text.substr(0, colon);
+  }
+  if (text.starts_with('[') && text.ends_with(']')) text = text.substr(1, text.size() - 2);
+  if (text.starts_with("*.")) text.remove_prefix(2);
+  if (text.starts_with('.')) text.remove_prefix(1);
+  made.name = plain(text);
+  return made;
+}
+
+}  // namespace cofferdam::inline COFFERDAM_ABI
+
 // ---- cofferdam/net/detail/http_pool.hpp ----
 
 
@@ -52399,7 +47722,7 @@ class http_connection {
   }
 
   byte_stream stream;
-  time_limit limit;
+  deadline_timer limit;
   std::chrono::steady_clock::time_point idle_since;
   bool client_closed = false;
 
@@ -52608,6 +47931,69 @@ inline awaitable<http_lease> http_pool::lease(std::shared_ptr<http_pool> self, s
   self->lent_.push_back(lent.connection_.get());
   co_return lent;
 }
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
+
+// ---- cofferdam/net/detail/http_serializer.hpp ----
+
+
+#include <array>
+#include <charconv>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+inline void append_fields(std::string& text, const http_fields& fields) {
+  for (const http_field& one : fields) {
+    text += one.name();
+    text += ": ";
+    text += one.value();
+    text += "\r\n";
+  }
+  text += "\r\n";
+}
+
+/// Returns the head of a request as sent, including the empty line after it.
+/// \throws error{errc::invalid_argument} if the method or the target could add lines.
+/// \par Source  RFC 9112, 3.
+inline std::string http_head_text(const http_request_head& head) {
+  if (!detail::is_token(head.method) || !detail::is_target(head.target))
+    throw error(exec_errc::invalid_argument,
+                "an HTTP request needs a method that is a token and a target of visible ASCII");
+  std::string text = head.method + " " + head.target + " HTTP/1." + (head.minor_version == 0 ? "0" : "1") + "\r\n";
+  detail::append_fields(text, head.fields);
+  return text;
+}
+
+/// Returns the head of a response as sent, including the empty line after it.
+/// \throws error{errc::invalid_argument} if the status is not 100 to 599, or if the reason could add lines.
+/// \par Source  RFC 9112, 4.
+inline std::string http_head_text(const http_response_head& head) {
+  if (head.status < 100 || head.status > 599 || !detail::is_field_text(head.reason))
+    throw error(exec_errc::invalid_argument,
+                "an HTTP response needs a status from 100 to 599 and a reason without controls");
+  std::string text = "HTTP/1." + std::string(head.minor_version == 0 ? "0 " : "1 ");
+  text += std::to_string(head.status) + " " + head.reason + "\r\n";
+  detail::append_fields(text, head.fields);
+  return text;
+}
+
+/// Returns the text before a chunk's bytes; `http_chunk_end` is the text after them.
+/// \param size  more than 0: an empty chunk would end the body.
+/// \par Source  RFC 9112, 7.1.
+inline std::string http_chunk_head(std::uint64_t size) {
+  if (size == 0) throw error(exec_errc::invalid_argument, "an empty chunk would end the body");
+  std::array<char, 16> digits{};
+  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), size, 16).ptr;
+  std::string text(digits.data(), end);
+  text += "\r\n";
+  return text;
+}
+inline constexpr std::string_view http_chunk_end = "\r\n";
+/// The end of a chunked body without trailers.
+inline constexpr std::string_view http_last_chunk = "0\r\n\r\n";
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail
 
@@ -53108,7 +48494,7 @@ class http_exchange_state {
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail
 
-// ---- cofferdam/net/impl/http_client.ipp ----
+// ---- cofferdam/detail/net/impl/http_client.ipp ----
 
 
 #include <asio/any_io_executor.hpp>
@@ -53122,7 +48508,7 @@ class http_exchange_state {
 #include <system_error>
 #include <utility>
 
-namespace cofferdam::inline COFFERDAM_ABI {
+namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 COFFERDAM_DECL http_exchange::http_exchange() = default;
 COFFERDAM_DECL http_exchange::http_exchange(http_exchange&&) noexcept = default;
@@ -53305,7 +48691,7 @@ COFFERDAM_DECL awaitable<http_upgrade> http_client::hijack(std::shared_ptr<detai
   }
 }
 
-}  // namespace cofferdam::inline COFFERDAM_ABI
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
 
 // ---- cofferdam/detail/core/impl/async_event.ipp ----
 
@@ -53534,6 +48920,830 @@ COFFERDAM_DECL int run(awaitable<int> work) {
 
 }  // namespace cofferdam::inline COFFERDAM_ABI
 
+// ---- cofferdam/backends/docker/detail/json.hpp ----
+
+
+namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
+
+using cofferdam::detail::array_at;
+using cofferdam::detail::is_true_at;
+using cofferdam::detail::json_text;
+using cofferdam::detail::json_view;
+using cofferdam::detail::member;
+using cofferdam::detail::number_at;
+using cofferdam::detail::object_at;
+using cofferdam::detail::parse_object;
+using cofferdam::detail::text_at;
+using cofferdam::detail::texts_at;
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::docker::detail
+
+// ---- cofferdam/backends/docker/detail/config_file.hpp ----
+
+
+#include <boost/json/object.hpp>
+
+#include <optional>
+#include <string>
+
+namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
+
+// Returns the folder of the docker command's configuration: DOCKER_CONFIG, else ~/.docker; empty if there is no home
+// either.
+inline std::string config_folder(const host_view& host) {
+  std::string folder = host.said("DOCKER_CONFIG");
+  if (folder.empty() && !host.home().empty()) folder = host.home() + "/.docker";
+  return folder;
+}
+
+// config.json; no value if there is none.
+inline std::optional<boost::json::object> read_config(const host_view& host) {
+  const std::string folder = config_folder(host);
+  if (folder.empty()) return std::nullopt;
+  const std::string path = folder + "/config.json";
+  const std::optional<std::string> text = host.read(path);
+  if (!text || text->find_first_not_of(" \t\r\n") == std::string::npos) return std::nullopt;
+  return parse_object(
+      *text, exec_errc::provider_failed,
+      "docker: the configuration " + cofferdam::detail::shown_path(path) + " (see DOCKER_CONFIG) cannot be used: it");
+}
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::docker::detail
+
+// ---- cofferdam/backends/docker/detail/daemon_location.hpp ----
+
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
+
+/// The transport to a daemon.
+enum class daemon_transport {
+  unix_socket,  ///< a socket of this machine
+  tcp,          ///< plain HTTP: every program that can connect to the port has root's rights there
+  tls,          ///< HTTP over TLS
+  ssh,          ///< through the user's `ssh`
+};
+
+/// The files with TLS keys. An empty name means no file: without `ca` the system's authorities are trusted; without the
+/// other two there is no client certificate.
+class tls_files {
+ public:
+  tls_files() = default;
+  tls_files(std::string ca, std::string certificate, std::string key)
+      : ca_(std::move(ca)), certificate_(std::move(certificate)), key_(std::move(key)) {}
+
+  const std::string& ca() const noexcept { return ca_; }
+  const std::string& certificate() const noexcept { return certificate_; }
+  const std::string& key() const noexcept { return key_; }
+
+ private:
+  std::string ca_;
+  std::string certificate_;
+  std::string key_;
+};
+
+/// The address of one daemon. A value, made by `parse_daemon_address` and `find_daemon`, without any connection.
+class daemon_location {
+ public:
+  using header_list = std::vector<std::pair<std::string, std::string>>;
+
+  /// Makes the location of a socket on this machine, by its absolute path.
+  static daemon_location at_socket(std::string path) {
+    daemon_location location(daemon_transport::unix_socket);
+    location.path_ = std::move(path);
+    return location;
+  }
+
+  /// Makes the location of a port on another machine. `parse_daemon_address` documents and checks the parts.
+  static daemon_location at_host(daemon_transport transport, std::string host,
+                                 std::optional<std::uint16_t> port = std::nullopt) {
+    daemon_location location(transport);
+    location.host_ = std::move(host);
+    location.port_ = port;
+    return location;
+  }
+
+  daemon_transport transport() const noexcept { return transport_; }
+
+  /// Returns, for unix_socket, the absolute path of the socket; for ssh, the socket on the other machine, or empty for
+  /// the usual one; for tcp and tls, the prefix of each request's path, `/base` or empty.
+  const std::string& path() const noexcept { return path_; }
+  daemon_location& path(std::string text) & {
+    path_ = std::move(text);
+    return *this;
+  }
+
+  /// Returns a name, an IPv4 address, or an IPv6 address without brackets; empty for a socket.
+  const std::string& host() const noexcept { return host_; }
+
+  /// Returns the port. Default: 2375 for tcp, 2376 for tls, 22 for ssh; 0 for a socket.
+  std::uint16_t port() const noexcept {
+    if (port_) return *port_;
+    switch (transport_) {
+      case daemon_transport::unix_socket: return 0;
+      case daemon_transport::tcp: return 2375;
+      case daemon_transport::tls: return 2376;
+      case daemon_transport::ssh: return 22;
+    }
+    return 0;
+  }
+  /// Returns true if the address has a port. If not, ssh's own configuration may set one.
+  bool has_port() const noexcept { return port_.has_value(); }
+
+  /// Returns the user name for ssh; empty: from ssh's own configuration.
+  const std::string& user() const noexcept { return user_; }
+  daemon_location& user(std::string name) & {
+    user_ = std::move(name);
+    return *this;
+  }
+
+  const tls_files& tls() const noexcept { return tls_; }
+  /// Returns true if the daemon must prove that it is `host()`.
+  bool verifies() const noexcept { return verifies_; }
+  /// Switches to TLS.
+  daemon_location& use_tls(tls_files files, bool verifies) & {
+    transport_ = daemon_transport::tls;
+    tls_ = std::move(files);
+    verifies_ = verifies;
+    return *this;
+  }
+
+  /// Returns the headers that the user's configuration adds to every request (HttpHeaders). They may contain secrets.
+  const header_list& headers() const noexcept { return headers_; }
+  daemon_location& headers(header_list all) & {
+    headers_ = std::move(all);
+    return *this;
+  }
+
+  /// Returns the address for error messages, without secrets: `tcp://host:2375`.
+  std::string address() const {
+    if (transport_ == daemon_transport::unix_socket) return "unix://" + one_line(path_);
+    std::string text = transport_ == daemon_transport::ssh ? "ssh://" : "tcp://";
+    if (!user_.empty()) text += user_ + "@";
+    text += host_.find(':') == std::string::npos ? host_ : "[" + host_ + "]";
+    if (port_ || transport_ != daemon_transport::ssh) text += ":" + std::to_string(port());
+    return text + one_line(path_);
+  }
+
+ private:
+  explicit daemon_location(daemon_transport transport) : transport_(transport) {}
+
+  daemon_transport transport_;
+  std::string path_;
+  std::string host_;
+  std::optional<std::uint16_t> port_;
+  std::string user_;
+  tls_files tls_;
+  bool verifies_ = true;
+  header_list headers_;
+};
+
+/// The default socket of Docker.
+inline constexpr std::string_view default_socket = "/var/run/docker.sock";
+
+// Returns an address for an error message: the part before an `@`, which may be a password, is removed.
+inline std::string shown_address(std::string_view address) {
+  std::string shown(address);
+  const std::size_t from = shown.find("://") == std::string::npos ? 0 : shown.find("://") + 3;
+  const std::size_t at = shown.rfind('@');
+  if (at != std::string::npos && at >= from) shown.replace(from, at - from, "...");
+  return "\"" + one_line(shown, 120) + "\"";
+}
+
+// Parses one address, and remembers its source for error messages.
+class address_parser {
+ public:
+  address_parser(std::string_view address, std::string_view said_by) : address_(address), said_by_(said_by) {}
+
+  daemon_location parse() const {
+    for (const char c : address_)
+      if (static_cast<unsigned char>(c) <= ' ' || c == '\x7f') throw wrong("has a blank or a control character in it");
+    const std::size_t colon = address_.find("://");
+    if (colon == std::string_view::npos)
+      throw wrong(address_.starts_with('/') ? "is a bare path: write unix:// before it" : "has no scheme");
+    const std::string_view scheme = address_.substr(0, colon);
+    const std::string_view rest = address_.substr(colon + 3);
+    if (scheme == "unix") return socket(rest);
+    if (scheme == "tcp" || scheme == "http") return host(daemon_transport::tcp, rest);
+    if (scheme == "https") return host(daemon_transport::tls, rest);
+    if (scheme == "ssh") return host(daemon_transport::ssh, rest);
+    throw wrong("has a scheme that is not known here");
+  }
+
+ private:
+  static constexpr std::size_t max_socket = 107;  // sun_path without its NUL, unix(7)
+
+  error wrong(const std::string& what) const {
+    return error(exec_errc::invalid_argument,
+                 "docker: the address " + shown_address(address_) + " (from " + std::string(said_by_) + ") " + what +
+                     "; accepted are unix:///path, tcp://host[:port], https://host[:port] and "
+                     "ssh://[user@]host[:port][/path of the socket there]");
+  }
+
+  daemon_location socket(std::string_view path) const {
+    if (path.empty()) path = default_socket;
+    if (path.front() != '/') throw wrong("names a socket by a path that does not start with /");
+    if (path.size() > max_socket) throw wrong("names a socket by more than the 107 bytes that Linux takes");
+    return daemon_location::at_socket(std::string(path));
+  }
+
+  daemon_location host(daemon_transport transport, std::string_view rest) const {
+    if (rest.find_first_of("?#") != std::string_view::npos) throw wrong("has a query or a fragment");
+    const std::size_t slash = std::min(rest.find('/'), rest.size());
+    std::string_view authority = rest.substr(0, slash);
+    std::string_view path = rest.substr(slash);
+    std::string_view user;
+    if (const std::size_t at = authority.rfind('@'); at != std::string_view::npos) {
+      user = authority.substr(0, at);
+      authority.remove_prefix(at + 1);
+      if (user.find(':') != std::string_view::npos) throw wrong("has a password in it: use keys instead");
+      if (transport != daemon_transport::ssh) throw wrong("has a user in it, which only ssh:// has");
+      if (!is_name(user, "._-")) throw wrong("has a user of other characters than letters, digits, '.', '_' and '-'");
+    }
+    const auto [name, port] = host_and_port(authority);
+    if (path == "/") path = {};
+    if (path.size() > 1024) throw wrong("has a path of more than 1024 bytes");
+    daemon_location location = daemon_location::at_host(transport, std::string(name), port);
+    if (transport == daemon_transport::tls) location.use_tls(tls_files(), true);
+    while (transport != daemon_transport::ssh && path.ends_with('/')) path.remove_suffix(1);
+    location.path(std::string(path));
+    location.user(std::string(user));
+    return location;
+  }
+
+  std::pair<std::string_view, std::optional<std::uint16_t>> host_and_port(std::string_view authority) const {
+    std::string_view name = authority;
+    std::string_view port;
+    if (authority.starts_with('[')) {
+      const std::size_t close = authority.find(']');
+      if (close == std::string_view::npos) throw wrong("has a [ without its ]");
+      name = authority.substr(1, close - 1);
+      port = authority.substr(close + 1);
+      const bool is_address = name.find_first_not_of("0123456789abcdefABCDEF:.") == std::string_view::npos &&
+                              std::count(name.begin(), name.end(), ':') >= 2;
+      if (!is_address) throw wrong("has no IPv6 address between its brackets");
+      if (!port.empty() && port.front() != ':') throw wrong("has something else than a port behind its brackets");
+    } else {
+      const std::size_t colon = std::min(authority.find(':'), authority.size());
+      name = authority.substr(0, colon);
+      port = authority.substr(colon);
+      // Words passed to ssh must not look like options.
+      if (!is_name(name, ".-_") || name.size() > 253) throw wrong("has no valid host name");
+    }
+    if (port.empty()) return {name, std::nullopt};
+    port.remove_prefix(1);
+    const std::optional<std::uint16_t> number = cofferdam::detail::port_number(port);
+    if (!number) throw wrong("has no number from 1 to 65535 for a port");
+    return {name, *number};
+  }
+
+  static bool is_name(std::string_view text, std::string_view also) {
+    if (text.empty() || text.front() == '-') return false;
+    return std::all_of(text.begin(), text.end(), [also](char c) {
+      return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+             also.find(c) != std::string_view::npos;
+    });
+  }
+
+  std::string_view address_;
+  std::string_view said_by_;
+};
+
+/// Parses an address in the format of DOCKER_HOST.
+///
+/// ```
+/// address   = "unix://" [absolute path]                     ; without a path: /var/run/docker.sock
+///           / ("tcp" / "http" / "https") "://" host [":" port] [base]
+///           / "ssh://" [user "@"] host [":" port] [absolute path of the socket there]
+/// host      = 1*(letter / digit / "." / "-" / "_") / "[" IPv6 "]"    ; never starts with "-"
+/// ```
+/// `https` is `tcp` with TLS. A password, a query or a fragment is refused, and so is a path alone, which the docker
+/// command would take for a host.
+/// \param  said_by  the source of the address, for the error message.
+/// \throws          error{errc::invalid_argument}, with the accepted forms and without a password.
+/// \par Source      docker(1), "-H".
+inline daemon_location parse_daemon_address(std::string_view address, std::string_view said_by = "the options") {
+  return detail::address_parser(address, said_by).parse();
+}
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::docker::detail
+
+// ---- cofferdam/backends/docker/detail/find_daemon.hpp ----
+
+
+#include <boost/json/object.hpp>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
+
+/// The possible addresses of the daemon.
+class daemon_search {
+ public:
+  daemon_search(std::vector<daemon_location> candidates, std::vector<std::string> tried)
+      : candidates_(std::move(candidates)), tried_(std::move(tried)) {}
+
+  /// Returns the candidates, at least one: the selected daemon; or, if none was selected, each usual socket that
+  /// exists, in the order in which to try them; or, if none exists, `default_socket`.
+  const std::vector<daemon_location>& candidates() const noexcept { return candidates_; }
+
+  /// Returns the sources that were checked, in order, for an error message: `DOCKER_HOST is not set`.
+  const std::vector<std::string>& tried() const noexcept { return tried_; }
+
+ private:
+  std::vector<daemon_location> candidates_;
+  std::vector<std::string> tried_;
+};
+
+class daemon_finder {
+ public:
+  daemon_finder(const host_view& host, const daemon_choice& choice)
+      : host_(host), choice_(choice), folder_(config_folder(host)) {}
+
+  daemon_search find() {
+    config_ = read_config(host_);
+    if (!choice_.address().empty()) return one(with_tls(parse_daemon_address(choice_.address()), "the options"));
+    if (!choice_.context().empty()) return named_context(choice_.context(), "the options");
+    if (const std::string said = host_.said("DOCKER_HOST"); !said.empty())
+      return one(with_tls(parse_daemon_address(said, "DOCKER_HOST"), "DOCKER_HOST"));
+    tried_.push_back("DOCKER_HOST is not set");
+    if (const std::string said = host_.said("DOCKER_CONTEXT"); !said.empty())
+      return named_context(said, "DOCKER_CONTEXT");
+    tried_.push_back("DOCKER_CONTEXT is not set");
+    if (config_)
+      if (const std::string said(text_at(*config_, "currentContext")); !said.empty())
+        return named_context(said, "currentContext of " + folder_ + "/config.json");
+    tried_.push_back("no current context in " + (folder_.empty() ? "~/.docker" : folder_) + "/config.json");
+    return usual_sockets();
+  }
+
+ private:
+  daemon_search one(daemon_location location) {
+    tried_.push_back(location.address());
+    return done({std::move(location)});
+  }
+
+  daemon_search done(std::vector<daemon_location> found) {
+    daemon_location::header_list headers = configured_headers();
+    for (daemon_location& location : found) location.headers(headers);
+    return daemon_search(std::move(found), std::move(tried_));
+  }
+
+  daemon_search usual_sockets() {
+    std::vector<daemon_location> found;
+    for (const std::string& path : usual_paths()) {
+      if (host_.look(path) != path_kind::socket) {
+        tried_.push_back("there is no socket " + path);
+        continue;
+      }
+      tried_.push_back("unix://" + path);
+      found.push_back(daemon_location::at_socket(path));
+    }
+    if (found.empty()) found.push_back(daemon_location::at_socket(std::string(default_socket)));
+    return done(std::move(found));
+  }
+
+  std::vector<std::string> usual_paths() const {
+    std::string runtime = host_.said("XDG_RUNTIME_DIR");
+    if (runtime.empty()) runtime = "/run/user/" + std::to_string(host_.user_id());
+    std::vector<std::string> paths;
+    paths.emplace_back(default_socket);
+    paths.push_back(runtime + "/docker.sock");
+    if (!host_.home().empty()) paths.push_back(host_.home() + "/.docker/run/docker.sock");
+    paths.push_back(runtime + "/podman/podman.sock");
+    paths.emplace_back("/run/podman/podman.sock");
+    return paths;
+  }
+
+  daemon_search named_context(const std::string& name, const std::string& said_by) {
+    if (name == "default") {  // has no files: means the settings without a context
+      tried_.push_back("the context \"default\" (from " + said_by + ")");
+      return usual_sockets();
+    }
+    if (folder_.empty())
+      throw error(exec_errc::provider_failed, "docker: the context " + quoted(name) + " (from " + said_by +
+                                                  ") cannot be looked up: set HOME or DOCKER_CONFIG");
+    const std::string id = cofferdam::detail::sha256_digits(name);
+    const std::string meta = folder_ + "/contexts/meta/" + id + "/meta.json";
+    const std::optional<std::string> text = host_.read(meta);
+    if (!text)
+      throw error(exec_errc::provider_failed, "docker: there is no context " + quoted(name) + " (from " + said_by +
+                                                  "): no file " + cofferdam::detail::shown_path(meta) +
+                                                  "; see docker context ls");
+    const std::string what = "docker: the context " + quoted(name) + " in " + cofferdam::detail::shown_path(meta);
+    const boost::json::object context = parse_object(*text, exec_errc::provider_failed, what);
+    const boost::json::object* const endpoints = object_at(context, "Endpoints");
+    const boost::json::object* const endpoint = endpoints == nullptr ? nullptr : object_at(*endpoints, "docker");
+    const std::string_view address = endpoint == nullptr ? std::string_view() : text_at(*endpoint, "Host");
+    if (address.empty()) throw error(exec_errc::provider_failed, what + " has no Endpoints.docker.Host");
+    daemon_location location = parse_daemon_address(address, "the context " + quoted(name));
+    const std::string& keys = choice_.tls_folder();
+    const tls_files files = files_in(keys.empty() ? folder_ + "/contexts/tls/" + id + "/docker" : keys);
+    const bool skips = is_true_at(*endpoint, "SkipTLSVerify");
+    const bool speaks = skips || !choice_.verifies() || !files.ca().empty() || !files.certificate().empty();
+    const bool can = location.transport() == daemon_transport::tcp || location.transport() == daemon_transport::tls;
+    if (can && (speaks || location.transport() == daemon_transport::tls))
+      location.use_tls(files, !skips && choice_.verifies());
+    return one(std::move(location));
+  }
+
+  // For the docker command any text means yes, even "0". Where it would use TLS without verification, this library
+  // still verifies: only the program may switch that off, not a variable.
+  daemon_location with_tls(daemon_location location, const std::string& said_by) const {
+    const bool is_tls = location.transport() == daemon_transport::tls;
+    if (!is_tls && location.transport() != daemon_transport::tcp) return location;
+    const std::string said = host_.said("DOCKER_CERT_PATH");
+    const bool named = !choice_.tls_folder().empty() || !said.empty();
+    if (!is_tls && !named && choice_.verifies() && host_.said("DOCKER_TLS_VERIFY").empty() &&
+        host_.said("DOCKER_TLS").empty())
+      return location;
+    const std::string folder = !choice_.tls_folder().empty() ? choice_.tls_folder() : said.empty() ? folder_ : said;
+    tls_files files = files_in(folder);
+    if (named && files.ca().empty() && files.certificate().empty())
+      throw error(exec_errc::invalid_argument, "docker: the folder " + cofferdam::detail::shown_path(folder) +
+                                                   " that is to hold the keys for " + location.address() + " (from " +
+                                                   said_by + ") has neither a ca.pem nor a cert.pem in it");
+    location.use_tls(std::move(files), choice_.verifies());
+    return location;
+  }
+
+  tls_files files_in(const std::string& folder) const {
+    if (folder.empty()) return tls_files();
+    const auto there = [&](const char* name) {
+      std::string path = folder + "/" + name;
+      return host_.look(path) == path_kind::file ? path : std::string();
+    };
+    tls_files files(there("ca.pem"), there("cert.pem"), there("key.pem"));
+    if (files.certificate().empty() != files.key().empty())
+      throw error(exec_errc::invalid_argument, "docker: of cert.pem and key.pem, which belong together, the folder " +
+                                                   cofferdam::detail::shown_path(folder) + " has only one");
+    return files;
+  }
+
+  daemon_location::header_list configured_headers() const {
+    daemon_location::header_list headers;
+    const boost::json::object* const all = config_ ? object_at(*config_, "HttpHeaders") : nullptr;
+    if (all == nullptr) return headers;
+    for (const auto& [key, value] : *all) {
+      const std::string name(key.data(), key.size());
+      if (!value.is_string() || !is_header(name, text_at(*all, name)))
+        throw error(exec_errc::invalid_argument, "docker: the header " + quoted(name) + " under HttpHeaders in " +
+                                                     folder_ +
+                                                     "/config.json cannot be sent: it has a line break, no valid name, "
+                                                     "or one that the connection itself needs");
+      headers.emplace_back(name, text_at(*all, name));
+    }
+    return headers;
+  }
+
+  static bool is_header(std::string_view name, std::string_view value) {
+    const auto is_token = [](char c) {
+      return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+             std::string_view("!#$%&'*+-.^_`|~").find(c) != std::string_view::npos;
+    };
+    const auto is_control = [](char c) { return (static_cast<unsigned char>(c) < ' ' && c != '\t') || c == '\x7f'; };
+    std::string lower(name);
+    for (char& c : lower)
+      if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+    for (const std::string_view ours :
+         {"host", "content-length", "transfer-encoding", "connection", "upgrade", "expect"})
+      if (lower == ours) return false;
+    return !name.empty() && std::all_of(name.begin(), name.end(), is_token) &&
+           std::none_of(value.begin(), value.end(), is_control);
+  }
+
+  static std::string quoted(std::string_view name) { return "\"" + one_line(name, 100) + "\""; }
+
+  const host_view& host_;
+  const daemon_choice& choice_;
+  std::string folder_;
+  std::optional<boost::json::object> config_;
+  std::vector<std::string> tried_;
+};
+
+/// Finds the daemon's address, without connecting.
+///
+/// In this order: `choice`; DOCKER_HOST; DOCKER_CONTEXT; `currentContext` of Docker's `config.json` (in DOCKER_CONFIG,
+/// else ~/.docker); the usual sockets: /var/run/docker.sock, the rootless ones ($XDG_RUNTIME_DIR/docker.sock,
+/// ~/.docker/run/docker.sock), and Podman's ($XDG_RUNTIME_DIR/podman/podman.sock, /run/podman/podman.sock). There is
+/// more than one candidate only if no daemon was selected.
+///
+/// TCP becomes TLS if DOCKER_TLS_VERIFY, DOCKER_TLS or DOCKER_CERT_PATH is set, if the context has keys, or if `choice`
+/// requires it. The daemon is then verified, unless `choice` or the context (SkipTLSVerify) switches that off.
+/// \throws     error{errc::invalid_argument} for an address, a header or a folder of keys that cannot be used;
+///             error{errc::provider_failed} for a context or a configuration that is missing or broken. No secrets.
+/// \par Source docker(1); docker/cli `cli/config`, `cli/context/store`.
+inline daemon_search find_daemon(const host_view& host, const daemon_choice& choice = daemon_choice()) {
+  return detail::daemon_finder(host, choice).find();
+}
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::docker::detail
+
+// ---- cofferdam/backends/docker/detail/image_name.hpp ----
+
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
+
+/// The name of an image, as for `docker run`, parsed and completed.
+///
+/// ```
+/// reference = [registry "/"] path [":" tag] ["@" digest] / id
+/// registry  = host [":" port]          ; has a "." or a ":" in it, or is "localhost"; else it is part of the path
+/// path      = part *("/" part)         ; "busybox" is docker.io/library/busybox
+/// part      = alnum *(sep alnum)       ; alnum = 1*(a-z / 0-9), sep = "." / "_" / "__" / 1*"-"
+/// tag       = (letter / digit / "_") 0*127(letter / digit / "_" / "." / "-")       ; "latest" where there is no digest
+/// digest    = "sha256:" 64hex / "sha384:" 96hex / "sha512:" 128hex                 ; lower case
+/// id        = ["sha256:"] 64hex        ; an image that the daemon has already; cannot be pulled
+/// ```
+/// \par Source  distribution/reference (grammar and normalisation); opencontainers/go-digest; `docker run` for ids.
+class image_name {
+ public:
+  /// \param  text  as above; at most 1024 bytes.
+  /// \throws       error{errc::invalid_argument} with the mistake and, if possible, the correct spelling.
+  explicit image_name(std::string_view text) {
+    if (text.empty()) throw wrong(text, "is empty: write a name such as busybox:latest");
+    if (text.size() > 1024) throw wrong(text.substr(0, 80), "is longer than 1024 bytes");
+    if (is_hex(text, 64) || (text.starts_with("sha256:") && is_hex(text.substr(7), 64))) {
+      digest_ = text.size() == 64 ? "sha256:" + std::string(text) : std::string(text);
+      return;
+    }
+    std::string_view rest = text;
+    if (const std::size_t at = rest.find('@'); at != std::string_view::npos) {
+      digest_ = std::string(rest.substr(at + 1));
+      rest = rest.substr(0, at);
+      if (!is_digest(digest_)) throw wrong(text, "has a digest that is not sha256: and 64 lower-case hex digits");
+    }
+    take_registry(text, rest);
+    if (const std::size_t colon = rest.find(':'); colon != std::string_view::npos) {
+      tag_ = std::string(rest.substr(colon + 1));
+      rest = rest.substr(0, colon);
+      if (!is_tag(tag_))
+        throw wrong(text,
+                    "has a tag that is not 1 to 128 letters, digits, '_', '.' or '-', not starting with '.', '-'");
+    } else if (digest_.empty()) {
+      tag_ = "latest";
+    }
+    if (std::any_of(rest.begin(), rest.end(), [](char c) { return c >= 'A' && c <= 'Z'; }))
+      throw wrong(text, "has upper-case letters, which only a tag may have");
+    if (!is_path(rest))
+      throw wrong(text, "is not made of lower-case letters and digits with single '.', '_', '__' or '-' between them");
+    path_ = registry_ == hub && rest.find('/') == std::string_view::npos ? "library/" + std::string(rest)
+                                                                         : std::string(rest);
+    if (registry_.size() + 1 + path_.size() > 255) throw wrong(text, "is longer than 255 characters without its tag");
+  }
+
+  /// The default registry.
+  static constexpr std::string_view hub = "docker.io";
+
+  /// Returns true if it is the id of an image and not a name; then only `digest` is set.
+  bool is_id() const noexcept { return path_.empty(); }
+  /// Returns the host, with a port if it has one.
+  const std::string& registry() const noexcept { return registry_; }
+  /// Returns the path at the registry: `library/busybox`.
+  const std::string& path() const noexcept { return path_; }
+  /// Returns the tag; empty only if there is a digest.
+  const std::string& tag() const noexcept { return tag_; }
+  /// Returns `sha256:...`, or an empty text. It fixes the image, whatever the tag refers to.
+  const std::string& digest() const noexcept { return digest_; }
+
+  /// Returns `docker.io/library/busybox`.
+  std::string repository() const { return is_id() ? std::string() : registry_ + "/" + path_; }
+
+  /// Returns the complete name: two spellings of one name give the same text. For the daemon, and as a key.
+  std::string text() const {
+    if (is_id()) return digest_;
+    std::string all = repository();
+    if (!tag_.empty()) all += ":" + tag_;
+    if (!digest_.empty()) all += "@" + digest_;
+    return all;
+  }
+
+  /// Return the two parameters of a pull. Without a tag the daemon would pull all tags, so one of the two always has a
+  /// tag or a digest.
+  std::string pull_from() const { return digest_.empty() ? repository() : repository() + "@" + digest_; }
+  std::string pull_tag() const { return digest_.empty() ? tag_ : std::string(); }
+
+  friend bool operator==(const image_name& a, const image_name& b) = default;
+
+ private:
+  static error wrong(std::string_view text, const std::string& what) {
+    return error(exec_errc::invalid_argument, "docker: the image name \"" + one_line(text, 120) + "\" " + what);
+  }
+
+  static bool is_digit(char c) noexcept { return c >= '0' && c <= '9'; }
+  static bool is_lower(char c) noexcept { return (c >= 'a' && c <= 'z') || is_digit(c); }
+  static bool is_letter(char c) noexcept { return is_lower(c) || (c >= 'A' && c <= 'Z'); }
+
+  static bool is_hex(std::string_view text, std::size_t size) {
+    return text.size() == size &&
+           std::all_of(text.begin(), text.end(), [](char c) { return is_digit(c) || (c >= 'a' && c <= 'f'); });
+  }
+
+  static bool is_digest(std::string_view text) {
+    if (text.starts_with("sha256:")) return is_hex(text.substr(7), 64);
+    if (text.starts_with("sha384:")) return is_hex(text.substr(7), 96);
+    return text.starts_with("sha512:") && is_hex(text.substr(7), 128);
+  }
+
+  static bool is_tag(std::string_view text) {
+    if (text.empty() || text.size() > 128 || text.front() == '.' || text.front() == '-') return false;
+    return std::all_of(text.begin(), text.end(),
+                       [](char c) { return is_letter(c) || c == '_' || c == '.' || c == '-'; });
+  }
+
+  static bool is_path(std::string_view path) {
+    for (std::size_t at = 0;;) {
+      const std::size_t slash = std::min(path.find('/', at), path.size());
+      if (!is_part(path.substr(at, slash - at))) return false;
+      if (slash == path.size()) return true;
+      at = slash + 1;
+    }
+  }
+
+  static bool is_part(std::string_view part) {
+    if (part.empty() || !is_lower(part.front()) || !is_lower(part.back())) return false;
+    for (std::size_t at = 0; at < part.size();) {
+      if (is_lower(part[at])) {
+        ++at;
+        continue;
+      }
+      const std::size_t end = std::min(part.find_first_not_of("._-", at), part.size());
+      const std::string_view between = part.substr(at, end - at);
+      const bool valid = between == "." || between == "_" || between == "__" ||
+                         between.find_first_not_of('-') == std::string_view::npos;
+      if (!valid || between.empty()) return false;
+      at = end;
+    }
+    return true;
+  }
+
+  // Takes the part before the first slash, if it is a host.
+  void take_registry(std::string_view text, std::string_view& rest) {
+    registry_ = hub;
+    const std::size_t slash = rest.find('/');
+    if (slash == std::string_view::npos) return;
+    const std::string_view first = rest.substr(0, slash);
+    if (first != "localhost" && first.find_first_of(".:") == std::string_view::npos) return;
+    if (!is_registry(first)) throw wrong(text, "has no valid registry before its first '/'");
+    registry_ = first == "index.docker.io" ? std::string(hub) : std::string(first);
+    rest.remove_prefix(slash + 1);
+  }
+
+  static bool is_registry(std::string_view text) {
+    std::string_view host = text;
+    std::string_view port;
+    if (text.starts_with('[')) {
+      const std::size_t close = text.find(']');
+      if (close == std::string_view::npos) return false;
+      host = text.substr(1, close - 1);
+      port = text.substr(close + 1);
+      if (host.empty() || host.find_first_not_of("0123456789abcdefABCDEF:") != std::string_view::npos) return false;
+    } else {
+      const std::size_t colon = std::min(text.find(':'), text.size());
+      host = text.substr(0, colon);
+      port = text.substr(colon);
+      for (std::size_t at = 0; at <= host.size();) {
+        const std::size_t dot = std::min(host.find('.', at), host.size());
+        const std::string_view label = host.substr(at, dot - at);
+        if (label.empty() || !is_letter(label.front()) || !is_letter(label.back())) return false;
+        if (!std::all_of(label.begin(), label.end(), [](char c) { return is_letter(c) || c == '-'; })) return false;
+        at = dot + 1;
+      }
+    }
+    if (port.empty()) return true;
+    port.remove_prefix(1);
+    return text[text.size() - port.size() - 1] == ':' && !port.empty() && port.size() <= 5 &&
+           std::all_of(port.begin(), port.end(), is_digit);
+  }
+
+  std::string registry_;
+  std::string path_;
+  std::string tag_;
+  std::string digest_;
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::docker::detail
+
+// ---- cofferdam/backends/docker/detail/multiplexed_stream.hpp ----
+
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
+
+/// The output to which a piece of an attach or exec stream belongs.
+enum class stream_channel : std::uint8_t {
+  input = 0,   ///< the echoed input; daemons define it and do not send it
+  output = 1,  ///< standard output
+  error = 2,   ///< standard error
+  system = 3,  ///< a message of the daemon: the reason for the end
+};
+
+/// A part of a container's output. Refers to the input of `multiplexed_stream::next`.
+class stream_piece {
+ public:
+  stream_piece(stream_channel channel, std::string_view content) : channel_(channel), content_(content) {}
+  stream_channel channel() const noexcept { return channel_; }
+  /// Never empty. Any bytes.
+  std::string_view content() const noexcept { return content_; }
+
+ private:
+  stream_channel channel_;
+  std::string_view content_;
+};
+
+/// A parser of the stream of a container or an exec without a terminal. Sans-I/O. It copies and keeps only a head of 8
+/// bytes: a frame is returned in as many pieces as it was cut into.
+///
+/// ```
+/// frame = channel(1) zero(3) length(4, big-endian) content(length)      ; a length of 0 is allowed
+/// ```
+/// A stream with a terminal has no frames; do not use this class for it.
+/// \par Cost    no allocation; a frame may be up to 4 GiB long, since it is never held.
+/// \par Source  Engine API, "Attach to a container", "Stream format".
+class multiplexed_stream {
+ public:
+  /// Takes the next piece from the front of `input`; no value once `input` is used up.
+  /// \param  input  received bytes, cut anywhere. On return it has the unused rest, which must be passed in again,
+  ///                before later bytes.
+  /// \throws        error{errc::provider_failed}: an invalid head. The stream must not be used after that.
+  std::optional<stream_piece> next(std::string_view& input) {
+    while (!input.empty()) {
+      if (left_ == 0) {
+        const std::size_t taken = std::min(input.size(), head_.size() - have_);
+        std::copy_n(input.data(), taken, head_.data() + have_);
+        have_ += taken;
+        input.remove_prefix(taken);
+        if (have_ == head_.size()) read_head();
+        continue;
+      }
+      const std::string_view content = input.substr(0, left_);
+      left_ -= static_cast<std::uint32_t>(content.size());
+      input.remove_prefix(content.size());
+      return stream_piece(channel_, content);
+    }
+    return std::nullopt;
+  }
+
+  /// Returns true if the stream is not inside a frame.
+  bool may_end() const noexcept { return left_ == 0 && have_ == 0; }
+
+  /// Declares the end of the stream.
+  /// \throws error{errc::provider_lost} if it ended inside a frame. An end between two frames does not prove success.
+  void finish() const {
+    if (!may_end())
+      throw error(exec_errc::provider_lost,
+                  "docker: the container's output ends in the middle of a frame: the connection was cut");
+  }
+
+ private:
+  void read_head() {
+    have_ = 0;
+    const auto byte = [this](std::size_t at) {
+      return static_cast<std::uint32_t>(static_cast<unsigned char>(head_[at]));
+    };
+    if (byte(0) > 3 || byte(1) != 0 || byte(2) != 0 || byte(3) != 0)
+      throw error(exec_errc::provider_failed, "docker: the container's output has a frame of an unknown kind, " +
+                                                  std::to_string(byte(0)) +
+                                                  "; was it made with a terminal, which has no frames?");
+    channel_ = static_cast<stream_channel>(byte(0));
+    left_ = byte(4) << 24U | byte(5) << 16U | byte(6) << 8U | byte(7);
+  }
+
+  std::array<char, 8> head_{};
+  std::size_t have_ = 0;
+  std::uint32_t left_ = 0;
+  stream_channel channel_ = stream_channel::output;
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::docker::detail
+
 // ---- cofferdam/backends/docker/detail/attached_stream.hpp ----
 
 
@@ -53643,6 +49853,330 @@ class attached_stream {
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::docker::detail
 
+// ---- cofferdam/backends/docker/detail/api_error.hpp ----
+
+
+#include <boost/json/object.hpp>
+#include <boost/json/parse.hpp>
+#include <boost/json/value.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
+
+class status_words {
+ public:
+  static constexpr const char* name = "http status";
+  static std::string message(int value) { return "HTTP status " + std::to_string(value); }
+};
+
+/// Returns the category of `error::cause()` for a refusal by the daemon: the value is the HTTP status, such as 404.
+inline const std::error_category& http_status_category() noexcept {
+  return cofferdam::detail::category_of<detail::status_words>();
+}
+
+/// A call to the daemon, described for its error message.
+class api_call {
+ public:
+  /// \param doing    `create the container`.
+  /// \param subject  the name of the image or container; may be empty.
+  /// \param address  the daemon's address, from `daemon_location::address()`.
+  api_call(std::string doing, std::string subject, std::string address)
+      : doing_(std::move(doing)), subject_(std::move(subject)), address_(std::move(address)) {}
+
+  /// Returns `docker: cannot create the container "x" (unix:///var/run/docker.sock)`.
+  std::string failed() const {
+    std::string text = "docker: cannot " + doing_;
+    if (!subject_.empty()) text += " \"" + one_line(subject_, 120) + "\"";
+    return text + " (" + address_ + ")";
+  }
+
+ private:
+  std::string doing_;
+  std::string subject_;
+  std::string address_;
+};
+
+// Removes users and passwords from addresses in a daemon's message.
+inline std::string without_passwords(std::string_view text) {
+  std::string safe;
+  while (!text.empty()) {
+    const std::size_t scheme = text.find("://");
+    if (scheme == std::string_view::npos) break;
+    const std::size_t from = scheme + 3;
+    safe += text.substr(0, from);
+    text.remove_prefix(from);
+    const std::size_t end = std::min(text.find_first_of(" \t\r\n\"'/?#<>"), text.size());
+    const std::size_t at = text.substr(0, end).rfind('@');
+    if (at == std::string_view::npos) continue;
+    safe += "...";
+    text.remove_prefix(at);
+  }
+  return safe.append(text);
+}
+
+inline std::string shown_message(std::string_view text) {
+  while (text.ends_with('\n') || text.ends_with('\r') || text.ends_with(' ')) text.remove_suffix(1);
+  return "\"" + one_line(without_passwords(text.substr(0, 4096)), 400) + "\"";
+}
+
+inline bool holds(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
+
+// The meaning of a daemon's message, and the remedy. Podman sends 500 where Docker has a specific status.
+struct api_verdict {
+  exec_errc code;
+  const char* advice;
+};
+
+inline api_verdict judge(unsigned status, std::string_view said) {
+  // Must be first: the rest of such a message is text of the Dockerfile, and could match any case below.
+  if (holds(said, "returned a non-zero code") || holds(said, "executor failed running") ||
+      holds(said, "did not complete successfully"))
+    return {exec_errc::provider_failed, "a command of the Dockerfile failed: the build's output says why"};
+  if (holds(said, "is too new. Maximum supported API version"))
+    return {exec_errc::unsupported, "update the daemon, or set DOCKER_API_VERSION to the version it names"};
+  if (holds(said, "is too old. Minimum supported API version"))
+    return {exec_errc::unsupported, "this library is older than the daemon allows; update it"};
+  if (holds(said, "HTTP request to an HTTPS server"))
+    return {exec_errc::invalid_argument,
+            "the daemon speaks TLS: set DOCKER_TLS_VERIFY=1, and DOCKER_CERT_PATH to its keys"};
+  if (holds(said, "no space left on device"))
+    return {exec_errc::io_error, "the daemon's disk is full: see docker system df"};
+  if (holds(said, "toomanyrequests") || holds(said, "Too Many Requests"))
+    return {exec_errc::provider_failed,
+            "the registry limits how often one may pull: wait, or log in with docker login"};
+  if (holds(said, "no basic auth credentials") || holds(said, "unauthorized") || holds(said, "access denied") ||
+      holds(said, "authentication required") || holds(said, "denied: "))
+    return {exec_errc::permission_denied,
+            "the registry wants to know who asks, or has no such image: see docker login"};
+  if (holds(said, "image operating system") || holds(said, "no matching manifest"))
+    return {exec_errc::not_found, "the image is not there for this platform: name another with platform()"};
+  if (holds(said, "manifest unknown") || (holds(said, "manifest for") && holds(said, "not found")))
+    return {exec_errc::not_found, "the registry has no such tag: look at the spelling"};
+  if (holds(said, "o such image") || holds(said, "image not known"))
+    return {exec_errc::not_found, "pull it first: docker pull"};
+  if (holds(said, "no such host") || holds(said, "connection refused") || holds(said, "i/o timeout") ||
+      holds(said, "TLS handshake timeout"))
+    return {exec_errc::provider_failed, "the daemon cannot reach the registry: look at its network and proxy"};
+  if (holds(said, "already in use")) return {exec_errc::already_exists, "take another name, or remove what has it"};
+  if (holds(said, "nknown runtime") || holds(said, "unknown or invalid runtime name"))
+    return {exec_errc::unsupported, "the daemon has no such runtime: see docker info, or leave runtime() out"};
+  if (holds(said, "unable to find user") || holds(said, "no matching entries in passwd"))
+    return {exec_errc::invalid_argument, "the image has no such user: give numbers, such as 1000:1000"};
+  if (holds(said, "bind source path does not exist"))
+    return {exec_errc::not_found, "a folder to be mounted is not there on the daemon's machine"};
+  if (holds(said, "Cannot locate specified Dockerfile"))
+    return {exec_errc::not_found, "the context that was sent has no such Dockerfile"};
+  if (holds(said, "OCI runtime create failed") || holds(said, "failed to create shim task"))
+    return {exec_errc::provider_failed, "the container's first program cannot run: is the image for this machine?"};
+  if (holds(said, "cannot allocate memory"))
+    return {exec_errc::provider_failed, "the daemon's machine is out of memory"};
+  if (holds(said, "o such container") || holds(said, "no container with"))
+    return {exec_errc::provider_lost, "somebody removed it, or it ended"};
+  if (holds(said, "is not running") || holds(said, "state improper"))
+    return {exec_errc::provider_lost, "it is not running: somebody stopped it, or it ended"};
+  switch (status) {
+    case 400: return {exec_errc::invalid_argument, "the daemon does not take what was asked"};
+    case 401:
+    case 403: return {exec_errc::permission_denied, "the daemon, or a plug-in of it, refuses that"};
+    case 404: return {exec_errc::not_found, "the daemon has no such thing"};
+    case 409: return {exec_errc::already_exists, "it conflicts with what is there"};
+    case 503: return {exec_errc::provider_failed, "the daemon is not ready: try again"};
+    default: return {exec_errc::provider_failed, "the daemon's own log says more"};
+  }
+}
+
+/// Returns the message in an error response: `message` of the JSON (for Podman also `cause`), or the text itself. Any
+/// bytes; untrusted.
+inline std::string api_message(std::string_view body) {
+  std::error_code failure;
+  const boost::json::value value = boost::json::parse(boost::json::string_view(body.data(), body.size()), failure);
+  const boost::json::object* const object = failure ? nullptr : value.if_object();
+  if (object == nullptr) return std::string(body);
+  const std::string_view said = detail::text_at(*object, "message");
+  return std::string(said.empty() ? detail::text_at(*object, "cause") : said);
+}
+
+/// Converts an error response to an exception.
+///
+/// The sentence has the call, the daemon, the status, the daemon's message (quoted, escaped, without passwords) and a
+/// remedy.
+/// \param status  100 to 599; becomes `cause()`, in `http_status_category()`.
+/// \param body    JSON, text, or nothing. Keep no more than 64 KiB of it.
+/// \par Errors    `errc`: not_found, already_exists, permission_denied, invalid_argument, unsupported, io_error (disk
+///                full), provider_lost (the container is gone or stopped), provider_failed (all else).
+/// \par Source    Engine API, the responses of each call; messages of real daemons.
+inline error api_error(unsigned status, std::string_view body, const api_call& call) {
+  const std::string said = api_message(body);
+  const detail::api_verdict verdict = detail::judge(status, said);
+  const std::error_code cause(static_cast<int>(status), http_status_category());
+  std::string text = call.failed() + ": the daemon answers " + std::to_string(status);
+  if (!said.empty()) text += ", " + detail::shown_message(said);
+  return error(verdict.code, text + "; " + verdict.advice, cause);
+}
+
+/// Makes the error for a failure in the middle of a successful response (pull, build).
+inline error stream_error(std::string_view said, const api_call& call) {
+  return error(detail::judge(0, said).code,
+               call.failed() + ": " + detail::shown_message(said) + "; " + detail::judge(0, said).advice);
+}
+
+/// Makes the error for a failed connection.
+/// \param cause  of the system; it determines the remedy.
+/// \param tried  from `daemon_search`: the other addresses.
+inline error connect_error(std::error_code cause, std::string_view address,
+                           const std::vector<std::string>& tried = {}) {
+  std::string text = "docker: cannot connect to " + std::string(address) + ": ";
+  exec_errc code = exec_errc::provider_failed;
+  if (cause == std::errc::no_such_file_or_directory) {
+    text += "there is no such socket; start the daemon, or set DOCKER_HOST to its address";
+  } else if (cause == std::errc::permission_denied || cause == std::errc::operation_not_permitted) {
+    code = exec_errc::permission_denied;
+    text += "permission denied; join the group that owns the socket (usermod -aG docker, then log in again)";
+  } else if (cause == std::errc::connection_refused) {
+    text += "nothing listens there; the daemon is not running: start it, or set DOCKER_HOST to its address";
+  } else {
+    text += one_line(cause.message(), 200);
+  }
+  if (!tried.empty()) {
+    text += " (looked at: ";
+    for (std::size_t i = 0; i < tried.size(); ++i) text += (i > 0 ? "; " : "") + one_line(tried[i], 200);
+    text += ")";
+  }
+  return error(code, text, cause);
+}
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::docker::detail
+
+// ---- cofferdam/backends/docker/detail/api_version.hpp ----
+
+
+#include <algorithm>
+#include <compare>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
+
+/// A version of the Engine API: `1.41`.
+class api_version {
+ public:
+  constexpr api_version(unsigned major, unsigned minor) noexcept : major_(major), minor_(minor) {}
+
+  /// Parses `1.41`: two numbers of at most four digits. No value for anything else.
+  static std::optional<api_version> parse(std::string_view text) noexcept {
+    const std::size_t dot = std::min(text.find('.'), text.size());
+    const std::optional<unsigned> major = number(text.substr(0, dot));
+    const std::optional<unsigned> minor = dot == text.size() ? std::nullopt : number(text.substr(dot + 1));
+    if (!major || !minor) return std::nullopt;
+    return api_version(*major, *minor);
+  }
+
+  std::string text() const { return std::to_string(major_) + "." + std::to_string(minor_); }
+  /// Returns the prefix of each path except `/_ping`: `/v1.41`.
+  std::string path_prefix() const { return "/v" + text(); }
+
+  friend constexpr auto operator<=>(const api_version&, const api_version&) = default;
+
+ private:
+  static std::optional<unsigned> number(std::string_view digits) noexcept {
+    if (digits.empty() || digits.size() > 4) return std::nullopt;
+    unsigned value = 0;
+    for (const char c : digits) {
+      if (c < '0' || c > '9') return std::nullopt;
+      value = value * 10 + static_cast<unsigned>(c - '0');
+    }
+    return value;
+  }
+
+  unsigned major_;
+  unsigned minor_;
+};
+
+/// The oldest version with all features used here: Docker 20.10, Podman 4.
+inline constexpr api_version oldest_api{1, 41};
+/// The newest version whose changes are known here.
+inline constexpr api_version newest_api{1, 51};
+
+/// The product that the daemon belongs to.
+enum class engine_kind { docker, podman };
+
+/// The headers of the response to `HEAD /_ping` (or `GET`).
+/// \par Source  Engine API, "Ping".
+class ping_answer {
+ public:
+  using header_list = std::vector<std::pair<std::string, std::string>>;
+
+  /// \param headers  names in any case, values without blanks around them.
+  explicit ping_answer(const header_list& headers) {
+    for (const auto& [name, value] : headers) {
+      if (is(name, "api-version")) version_ = api_version::parse(value);
+      if (is(name, "ostype")) operating_system_ = value;
+      if (is(name, "builder-version")) has_buildkit_ = value == "2";
+      if (is(name, "libpod-api-version")) kind_ = engine_kind::podman;
+    }
+  }
+
+  /// Returns the newest version that the daemon supports; no value if it sent none, or is not a Docker daemon.
+  const std::optional<api_version>& version() const noexcept { return version_; }
+  /// Returns `linux` or `windows`; empty if the daemon sent none.
+  const std::string& operating_system() const noexcept { return operating_system_; }
+  /// Returns true if the daemon prefers BuildKit for builds.
+  bool has_buildkit() const noexcept { return has_buildkit_; }
+  engine_kind kind() const noexcept { return kind_; }
+
+ private:
+  static bool is(std::string_view name, std::string_view lower) noexcept {
+    return std::equal(name.begin(), name.end(), lower.begin(), lower.end(), [](char a, char b) {
+      return (a >= 'A' && a <= 'Z' ? static_cast<char>(a - 'A' + 'a') : a) == b;
+    });
+  }
+
+  std::optional<api_version> version_;
+  std::string operating_system_;
+  bool has_buildkit_ = false;
+  engine_kind kind_ = engine_kind::docker;
+};
+
+/// Returns the version to use with a daemon: the newest that both sides support.
+/// \param address  the daemon's address for error messages.
+/// \param wanted   the value of DOCKER_API_VERSION: if it is not empty, exactly this version.
+/// \throws         error{errc::unsupported}: the daemon is too old, or runs Windows containers;
+///                 error{errc::provider_failed}: it is not a Docker daemon; error{errc::invalid_argument} for an
+///                 invalid DOCKER_API_VERSION.
+inline api_version negotiate(const ping_answer& ping, std::string_view address, std::string_view wanted = {}) {
+  const std::string daemon = "docker: the daemon at " + std::string(address);
+  if (!ping.version())
+    throw error(exec_errc::provider_failed,
+                daemon + " answers without an Api-Version: something else than Docker listens there");
+  if (!ping.operating_system().empty() && ping.operating_system() != "linux")
+    throw error(exec_errc::unsupported, daemon + " runs containers of \"" + one_line(ping.operating_system(), 40) +
+                                            "\"; only linux is supported: switch it to Linux containers");
+  if (!wanted.empty()) {
+    const std::optional<api_version> forced = api_version::parse(wanted);
+    if (!forced || *forced < oldest_api || *forced > newest_api)
+      throw error(exec_errc::invalid_argument, "docker: DOCKER_API_VERSION is \"" + one_line(wanted, 40) +
+                                                   "\"; it may be " + oldest_api.text() + " to " + newest_api.text());
+    return *forced;
+  }
+  if (*ping.version() < oldest_api)
+    throw error(exec_errc::unsupported, daemon + " speaks versions of the API up to " + ping.version()->text() +
+                                            ", too old: " + oldest_api.text() +
+                                            " or newer is needed, as Docker 20.10 and Podman 4 have it");
+  return std::min(*ping.version(), newest_api);
+}
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::docker::detail
+
 // ---- cofferdam/backends/docker/detail/ssh_connector.hpp ----
 
 
@@ -53749,9 +50283,9 @@ class ssh_stream final : public byte_stream::implementation {
 inline byte_stream open_ssh(const asio::any_io_executor& executor, const daemon_location& where,
                             const host_view& host) {
   cofferdam::detail::reaper::instance().sweep();
-  pipe_ends in = make_pipe();
-  pipe_ends out = make_pipe();
-  pipe_ends err = make_pipe();
+  cofferdam::detail::pipe_ends in = cofferdam::detail::make_pipe();
+  cofferdam::detail::pipe_ends out = cofferdam::detail::make_pipe();
+  cofferdam::detail::pipe_ends err = cofferdam::detail::make_pipe();
   for (const unique_fd* ours : {&in.write_end, &out.read_end, &err.read_end}) cofferdam::detail::set_nonblocking(*ours);
   spawn_request request;
   request.words = ssh_words(where);
@@ -53775,18 +50309,18 @@ inline byte_stream open_ssh(const asio::any_io_executor& executor, const daemon_
   out.read_end.release();
   writable.assign(in.write_end.get());
   in.write_end.release();
-  byte_stream inner = make_byte_stream(std::move(readable), std::move(writable), "ssh to " + where.host());
+  byte_stream inner =
+      cofferdam::detail::make_byte_stream(std::move(readable), std::move(writable), "ssh to " + where.host());
   return byte_stream(std::make_unique<ssh_stream>(std::move(inner), std::move(process), where.address()));
 }
 
 /// Makes a connector with one `ssh` per connection.
-inline connector ssh_connector(daemon_location where, host_view host) {
+inline cofferdam::detail::connector ssh_connector(daemon_location where, host_view host) {
   const std::string name = where.address();
-  return connector(name, "docker",
-                   [where = std::move(where), host = std::move(host)](
-                       asio::any_io_executor executor, std::chrono::milliseconds) -> awaitable<byte_stream> {
-                     co_return open_ssh(executor, where, host);
-                   });
+  return cofferdam::detail::connector(
+      name, "docker",
+      [where = std::move(where), host = std::move(host)](asio::any_io_executor executor, std::chrono::milliseconds)
+          -> awaitable<byte_stream> { co_return open_ssh(executor, where, host); });
 }
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::docker::detail
@@ -53812,10 +50346,10 @@ inline connector ssh_connector(daemon_location where, host_view host) {
 
 namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
 
-inline connector connector_for(const daemon_location& where, const host_view& host) {
+inline cofferdam::detail::connector connector_for(const daemon_location& where, const host_view& host) {
   switch (where.transport()) {
-    case daemon_transport::unix_socket: return unix_connector(where.path(), "docker");
-    case daemon_transport::tcp: return tcp_connector(where.host(), where.port());
+    case daemon_transport::unix_socket: return cofferdam::detail::unix_connector(where.path(), "docker");
+    case daemon_transport::tcp: return cofferdam::detail::tcp_connector(where.host(), where.port());
     case daemon_transport::ssh: return ssh_connector(where, host);
     case daemon_transport::tls: break;
   }
@@ -53823,7 +50357,7 @@ inline connector connector_for(const daemon_location& where, const host_view& ho
   if (!where.tls().ca().empty()) settings.trust_file(where.tls().ca());
   if (!where.tls().certificate().empty()) settings.certificate_files(where.tls().certificate(), where.tls().key());
   if (!where.verifies()) settings.insecure_without_verification();
-  return tls_connector(where.host(), where.port(), settings);
+  return cofferdam::detail::tls_connector(where.host(), where.port(), settings);
 }
 
 /// A connection to one daemon, its version agreed upon. One executor; many calls at once.
@@ -53882,13 +50416,14 @@ class engine {
   /// Sends a request. A status below 300, and each one in `fine`, is a success.
   /// \throws error made by `api_error`; for a failed connection, error{exec_errc::provider_lost}.
   awaitable<http_response> ask(http_request what, api_call doing, std::vector<int> fine = {}) {
-    http_response answer = co_await exchange(std::move(what), http_limits(), doing);
+    http_response answer = co_await exchange(std::move(what), cofferdam::detail::http_limits(), doing);
     check(answer, doing, fine);
     co_return answer;
   }
 
   /// Does the same with other time limits.
-  awaitable<http_response> ask_within(http_request what, api_call doing, http_limits limits, std::vector<int> fine) {
+  awaitable<http_response> ask_within(http_request what, api_call doing, cofferdam::detail::http_limits limits,
+                                      std::vector<int> fine) {
     http_response answer = co_await exchange(std::move(what), std::move(limits), doing);
     check(answer, doing, fine);
     co_return answer;
@@ -53906,8 +50441,9 @@ class engine {
   }
 
   /// Sends a request whose response is read in pieces. Checks the status.
-  awaitable<http_exchange> stream(http_request what, api_call doing, http_limits limits) {
-    http_exchange answer;
+  awaitable<cofferdam::detail::http_exchange> stream(http_request what, api_call doing,
+                                                     cofferdam::detail::http_limits limits) {
+    cofferdam::detail::http_exchange answer;
     try {
       answer = co_await client_.send(std::move(what), std::move(limits));
     } catch (const error& reason) {
@@ -53922,7 +50458,7 @@ class engine {
 
   /// Sends a request for a raw stream.
   awaitable<byte_stream> upgrade(http_request what, api_call doing) {
-    http_upgrade answer;
+    cofferdam::detail::http_upgrade answer;
     try {
       answer = co_await client_.upgrade(std::move(what));
     } catch (const error& reason) {
@@ -53949,7 +50485,7 @@ class engine {
     return has_base ? where_.path() : std::string();
   }
 
-  awaitable<http_response> exchange(http_request what, http_limits limits, const api_call& doing) {
+  awaitable<http_response> exchange(http_request what, cofferdam::detail::http_limits limits, const api_call& doing) {
     try {
       http_response answer = co_await client_.request(std::move(what), std::move(limits));
       co_return answer;
@@ -53982,7 +50518,7 @@ class engine {
 
   daemon_location where_;
   asio::any_io_executor executor_;
-  http_client client_;
+  cofferdam::detail::http_client client_;
   api_version version_ = oldest_api;
   engine_kind kind_ = engine_kind::docker;
   bool prefers_buildkit_ = false;
@@ -54457,7 +50993,7 @@ class exec_place : public std::enable_shared_from_this<exec_place> {
     boost::json::object body;
     body["Detach"] = false;
     body["Tty"] = has_terminal;
-    http_request what = self->api_->request("POST", "/exec/" + percent_encoded(exec) + "/start");
+    http_request what = self->api_->request("POST", "/exec/" + cofferdam::detail::percent_encoded(exec) + "/start");
     what.content("application/json", boost::json::serialize(body));
     byte_stream stream =
         co_await self->api_->upgrade(std::move(what), self->api_->call("run a command in the container", self->name_));
@@ -54471,7 +51007,7 @@ class exec_place : public std::enable_shared_from_this<exec_place> {
     std::optional<boost::json::object> found;
     const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(2);
     for (;;) {
-      http_request what = self->api_->request("GET", "/exec/" + percent_encoded(exec) + "/json");
+      http_request what = self->api_->request("GET", "/exec/" + cofferdam::detail::percent_encoded(exec) + "/json");
       http_response answer = co_await self->api_->ask(std::move(what), doing, absent);
       if (answer.status() == 404) co_return found;
       found = engine::object_of(answer, doing);
@@ -54482,9 +51018,8 @@ class exec_place : public std::enable_shared_from_this<exec_place> {
 
   static awaitable<void> resize(std::shared_ptr<exec_place> self, std::string exec, unsigned rows, unsigned columns) {
     static const std::vector<int> fine{404, 409, 500};  // it has ended
-    http_request what =
-        self->api_->request("POST", "/exec/" + percent_encoded(exec) + "/resize?h=" + std::to_string(rows) +
-                                        "&w=" + std::to_string(columns));
+    http_request what = self->api_->request("POST", "/exec/" + cofferdam::detail::percent_encoded(exec) + "/resize?h=" +
+                                                        std::to_string(rows) + "&w=" + std::to_string(columns));
     co_await self->api_->ask(std::move(what), self->api_->call("resize a terminal", self->name_), fine);
   }
 
@@ -54648,6 +51183,135 @@ class exec_place : public std::enable_shared_from_this<exec_place> {
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::docker::detail
 
+// ---- cofferdam/backends/docker/detail/progress_stream.hpp ----
+
+
+#include <boost/json/object.hpp>
+#include <boost/json/stream_parser.hpp>
+#include <boost/json/value.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
+
+/// A parser of the daemon's response to a pull, a load or a build: JSON objects one after another, with or without line
+/// ends between them. Sans-I/O: `feed` received bytes, cut anywhere; take events with `next`; call `finish` at the end.
+///
+/// The status of such a response is 200 even after a failure; the events then include a `failure`. Without one, the
+/// operation has succeeded only if `finish` does not throw, because a dying daemon ends its stream normally.
+/// \par Memory   one object, at most `max_object` bytes as text, and the events of what was fed and not yet taken.
+/// \par Source   moby `pkg/jsonmessage`.
+class progress_stream {
+ public:
+  /// \param max_object  maximum size of an object in bytes.
+  explicit progress_stream(std::size_t max_object = std::size_t{1024} * 1024) : most_(max_object) {}
+
+  /// \throws error{errc::provider_failed}: not JSON, not an object, or too long. Nothing can be read after that.
+  void feed(std::string_view piece) {
+    if (failed_) throw bad("is not read any further");
+    while (!piece.empty()) {
+      if (size_ == 0) {
+        const std::size_t begin = piece.find_first_not_of(" \t\r\n");
+        if (begin == std::string_view::npos) return;
+        piece.remove_prefix(begin);
+        if (piece.front() != '{') throw bad("is not a JSON object");
+      }
+      // Scans no more than the object may still have.
+      const std::string_view part = piece.substr(0, most_ - size_);
+      if (part.empty()) throw bad("is longer than the " + std::to_string(most_) + " bytes that are read");
+      std::error_code failure;
+      const std::size_t used = parser_.write_some(part.data(), part.size(), failure);
+      if (failure) throw bad("is not valid JSON");
+      size_ += used;
+      piece.remove_prefix(used);
+      if (!parser_.done()) continue;
+      const boost::json::value value = parser_.release();
+      parser_.reset();
+      size_ = 0;
+      if (const boost::json::object* const object = value.if_object()) events_.push_back(event_of(*object));
+    }
+  }
+
+  /// Returns the next event; no value until more is fed.
+  std::optional<progress_event> next() {
+    if (events_.empty()) return std::nullopt;
+    std::optional<progress_event> event(std::move(events_.front()));
+    events_.pop_front();
+    return event;
+  }
+
+  /// Declares the end of the stream.
+  /// \throws error{errc::provider_lost}: it ended inside an object.
+  void finish() const {
+    if (size_ > 0)
+      throw error(exec_errc::provider_lost,
+                  "docker: the daemon's progress report ends in the middle of a message: the connection was cut");
+  }
+
+ private:
+  error bad(const std::string& what) {
+    failed_ = true;
+    return error(exec_errc::provider_failed, "docker: a message of the daemon's progress report " + what);
+  }
+
+  static std::uint64_t count_at(const boost::json::object* object, std::string_view key) {
+    const std::optional<std::int64_t> number = object == nullptr ? std::nullopt : detail::number_at(*object, key);
+    return number && *number > 0 ? static_cast<std::uint64_t>(*number) : 0;
+  }
+
+  static progress_event event_of(const boost::json::object& object) {
+    using kind = progress_event::kind;
+    const boost::json::object* const failure = detail::object_at(object, "errorDetail");
+    if (failure != nullptr || detail::member(object, "error") != nullptr) {
+      std::string_view said = failure == nullptr ? std::string_view() : detail::text_at(*failure, "message");
+      if (said.empty()) said = detail::text_at(object, "error");
+      progress_event event(kind::failure);
+      event.text(said.empty() ? std::string("an error without a message") : std::string(said));
+      const std::uint64_t code = count_at(failure, "code");
+      if (code <= 255) event.code(static_cast<int>(code));
+      return event;
+    }
+    if (const boost::json::object* const aux = detail::object_at(object, "aux")) {
+      const std::string_view id = detail::text_at(*aux, "ID");
+      progress_event event(id.empty() ? kind::other : kind::image);
+      event.id(std::string(id));
+      return event;
+    }
+    if (detail::text_at(object, "id") == "moby.buildkit.trace") {
+      progress_event event(kind::trace);
+      if (const std::optional<bytes> raw = cofferdam::detail::base64_decode(detail::text_at(object, "aux")))
+        event.text(std::string(as_text(*raw)));
+      return event;
+    }
+    if (detail::member(object, "stream") != nullptr) {
+      progress_event event(kind::output);
+      event.text(std::string(detail::text_at(object, "stream")));
+      return event;
+    }
+    const bool has_status = detail::member(object, "status") != nullptr;
+    progress_event event(has_status ? kind::status : kind::other);
+    event.text(std::string(detail::text_at(object, "status"))).id(std::string(detail::text_at(object, "id")));
+    const boost::json::object* const progress = detail::object_at(object, "progressDetail");
+    event.progress(count_at(progress, "current"), count_at(progress, "total"));
+    return event;
+  }
+
+  boost::json::stream_parser parser_;
+  std::size_t most_;
+  std::size_t size_ = 0;  // size of the object that is being read
+  bool failed_ = false;
+  std::deque<progress_event> events_;
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::docker::detail
+
 // ---- cofferdam/backends/docker/detail/build_trace.hpp ----
 
 
@@ -54747,7 +51411,7 @@ class build_trace {
 
   static std::string text_of(std::string_view raw) {
     std::string text;
-    append_repaired_utf8(text, raw);
+    cofferdam::detail::append_repaired_utf8(text, raw);
     return text;
   }
 
@@ -54813,6 +51477,218 @@ class build_trace {
   std::set<std::string> begun_;
   std::set<std::string> failed_;
 };
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::docker::detail
+
+// ---- cofferdam/backends/docker/detail/registry_login.hpp ----
+
+
+#include <boost/json/object.hpp>
+#include <boost/json/serialize.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
+
+/// The credentials for a registry. Never printed; they leave this object only in the headers it makes.
+class registry_credentials {
+ public:
+  /// No credentials: for public images.
+  registry_credentials() = default;
+
+  /// \param server  the registry's name in Docker's configuration; see `registry_server`.
+  static registry_credentials password(std::string server, std::string user, std::string secret) {
+    registry_credentials made;
+    made.server_ = std::move(server);
+    made.user_ = std::move(user);
+    made.secret_ = std::move(secret);
+    return made;
+  }
+
+  /// \param token  from an earlier login at the registry (an OAuth2 refresh token).
+  static registry_credentials identity_token(std::string server, std::string token) {
+    registry_credentials made;
+    made.server_ = std::move(server);
+    made.secret_ = std::move(token);
+    made.is_token_ = true;
+    return made;
+  }
+
+  bool is_anonymous() const noexcept { return secret_.empty() && user_.empty(); }
+  bool is_token() const noexcept { return is_token_; }
+  const std::string& server() const noexcept { return server_; }
+  const std::string& user() const noexcept { return user_; }
+
+  /// Returns the value of X-Registry-Auth. The header is sent with every pull; without credentials it is `e30=`, an
+  /// empty object.
+  ///
+  /// Base64 of the URL alphabet, with padding: the daemon silently ignores credentials in the other alphabet.
+  /// \throws error{errc::invalid_argument} for a name or secret that is not UTF-8: JSON cannot carry it.
+  std::string header() const { return encoded(object(true)); }
+
+  /// Returns the value of X-Registry-Config, with which the classic builder pulls the base images of a Dockerfile.
+  static std::string build_header(const std::vector<registry_credentials>& all) {
+    boost::json::object servers;
+    for (const registry_credentials& one : all)
+      if (!one.is_anonymous()) servers[detail::json_view(one.server_)] = one.object(false);
+    return encoded(servers);
+  }
+
+ private:
+  boost::json::object object(bool with_server) const {
+    boost::json::object object;
+    if (is_anonymous()) return object;
+    if (!cofferdam::detail::is_valid_utf8(user_) || !cofferdam::detail::is_valid_utf8(secret_))
+      throw error(exec_errc::invalid_argument, "docker: the credentials for the registry \"" + one_line(server_, 100) +
+                                                   "\" are not UTF-8, so they cannot be sent; log in again");
+    if (is_token_) {
+      object["identitytoken"] = detail::json_text(secret_);
+    } else {
+      object["username"] = detail::json_text(user_);
+      object["password"] = detail::json_text(secret_);
+    }
+    if (with_server) object["serveraddress"] = detail::json_text(server_);
+    return object;
+  }
+
+  static std::string encoded(const boost::json::object& object) {
+    return cofferdam::detail::base64_encode(as_bytes(boost::json::serialize(object)),
+                                            cofferdam::detail::base64_alphabet::url);
+  }
+
+  std::string server_;
+  std::string user_;
+  std::string secret_;
+  bool is_token_ = false;
+};
+
+/// Returns the name of a registry in Docker's configuration and for its helpers: Docker Hub has a special name there.
+inline std::string registry_server(std::string_view registry) {
+  if (registry == image_name::hub) return "https://index.docker.io/v1/";
+  return std::string(registry);
+}
+
+/// The source of the credentials for a registry: they are known, or a helper program has them.
+class registry_login {
+ public:
+  explicit registry_login(registry_credentials credentials) : credentials_(std::move(credentials)) {}
+  registry_login(std::string helper, std::string server) : helper_(std::move(helper)), server_(std::move(server)) {}
+
+  bool needs_helper() const noexcept { return !helper_.empty(); }
+  /// Returns the credentials, if no helper is needed; otherwise none.
+  const registry_credentials& credentials() const noexcept { return credentials_; }
+
+  /// Returns the program to run, with the one argument `get`: `docker-credential-pass`. Searched in PATH.
+  const std::string& helper() const noexcept { return helper_; }
+  /// Returns the helper's standard input, without a line end. The input is then closed.
+  const std::string& helper_input() const noexcept { return server_; }
+
+ private:
+  registry_credentials credentials_;
+  std::string helper_;
+  std::string server_;
+};
+
+// `http://host/v2/` becomes `host`.
+inline std::string_view host_of_server(std::string_view server) {
+  if (const std::size_t scheme = server.find("://"); scheme != std::string_view::npos) server.remove_prefix(scheme + 3);
+  return server.substr(0, server.find('/'));
+}
+
+inline bool is_helper_name(std::string_view name) {
+  return !name.empty() && name.size() <= 128 && std::all_of(name.begin(), name.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_' ||
+           c == '.';
+  });
+}
+
+// Returns the entry under `auths` for a server, or no credentials.
+inline registry_credentials stored_credentials(const boost::json::object& config, const std::string& server) {
+  const boost::json::object* const auths = object_at(config, "auths");
+  if (auths == nullptr) return registry_credentials();
+  const boost::json::object* entry = object_at(*auths, server);
+  if (entry == nullptr)
+    for (const auto& [key, value] : *auths)
+      if (host_of_server(std::string_view(key.data(), key.size())) == host_of_server(server) && value.is_object()) {
+        entry = &value.get_object();
+        break;
+      }
+  if (entry == nullptr) return registry_credentials();
+  if (const std::string token(text_at(*entry, "identitytoken")); !token.empty())
+    return registry_credentials::identity_token(server, token);
+  std::string user(text_at(*entry, "username"));
+  std::string secret(text_at(*entry, "password"));
+  if (const std::string_view joined = text_at(*entry, "auth"); !joined.empty()) {
+    const std::optional<bytes> raw = cofferdam::detail::base64_decode(joined);
+    const std::string_view pair = raw ? as_text(*raw) : std::string_view();
+    const std::size_t colon = pair.find(':');
+    if (colon == std::string_view::npos)
+      throw error(exec_errc::provider_failed, "docker: the entry for the registry \"" + one_line(server, 100) +
+                                                  "\" under auths in config.json has an auth that is not base64 of "
+                                                  "user:password; run docker login again");
+    user = std::string(pair.substr(0, colon));
+    secret = std::string(pair.substr(colon + 1));
+    while (secret.ends_with('\0')) secret.pop_back();
+  }
+  return registry_credentials::password(server, std::move(user), std::move(secret));
+}
+
+/// Finds the source of the credentials for a registry in Docker's `config.json`: `credHelpers` of the registry, else
+/// `credsStore`, else `auths`. Without a configuration or an entry: no credentials.
+/// \param registry  from `image_name::registry()`.
+/// \throws          error{errc::provider_failed} for an unusable configuration; the sentence has nothing of its
+///                  content.
+/// \par Source      docker/cli `cli/config/configfile`.
+inline registry_login find_registry_login(const host_view& host, std::string_view registry) {
+  const std::optional<boost::json::object> config = detail::read_config(host);
+  if (!config) return registry_login(registry_credentials());
+  const std::string server = registry_server(registry);
+  std::string helper(detail::text_at(*config, "credsStore"));
+  if (const boost::json::object* const helpers = detail::object_at(*config, "credHelpers"))
+    for (const std::string_view key : {std::string_view(server), detail::host_of_server(server), registry})
+      if (detail::member(*helpers, key) != nullptr) {
+        helper = std::string(detail::text_at(*helpers, key));
+        break;
+      }
+  if (helper.empty()) return registry_login(detail::stored_credentials(*config, server));
+  if (!detail::is_helper_name(helper))
+    throw error(exec_errc::provider_failed,
+                "docker: config.json names the credential helper \"" + one_line(helper, 60) + "\" for the registry \"" +
+                    one_line(server, 100) + "\"; a name has only letters, digits, '-', '_' and '.'");
+  return registry_login("docker-credential-" + helper, server);
+}
+
+/// Parses a helper's answer to `get`.
+///
+/// If the helper does not exist, there are no credentials, as for the docker command; do not call this then.
+/// \param exit_code  of the helper.
+/// \param output     its whole standard output; keep at most 64 KiB.
+/// \return           no credentials, if the helper has none for this registry.
+/// \throws           error{errc::provider_failed}: it failed, or its answer is invalid. The sentence has nothing of the
+///                   answer.
+/// \par Source       docker/docker-credential-helpers, "Development".
+inline registry_credentials read_helper_answer(const registry_login& login, int exit_code, std::string_view output) {
+  const std::string what = "docker: the credential helper \"" + one_line(login.helper(), 100) +
+                           "\" for the registry \"" + one_line(login.helper_input(), 100) + "\"";
+  if (exit_code != 0) {
+    if (output.find("credentials not found in native keychain") != std::string_view::npos)
+      return registry_credentials();
+    throw error(exec_errc::provider_failed, what + " ended with exit code " + std::to_string(exit_code) +
+                                                "; run it by hand with the argument get to see why");
+  }
+  const boost::json::object answer = detail::parse_object(output, exec_errc::provider_failed, what + ": its answer");
+  std::string user(detail::text_at(answer, "Username"));
+  std::string secret(detail::text_at(answer, "Secret"));
+  if (secret.empty()) throw error(exec_errc::provider_failed, what + " answered without a secret");
+  if (user == "<token>") return registry_credentials::identity_token(login.helper_input(), std::move(secret));
+  return registry_credentials::password(login.helper_input(), std::move(user), std::move(secret));
+}
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::docker::detail
 
@@ -54979,7 +51855,7 @@ class image {
 inline awaitable<std::optional<image>> find_image(std::shared_ptr<engine> api, std::string name) {
   static const std::vector<int> absent{404};
   const api_call doing = api->call("look at the image", name);
-  http_request what = api->request("GET", "/images/" + percent_encoded(name) + "/json");
+  http_request what = api->request("GET", "/images/" + cofferdam::detail::percent_encoded(name) + "/json");
   http_response answer = co_await api->ask(std::move(what), doing, absent);
   std::optional<image> found;
   if (answer.ok()) found.emplace(engine::object_of(answer, doing));
@@ -54989,7 +51865,8 @@ inline awaitable<std::optional<image>> find_image(std::shared_ptr<engine> api, s
 /// Reads a response with progress reports to its end.
 /// \return  the id of the new image; empty if the reports have none.
 /// \throws  error made by `stream_error`, if the operation failed.
-inline awaitable<std::string> follow_progress(http_exchange answer, api_call doing, progress_function tell) {
+inline awaitable<std::string> follow_progress(cofferdam::detail::http_exchange answer, api_call doing,
+                                              progress_function tell) {
   progress_stream report;
   build_trace trace;
   std::string id;
@@ -55037,18 +51914,20 @@ inline awaitable<registry_credentials> login_for(asio::any_io_executor executor,
 }
 
 /// Time limits for a stalled transfer. A daemon that retries an interrupted download sends nothing for 75 s.
-inline http_limits patient() { return http_limits().head(std::chrono::minutes(5)).idle(std::chrono::minutes(5)); }
+inline cofferdam::detail::http_limits patient() {
+  return cofferdam::detail::http_limits().head(std::chrono::minutes(5)).idle(std::chrono::minutes(5));
+}
 
 inline awaitable<void> pull_image(std::shared_ptr<engine> api, image_name name, std::string platform, host_view host,
                                   progress_function tell) {
   const registry_credentials who = co_await login_for(api->executor(), host, name.registry());
-  std::string path = "/images/create?fromImage=" + percent_encoded(name.pull_from());
-  if (!name.pull_tag().empty()) path += "&tag=" + percent_encoded(name.pull_tag());
-  if (!platform.empty()) path += "&platform=" + percent_encoded(platform);
+  std::string path = "/images/create?fromImage=" + cofferdam::detail::percent_encoded(name.pull_from());
+  if (!name.pull_tag().empty()) path += "&tag=" + cofferdam::detail::percent_encoded(name.pull_tag());
+  if (!platform.empty()) path += "&platform=" + cofferdam::detail::percent_encoded(platform);
   const api_call doing = api->call("pull the image", name.text());
   http_request what = api->request("POST", path);
   what.field("X-Registry-Auth", who.header());
-  http_exchange answer = co_await api->stream(std::move(what), doing, patient());
+  cofferdam::detail::http_exchange answer = co_await api->stream(std::move(what), doing, patient());
   co_await follow_progress(std::move(answer), doing, std::move(tell));
 }
 
@@ -55098,6 +51977,453 @@ inline awaitable<image> ensure_image(std::shared_ptr<engine> api, image_name nam
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::docker::detail
 
+// ---- cofferdam/backends/docker/detail/create_request.hpp ----
+
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
+
+/// The user of a container's first program, and of its commands.
+enum class command_user {
+  as_container,  ///< all programs run as the container's user
+  /// the first program is root without capabilities except SETUID, SETGID and KILL, and switches to the commands' user
+  /// for each command, so that no command can kill it or read its memory
+  set_by_first,
+};
+
+/// Memory in place of a VOLUME that an image declares, with the mode and the owner of the image's folder.
+class image_volume {
+ public:
+  /// \param target       absolute in the container.
+  /// \param bytes        maximum size in bytes.
+  /// \param has_content  true if the image has files there: the daemon then mounts the memory and copies them.
+  image_volume(std::string target, std::uint64_t bytes, unsigned mode, std::uint32_t uid, std::uint32_t gid,
+               bool has_content)
+      : target_(std::move(target)), bytes_(bytes), mode_(mode), uid_(uid), gid_(gid), has_content_(has_content) {}
+
+  const std::string& target() const noexcept { return target_; }
+  std::uint64_t bytes() const noexcept { return bytes_; }
+  unsigned mode() const noexcept { return mode_; }
+  std::uint32_t uid() const noexcept { return uid_; }
+  std::uint32_t gid() const noexcept { return gid_; }
+  bool has_content() const noexcept { return has_content_; }
+
+ private:
+  std::string target_;
+  std::uint64_t bytes_;
+  unsigned mode_;
+  std::uint32_t uid_;
+  std::uint32_t gid_;
+  bool has_content_;
+};
+
+/// The body of `POST /containers/create`, hardened: under all options there are no capabilities (see `command_user`),
+/// no new privileges, no swap, limits on memory, CPUs and processes, no core files, no log on the daemon's disk, no
+/// health check, no devices and no namespace of the host. A value; it sends nothing.
+///
+/// \par Source  Engine API 1.41, "Create a container"; each field was tried on a daemon.
+class create_request {
+ public:
+  /// \param image    a name or an id that the daemon has.
+  /// \param name     of the container: letters, digits, `_`, `.`, `-`; unique.
+  /// \param entry    the first program and its arguments. Required: the image's own entry point is not started.
+  /// \throws         error{errc::invalid_argument}.
+  create_request(std::string image, std::string name, std::vector<std::string> entry, container_options options)
+      : image_(std::move(image)), name_(std::move(name)), entry_(std::move(entry)), options_(std::move(options)) {
+    detail::require_text(image_, "the name of the image");
+    if (image_.empty()) throw detail::bad_option("the image has no name");
+    if (!detail::is_engine_name(name_) || name_.size() < 2)
+      throw detail::bad_option("a container cannot be called " + detail::quoted(name_));
+    if (entry_.empty() || entry_.front().empty()) throw detail::bad_option("a container needs a first program");
+    for (const std::string& word : entry_) detail::require_text(word, "the container's first command");
+  }
+
+  /// Declares that the first program reaps processes, like a warden: the daemon then adds no init program.
+  create_request& reaps() & {
+    reaps_ = true;
+    return *this;
+  }
+  create_request& commands(command_user who) & {
+    command_user_ = who;
+    return *this;
+  }
+  /// \param name  `Config.User` of the image, as inspected; may be empty.
+  create_request& image_user(std::string_view name) & {
+    image_user_ = std::string(name);
+    return *this;
+  }
+  /// Sets the owner of the folder that is mounted as the workspace; not root.
+  create_request& workspace_owner(std::uint32_t uid, std::uint32_t gid) & {
+    workspace_owner_ = std::to_string(uid) + ":" + std::to_string(gid);
+    return *this;
+  }
+  /// Sets the numeric ids of the commands, for memory that is mounted for them. Without them, if the user is given by
+  /// name, this memory is writable for everyone in the container.
+  create_request& guest_ids(std::uint32_t uid, std::uint32_t gid) & {
+    guest_ids_.emplace(uid, gid);
+    return *this;
+  }
+  /// Declares that the daemon's memory mounts have no owner (Podman): memory mounted for the commands is then writable
+  /// for everyone in the container.
+  create_request& unowned_memory() & {
+    unowned_memory_ = true;
+    return *this;
+  }
+  /// Mounts a volume with the library's own programs, read-only. No mount of the options may be at, above or beneath
+  /// it.
+  create_request& programs(std::string volume, std::string_view target) & {
+    programs_.emplace(mount::volume(volume, target).read_only());
+    return *this;
+  }
+  /// Mounts a folder of the host, read-only, that contains only the socket to which the first program connects.
+  create_request& host_link(std::string folder, std::string_view target) & {
+    host_link_.emplace(mount::bind(std::move(folder), target).read_only());
+    return *this;
+  }
+  create_request& no_host_link() & {
+    host_link_.reset();
+    return *this;
+  }
+  /// Adds memory in place of a VOLUME of the image. Otherwise the daemon would mount a folder on its disk.
+  create_request& add(image_volume volume) & {
+    image_volumes_.push_back(std::move(volume));
+    return *this;
+  }
+  create_request& owned_by(owner who, std::string host_name) & {
+    owner_ = std::move(who);
+    host_name_ = std::move(host_name);
+    return *this;
+  }
+  /// Sets the time after which any program may remove the container.
+  create_request& deadline(std::chrono::system_clock::time_point when) & {
+    deadline_ = when;
+    return *this;
+  }
+  /// Sets the daemon's number of CPUs (`/info`, NCPU): the daemon refuses higher limits.
+  create_request& host_cpus(unsigned count) & {
+    host_cpus_ = count;
+    return *this;
+  }
+  /// Sets the path of the daemon's own socket, if it has one: no mount may bring it into the container.
+  create_request& daemon_socket(std::string path) & {
+    daemon_socket_ = std::move(path);
+    return *this;
+  }
+
+  /// Declares that the daemon is on this machine: mounts are checked here, including symbolic links.
+  create_request& local_daemon() & {
+    is_local_ = true;
+    return *this;
+  }
+
+  const std::string& name() const noexcept { return name_; }
+  const container_options& options() const noexcept { return options_; }
+
+  /// Returns the user of commands: that of the options; else the owner of the folder that is mounted as the workspace;
+  /// else the image's user, if that is not root; else 1000:1000.
+  std::string guest_user() const {
+    if (!options_.user().empty()) return options_.user();
+    if (!workspace_owner_.empty()) return workspace_owner_;
+    return is_root(image_user_) ? "1000:1000" : image_user_;
+  }
+
+  /// Returns the parameters of the request, percent-encoded, without `?`.
+  std::string query() const {
+    std::string text = "name=" + name_;  // neither has characters that need encoding, except slashes
+    if (!options_.platform().empty()) {
+      text += "&platform=";
+      for (const char c : options_.platform()) text += c == '/' ? std::string("%2F") : std::string(1, c);
+    }
+    return text;
+  }
+
+  /// Returns the body.
+  /// \param host     the source of forwarded variables.
+  /// \param missing  receives the names that are not set.
+  /// \throws         error{errc::invalid_argument} for contradictory options.
+  boost::json::object body(const host_view& host, std::vector<std::string>* missing = nullptr) const {
+    check_mounts(host);
+    boost::json::object body;
+    body["Image"] = detail::json_text(image_);
+    body["Entrypoint"] = texts(entry_);
+    body["Cmd"] = boost::json::array();
+    body["User"] = detail::json_text(command_user_ == command_user::set_by_first ? "0:0" : guest_user());
+    body["WorkingDir"] = detail::json_text(options_.working_directory());
+    body["Hostname"] = "sandbox";
+    body["Env"] = texts(options_.environment(host, missing));
+    for (const char* const yes : {"OpenStdin", "StdinOnce", "AttachStdin", "AttachStdout", "AttachStderr"})
+      body[yes] = true;
+    body["Tty"] = false;
+    boost::json::object no_check;
+    no_check["Test"] = texts({"NONE"});
+    body["Healthcheck"] = std::move(no_check);
+    body["StopTimeout"] = 1;
+    body["Labels"] = labels();
+    body["HostConfig"] = host_config();
+    return body;
+  }
+
+ private:
+  static bool is_root(std::string_view user) {
+    std::string_view name = user.substr(0, user.find(':'));
+    if (name.starts_with('+') || name.starts_with('-')) name.remove_prefix(1);  // the runtime parses "+0" as a number
+    return name.empty() || name == "root" || name.find_first_not_of('0') == std::string_view::npos;
+  }
+
+  static boost::json::array texts(const std::vector<std::string>& all) {
+    boost::json::array array;
+    for (const std::string& one : all) array.push_back(detail::json_text(one));
+    return array;
+  }
+
+  void check_mounts(const host_view& host) const {
+    const auto meets = [](std::string_view a, std::string_view b) {
+      return cofferdam::detail::is_beneath(a, b) || cofferdam::detail::is_beneath(b, a);
+    };
+    for (const mount& one : options_.mounts()) {
+      if (one.is_bind()) check_source(one, host);
+      check_programs(one.target(), meets);
+    }
+    for (const tmpfs_mount& one : options_.tmpfs()) check_programs(one.target(), meets);
+    for (const std::string& target : options_.volumes()) check_programs(target, meets);
+    for (const image_volume& one : image_volumes_) check_programs(one.target(), meets);
+    check_programs(options_.working_directory(), meets);
+  }
+
+  void check_source(const mount& one, const host_view& host) const {
+    const std::string real = is_local_ ? host.real(one.source()) : one.source();
+    const std::string place = "the mount of " + detail::quoted(one.source()) +
+                              (real == one.source() ? std::string() : ", which is " + detail::quoted(real) + ",");
+    if (!daemon_socket_.empty()) {
+      const std::string socket = detail::usual_spelling(is_local_ ? host.real(daemon_socket_) : daemon_socket_);
+      for (const std::string& source : {detail::usual_spelling(one.source()), detail::usual_spelling(real)})
+        if (cofferdam::detail::is_beneath(socket, source) || daemon_socket_ == source)
+          throw detail::bad_option(place + " would bring the daemon's own socket into the container");
+    }
+    if (detail::gives_power(real))
+      throw detail::bad_option(place +
+                               " would give the container power over the daemon's machine; mount a folder of your own");
+    if (!is_local_) return;
+    for (const std::string_view at_home : detail::powerful_places_at_home)
+      if (host.look(real + std::string(at_home)) != path_kind::nothing)
+        throw detail::bad_option(place + " holds " + detail::quoted(at_home.substr(1)) +
+                                 ", which gives power over the daemon's machine; mount a folder beneath it");
+  }
+
+  template <class Meets>
+  void check_programs(const std::string& target, Meets meets) const {
+    if (programs_ && meets(target, programs_->target()))
+      throw detail::bad_option("nothing can be at " + detail::quoted(target) + ": the library's own programs are at " +
+                               detail::quoted(programs_->target()));
+    if (host_link_ && meets(target, host_link_->target()))
+      throw detail::bad_option("nothing can be at " + detail::quoted(target) + ": the library's own socket is at " +
+                               detail::quoted(host_link_->target()));
+  }
+
+  boost::json::object labels() const {
+    boost::json::object labels;
+    for (const auto& [key, value] : options_.labels()) labels[detail::json_view(key)] = detail::json_text(value);
+    // Last, so that no other label can replace them; and always set, because otherwise those of the image would be
+    // used.
+    labels[detail::json_view(owner_label_key)] = detail::json_text(owner_ ? owner_label(*owner_, name_).text() : "");
+    labels["cofferdam.host"] =
+        detail::json_text(cofferdam::detail::is_valid_utf8(host_name_) ? host_name_ : std::string());
+    labels["cofferdam.version"] = detail::json_text(version);
+    std::string when;
+    if (deadline_)
+      when = std::to_string(std::chrono::duration_cast<std::chrono::seconds>(deadline_->time_since_epoch()).count());
+    labels["cofferdam.deadline"] = detail::json_text(when);
+    return labels;
+  }
+
+  boost::json::object host_config() const {
+    boost::json::object host;
+    host["AutoRemove"] = true;
+    host["Privileged"] = false;
+    host["PublishAllPorts"] = false;
+    host["NetworkMode"] = detail::json_text(options_.network());
+    host["IpcMode"] = "private";
+    boost::json::object log;
+    log["Type"] = "none";
+    host["LogConfig"] = std::move(log);
+    host["CapDrop"] = texts({"ALL"});
+    if (command_user_ == command_user::set_by_first) host["CapAdd"] = texts({"KILL", "SETGID", "SETUID"});
+    host["SecurityOpt"] = texts({"no-new-privileges"});
+    host["ReadonlyRootfs"] = options_.has_read_only_root();
+    host["Init"] = !reaps_;
+    host["Memory"] = static_cast<std::int64_t>(options_.memory());
+    host["MemorySwap"] = static_cast<std::int64_t>(options_.memory());
+    host["PidsLimit"] = static_cast<std::int64_t>(options_.pids());
+    host["NanoCpus"] = nano_cpus();
+    boost::json::object no_core;
+    no_core["Name"] = "core";
+    no_core["Soft"] = 0;
+    no_core["Hard"] = 0;
+    boost::json::array limits;
+    limits.push_back(std::move(no_core));
+    host["Ulimits"] = std::move(limits);
+    host["OomScoreAdj"] = 500;
+    // Together with the workspace's half and /tmp's quarter this is less than all memory. Otherwise a guest that fills
+    // them would end everything.
+    host["ShmSize"] = std::min<std::int64_t>(64 * 1024 * 1024, static_cast<std::int64_t>(options_.memory() / 8));
+    if (!options_.runtime().empty()) host["Runtime"] = detail::json_text(options_.runtime());
+    host["Tmpfs"] = tmpfs();
+    boost::json::array mounts;
+    for (const mount& one : options_.mounts()) mounts.push_back(mount_object(one));
+    for (const std::string& target : options_.volumes()) mounts.push_back(disk_object(target));
+    for (const image_volume& one : image_volumes_)
+      if (is_daemons(one)) mounts.push_back(memory_object(one));
+    if (programs_) mounts.push_back(mount_object(*programs_));
+    if (host_link_) mounts.push_back(mount_object(*host_link_));
+    host["Mounts"] = std::move(mounts);
+    return host;
+  }
+
+  std::int64_t nano_cpus() const {
+    double count = options_.cpus();
+    if (host_cpus_ > 0) count = std::min(count, static_cast<double>(host_cpus_));
+    return static_cast<std::int64_t>(std::llround(count * 1e9));
+  }
+
+  boost::json::object tmpfs() const {
+    boost::json::object all;
+    const auto add = [&all, this](const tmpfs_mount& one, const std::string& owner) {
+      const std::uint64_t bytes = one.bytes() != 0 ? one.bytes() : options_.volume_size();
+      all[detail::json_view(one.target())] =
+          detail::json_text("rw,nosuid,nodev," + std::string(one.is_executable() ? "exec" : "noexec") +
+                            ",size=" + std::to_string(bytes) + owner);
+    };
+    for (const image_volume& one : image_volumes_) {
+      if (is_daemons(one)) continue;
+      // Podman does not report the mode of the folder either: its archive calls show an empty volume that it has put
+      // there.
+      std::string owner = ",mode=1777";
+      if (!unowned_memory_)
+        owner =
+            ",mode=" + octal(one.mode()) + ",uid=" + std::to_string(one.uid()) + ",gid=" + std::to_string(one.gid());
+      add(tmpfs_mount(one.target(), one.bytes()).executable(), owner);
+    }
+    const std::string owned = guest_ids();
+    for (const tmpfs_mount& one : options_.tmpfs()) add(one, owned);
+    if (!options_.has_read_only_root()) return all;
+    const std::uint64_t size = options_.workspace_size();
+    if (!options_.has_at(options_.working_directory()))
+      add(tmpfs_mount(options_.working_directory(), size).executable(), owned);
+    if (!options_.has_at("/tmp") && options_.working_directory() != "/tmp")
+      add(tmpfs_mount("/tmp", std::max<std::uint64_t>(size / 2, 4096)).executable(), ",mode=1777");
+    return all;
+  }
+
+  // Returns the options of a tmpfs that give it to the commands' user. For a user name, only the daemon knows the
+  // number.
+  std::string guest_ids() const {
+    if (unowned_memory_) return ",mode=1777";
+    if (guest_ids_)
+      return ",mode=0755,uid=" + std::to_string(guest_ids_->first) + ",gid=" + std::to_string(guest_ids_->second);
+    const std::string user = guest_user();
+    const std::string_view text(user);
+    const std::string_view uid = text.substr(0, text.find(':'));
+    const std::string_view gid = uid.size() == text.size() ? std::string_view("0") : text.substr(uid.size() + 1);
+    const auto is_number = [](std::string_view digits) {
+      return !digits.empty() && digits.size() <= 10 && digits.find_first_not_of("0123456789") == std::string_view::npos;
+    };
+    if (!is_number(uid) || !is_number(gid)) return ",mode=1777";
+    return ",mode=0755,uid=" + std::string(uid) + ",gid=" + std::string(gid);
+  }
+
+  // Podman itself copies the image's content into memory, and keeps the owner.
+  bool is_daemons(const image_volume& one) const { return one.has_content() && !unowned_memory_; }
+
+  static std::string octal(unsigned mode) {
+    std::string digits = "0000";
+    for (std::size_t i = 4; i-- > 0; mode /= 8) digits[i] = static_cast<char>('0' + mode % 8);
+    return digits;
+  }
+
+  // Memory that the daemon mounts, so that its archive calls reach it. A volume without a name is removed with the
+  // container.
+  static boost::json::object memory_object(const image_volume& one) {
+    boost::json::object how;
+    how["type"] = "tmpfs";
+    how["device"] = "tmpfs";
+    how["o"] = detail::json_text("nosuid,nodev,size=" + std::to_string(one.bytes()) + ",mode=" + octal(one.mode()) +
+                                 ",uid=" + std::to_string(one.uid()) + ",gid=" + std::to_string(one.gid()));
+    boost::json::object driver;
+    driver["Name"] = "local";
+    driver["Options"] = std::move(how);
+    boost::json::object volume;
+    volume["NoCopy"] = true;  // a copy made before the start would be lost at the start
+    volume["DriverConfig"] = std::move(driver);
+    return unnamed_volume(one.target(), std::move(volume));
+  }
+
+  // A folder on the daemon's disk, with the image's content of that path.
+  static boost::json::object disk_object(const std::string& target) {
+    boost::json::object volume;
+    volume["NoCopy"] = false;
+    return unnamed_volume(target, std::move(volume));
+  }
+
+  static boost::json::object unnamed_volume(const std::string& target, boost::json::object how) {
+    boost::json::object object;
+    object["Type"] = "volume";
+    object["Target"] = detail::json_text(target);
+    object["ReadOnly"] = false;
+    object["VolumeOptions"] = std::move(how);
+    return object;
+  }
+
+  static boost::json::object mount_object(const mount& one) {
+    boost::json::object object;
+    object["Type"] = one.is_bind() ? "bind" : "volume";
+    object["Source"] = detail::json_text(one.source());
+    object["Target"] = detail::json_text(one.target());
+    object["ReadOnly"] = one.is_read_only();
+    if (!one.is_bind()) {
+      boost::json::object volume;
+      volume["NoCopy"] = true;  // otherwise the image's content would be copied into it
+      object["VolumeOptions"] = std::move(volume);
+    }
+    return object;
+  }
+
+  std::string image_;
+  std::string name_;
+  std::vector<std::string> entry_;
+  container_options options_;
+  bool reaps_ = false;
+  command_user command_user_ = command_user::as_container;
+  std::string image_user_;
+  std::string workspace_owner_;
+  std::optional<std::pair<std::uint32_t, std::uint32_t>> guest_ids_;
+  bool unowned_memory_ = false;
+  std::vector<image_volume> image_volumes_;
+  std::optional<mount> programs_;
+  std::optional<mount> host_link_;
+  std::optional<owner> owner_;
+  std::string host_name_;
+  std::optional<std::chrono::system_clock::time_point> deadline_;
+  unsigned host_cpus_ = 0;
+  std::string daemon_socket_;
+  bool is_local_ = false;
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::docker::detail
+
 // ---- cofferdam/backends/docker/detail/remove_container.hpp ----
 
 
@@ -55112,7 +52438,9 @@ namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
 
 /// Returns true if a container may have been made although the request failed with this error: the connection was lost,
 /// or the response could not be read. If the daemon has refused, there is none.
-inline bool leaves_in_doubt(const error& reason) { return reason.cause().category() != docker::http_status_category(); }
+inline bool leaves_in_doubt(const error& reason) {
+  return reason.cause().category() != docker::detail::http_status_category();
+}
 
 /// Returns true if a daemon has failed because the container ended by itself while the daemon was about to kill it.
 inline bool ended_meanwhile(const error& reason) {
@@ -55146,7 +52474,7 @@ inline awaitable<int> ask_to_remove(std::shared_ptr<engine> api, std::string pat
 /// \param in_doubt  true: the daemon may be about to make it, so wait some seconds for it to appear.
 inline awaitable<void> remove_container(std::shared_ptr<engine> api, std::string which, std::string name,
                                         bool in_doubt = false) {
-  const std::string path = "/containers/" + percent_encoded(which);
+  const std::string path = "/containers/" + cofferdam::detail::percent_encoded(which);
   const std::string removal = path + "?force=1&v=1";
   const api_call doing = api->call("remove the container", name);
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(in_doubt ? 3 : 0);
@@ -55226,6 +52554,444 @@ inline awaitable<void> with_scratch_container(std::shared_ptr<engine> api, std::
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::docker::detail
 
+// ---- cofferdam/detail/net/tar_entry.hpp ----
+
+
+#include <cstdint>
+#include <string>
+#include <utility>
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+/// The type of an entry in a tar archive.
+enum class tar_type {
+  regular,
+  directory,
+  symlink,
+  hard_link,  ///< another name of an earlier file in the archive
+  character_device,
+  block_device,
+  fifo,
+  unknown,  ///< a type that POSIX leaves to other standards; it may have data
+};
+
+/// One entry of a tar archive, without its data: as read, or to be written.
+///
+/// An entry that was read is untrusted: its name may be absolute, contain `..`, or occur twice. `tar_names` decides
+/// which entries may be used.
+/// \par Source  POSIX pax(1), "ustar Interchange Format".
+class tar_entry {
+ public:
+  tar_entry() = default;
+  /// \param name  any bytes but NUL, not empty; `/`-separated. Without the `/` at the end that archives give
+  ///              directories.
+  tar_entry(std::string name, tar_type type) : name_(std::move(name)), type_(type) {}
+
+  const std::string& name() const noexcept { return name_; }
+  tar_type type() const noexcept { return type_; }
+
+  /// \param target  the target of a symbolic link, relative to its own folder, or of a hard link, relative to the root
+  ///                of the archive. Any bytes but NUL.
+  tar_entry& link(std::string target) {
+    link_ = std::move(target);
+    return *this;
+  }
+  /// Returns the target; empty for everything but links.
+  const std::string& link() const noexcept { return link_; }
+
+  /// \param count  bytes of data; only a regular file (or an unknown type) has any.
+  tar_entry& size(std::uint64_t count) {
+    size_ = count;
+    return *this;
+  }
+  std::uint64_t size() const noexcept { return size_; }
+
+  /// \param bits  0 to 07777: permissions, and set-user-id, set-group-id, sticky. Default 0644.
+  tar_entry& mode(unsigned bits) {
+    mode_ = bits & 07777U;
+    return *this;
+  }
+  unsigned mode() const noexcept { return mode_; }
+
+  /// \param uid  numeric; names of users and groups are neither read nor written. Default 0 and 0.
+  tar_entry& owner(std::uint64_t uid, std::uint64_t gid) {
+    uid_ = uid;
+    gid_ = gid;
+    return *this;
+  }
+  std::uint64_t uid() const noexcept { return uid_; }
+  std::uint64_t gid() const noexcept { return gid_; }
+
+  /// \param seconds  since 1970-01-01 UTC, whole ones. Default 0.
+  tar_entry& modified(std::int64_t seconds) {
+    modified_ = seconds;
+    return *this;
+  }
+  std::int64_t modified() const noexcept { return modified_; }
+
+  bool operator==(const tar_entry&) const = default;
+
+ private:
+  std::string name_;
+  std::string link_;
+  tar_type type_ = tar_type::unknown;
+  unsigned mode_ = 0644;
+  std::uint64_t size_ = 0;
+  std::uint64_t uid_ = 0;
+  std::uint64_t gid_ = 0;
+  std::int64_t modified_ = 0;
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
+
+// ---- cofferdam/net/detail/tar_format.hpp ----
+
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string_view>
+#include <system_error>
+
+// The layout of a block in a tar archive: POSIX pax(1), and GNU tar's manual for base-256 numbers.
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+inline constexpr std::size_t tar_block = 512;
+
+/// The position of a value in a header.
+struct tar_field {
+  std::size_t at;
+  std::size_t size;
+};
+inline constexpr tar_field tar_name{0, 100};
+inline constexpr tar_field tar_mode{100, 8};
+inline constexpr tar_field tar_uid{108, 8};
+inline constexpr tar_field tar_gid{116, 8};
+inline constexpr tar_field tar_size{124, 12};
+inline constexpr tar_field tar_modified{136, 12};
+inline constexpr tar_field tar_checksum{148, 8};
+inline constexpr tar_field tar_flag{156, 1};
+inline constexpr tar_field tar_link{157, 100};
+inline constexpr tar_field tar_magic{257, 8};
+inline constexpr tar_field tar_prefix{345, 155};
+
+inline constexpr std::string_view tar_posix_magic{"ustar\0", 6};
+
+/// Returns the number of zero bytes after `size` bytes of data.
+inline constexpr std::size_t tar_padding(std::uint64_t size) noexcept {
+  return (tar_block - size % tar_block) % tar_block;
+}
+
+/// Returns the text before the first NUL.
+inline std::string_view until_nul(std::string_view field) noexcept { return field.substr(0, field.find('\0')); }
+
+/// Parses a number in GNU tar's form for numbers that octal digits cannot hold: big-endian two's complement, with the
+/// top bit set.
+inline std::optional<std::int64_t> tar_base_256(std::string_view field) noexcept {
+  const auto first = static_cast<unsigned char>(field.front());
+  const bool negative = (first & 0x40U) != 0;
+  const std::uint64_t fill = negative ? 0xff : 0;
+  std::uint64_t value = negative ? ~std::uint64_t{0} : 0;
+  // The bits that are shifted out at the top must all be sign bits.
+  for (std::size_t i = 0; i < field.size(); ++i) {
+    const std::uint64_t digit =
+        i == 0 ? ((first & 0x7fU) | (negative ? 0x80U : 0U)) : static_cast<unsigned char>(field[i]);
+    if (value >> 56U != fill) return std::nullopt;
+    value = value << 8U | digit;
+  }
+  if ((value >> 63U != 0) != negative) return std::nullopt;
+  return static_cast<std::int64_t>(value);
+}
+
+/// Parses the number in a field of a header; no value if it is not valid. A field of only blanks or NULs is 0.
+inline std::optional<std::int64_t> tar_number(std::string_view field) noexcept {
+  if ((static_cast<unsigned char>(field.front()) & 0x80U) != 0) return tar_base_256(field);
+  const std::size_t begin = std::min(field.find_first_not_of(' '), field.size());
+  const std::size_t end = std::min(field.find_first_not_of("01234567", begin), field.size());
+  if (field.find_first_not_of(std::string_view("\0 ", 2), end) != std::string_view::npos) return std::nullopt;
+  std::int64_t value = 0;  // at most twelve digits
+  for (const char digit : field.substr(begin, end - begin)) value = value * 8 + (digit - '0');
+  return value;
+}
+
+/// The checksums of a header: the sum of its bytes, with the checksum field as blanks; also with signed characters, as
+/// early writers computed it.
+struct tar_sums {
+  std::int64_t of_unsigned = 0;
+  std::int64_t of_signed = 0;
+};
+inline tar_sums tar_sums_of(std::string_view block) noexcept {
+  tar_sums sums;
+  for (std::size_t i = 0; i < block.size(); ++i) {
+    const bool own = i >= tar_checksum.at && i < tar_checksum.at + tar_checksum.size;
+    const auto byte = own ? static_cast<unsigned char>(' ') : static_cast<unsigned char>(block[i]);
+    sums.of_unsigned += byte;
+    sums.of_signed += static_cast<signed char>(byte);
+  }
+  return sums;
+}
+
+/// Parses a whole decimal number; no value for anything else.
+template <class T>
+std::optional<T> decimal(std::string_view text) noexcept {
+  T value{};
+  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (failure != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+/// One record of a pax header: "LENGTH KEY=VALUE\n".
+struct pax_record {
+  std::string_view key;
+  std::string_view value;
+};
+
+/// Takes the first record from `rest`; no value if it is not valid.
+inline std::optional<pax_record> take_pax_record(std::string_view& rest) noexcept {
+  const std::size_t blank = rest.substr(0, 12).find(' ');
+  if (blank == std::string_view::npos) return std::nullopt;
+  const std::optional<std::uint64_t> size = decimal<std::uint64_t>(rest.substr(0, blank));
+  if (!size || *size < blank + 4 || *size > rest.size()) return std::nullopt;
+  const std::string_view record = rest.substr(blank + 1, static_cast<std::size_t>(*size) - blank - 1);
+  const std::size_t equals = record.find('=');
+  if (record.back() != '\n' || equals == std::string_view::npos || equals == 0) return std::nullopt;
+  rest.remove_prefix(static_cast<std::size_t>(*size));
+  return pax_record{record.substr(0, equals), record.substr(equals + 1, record.size() - equals - 2)};
+}
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
+
+// ---- cofferdam/detail/net/tar_writer.hpp ----
+
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+/// A writer of tar archives. Sans-I/O; the data of entries does not pass through it.
+///
+///     tar_writer writer;
+///     send(writer.head(tar_entry("a/b", tar_type::regular).size(data.size())));
+///     send(data), writer.data(data.size());  // in pieces of any size
+///     send(writer.padding());
+///     send(writer.end());
+///
+/// The format is ustar, which every reader supports, if the entry fits; else pax: a name or a link that is too long or
+/// not ASCII, 8 GiB and more, an owner above 2,097,151, a time before 1970 or after 2242. A name that is not UTF-8 is
+/// marked as binary. The same entries give the same bytes.
+///
+/// Names are written unchanged. The caller must make sure that they are relative and lead nowhere else
+/// (`workspace_path`), and so must the program that unpacks the archive.
+/// \par Threads  one at a time.
+/// \par Source   POSIX pax(1), "ustar Interchange Format" and "pax Extended Header".
+class tar_writer {
+ public:
+  /// Returns the header blocks of an entry: a multiple of 512 bytes. `entry.size()` bytes of data and `padding()`
+  /// follow.
+  /// \throws error{errc::invalid_argument}: no name or (for a link) no target, a NUL in one, a file's name with a slash
+  ///     at its end, data for a type that has none; the previous entry is not complete, or the archive has ended.
+  ///     error{errc::unsupported}: devices, FIFOs, unknown types. The state is unchanged after an exception.
+  bytes head(const tar_entry& entry) {
+    if (ended_ || unfinished_) throw misuse("the entry before is not complete, or the archive has ended");
+    check(entry);
+    std::string name = entry.name();
+    if (entry.type() == tar_type::directory && !name.ends_with('/')) name += '/';
+
+    std::string records;
+    const std::optional<split_name> split = split_to_fit(name);
+    if (!split) add_record(records, "path", name);
+    const bool link_fits = entry.link().size() <= detail::tar_link.size && is_ascii(entry.link());
+    if (!link_fits) add_record(records, "linkpath", entry.link());
+    if (entry.size() > octal_most(detail::tar_size)) add_record(records, "size", std::to_string(entry.size()));
+    if (entry.uid() > octal_most(detail::tar_uid)) add_record(records, "uid", std::to_string(entry.uid()));
+    if (entry.gid() > octal_most(detail::tar_gid)) add_record(records, "gid", std::to_string(entry.gid()));
+    if (!time_fits(entry.modified())) add_record(records, "mtime", std::to_string(entry.modified()));
+    if (!is_valid_utf8(name) || !is_valid_utf8(entry.link())) {
+      std::string mark;
+      add_record(mark, "hdrcharset", "BINARY");
+      records.insert(0, mark);
+    }
+
+    std::string blocks;
+    if (!records.empty()) {
+      block pax;
+      pax.text(detail::tar_name, stand_in);
+      pax.common(0644, 0, 0, records.size(), 0, 'x');
+      blocks += pax.finished();
+      blocks += records;
+      blocks.append(detail::tar_padding(records.size()), '\0');
+    }
+    block own;
+    own.text(detail::tar_name, split ? split->name : stand_in);
+    if (split) own.text(detail::tar_prefix, split->prefix);
+    own.text(detail::tar_link, link_fits ? std::string_view(entry.link()) : stand_in);
+    own.common(entry.mode(), fitting(entry.uid(), detail::tar_uid), fitting(entry.gid(), detail::tar_gid),
+               fitting(entry.size(), detail::tar_size),
+               time_fits(entry.modified()) ? static_cast<std::uint64_t>(entry.modified()) : 0, flag_of(entry.type()));
+    blocks += own.finished();
+
+    unfinished_ = true;
+    remaining_ = entry.size();
+    padding_ = detail::tar_padding(entry.size());
+    return to_bytes(blocks);
+  }
+
+  /// Counts `count` bytes of the entry's data as sent.
+  /// \throws error{errc::invalid_argument} if that is more than the head announced; the state is then unchanged.
+  void data(std::uint64_t count) {
+    if (count > remaining_) throw misuse("more data than its head announced");
+    remaining_ -= count;
+  }
+
+  /// Returns the number of bytes of the entry's data that are still to be sent.
+  std::uint64_t remaining() const noexcept { return remaining_; }
+
+  /// Returns the padding after the entry's data: 0 to 511 zeros.
+  /// \throws error{errc::invalid_argument} if data is missing, or no entry was begun.
+  bytes padding() {
+    if (!unfinished_ || remaining_ != 0) throw misuse("data is missing, or there is no entry");
+    unfinished_ = false;
+    return bytes(padding_);
+  }
+
+  /// Returns the end of the archive: two blocks of zeros. To be called once.
+  /// \throws error{errc::invalid_argument} if an entry is not complete, or the archive has ended.
+  bytes end() {
+    if (ended_ || unfinished_) throw misuse("the entry before is not complete, or the archive has ended");
+    ended_ = true;
+    return bytes(2 * detail::tar_block);
+  }
+
+ private:
+  struct split_name {
+    std::string_view prefix;
+    std::string_view name;
+  };
+
+  /// One header.
+  class block {
+   public:
+    void text(detail::tar_field where, std::string_view value) {
+      std::copy(value.begin(), value.end(), bytes_.begin() + static_cast<std::ptrdiff_t>(where.at));
+    }
+    void octal(detail::tar_field where, std::uint64_t value) {
+      for (std::size_t at = where.at + where.size - 1; at-- > where.at; value /= 8)
+        bytes_[at] = static_cast<char>('0' + value % 8);
+    }
+    void common(unsigned mode, std::uint64_t uid, std::uint64_t gid, std::uint64_t size, std::uint64_t modified,
+                char flag) {
+      octal(detail::tar_mode, mode);
+      octal(detail::tar_uid, uid);
+      octal(detail::tar_gid, gid);
+      octal(detail::tar_size, size);
+      octal(detail::tar_modified, modified);
+      bytes_[detail::tar_flag.at] = flag;
+      text(detail::tar_magic, std::string_view("ustar\00000", 8));
+    }
+    /// Returns the block with its checksum: six digits, a NUL, a blank.
+    std::string finished() {
+      const auto sum = static_cast<std::uint64_t>(detail::tar_sums_of({bytes_.data(), bytes_.size()}).of_unsigned);
+      octal({detail::tar_checksum.at, 7}, sum);
+      bytes_[detail::tar_checksum.at + 7] = ' ';
+      return {bytes_.data(), bytes_.size()};
+    }
+
+   private:
+    std::array<char, detail::tar_block> bytes_{};
+  };
+
+  /// The name in the header if the pax header before it has the real name.
+  static constexpr std::string_view stand_in = "pax-header";
+
+  static error misuse(const std::string& what) { return error(exec_errc::invalid_argument, "tar_writer: " + what); }
+
+  static void check(const tar_entry& entry) {
+    const bool is_link = entry.type() == tar_type::symlink || entry.type() == tar_type::hard_link;
+    const auto refuse = [&](const char* what) {
+      return misuse("entry " + detail::shown_path(entry.name()) + " " + what);
+    };
+    if (!is_link && entry.type() != tar_type::regular && entry.type() != tar_type::directory)
+      throw error(exec_errc::unsupported, "tar_writer: entry " + detail::shown_path(entry.name()) +
+                                              " is neither a file, nor a directory, nor a link");
+    if (entry.name().empty()) throw refuse("has no name");
+    if (entry.name().find('\0') != std::string::npos || entry.link().find('\0') != std::string::npos)
+      throw refuse("has a NUL in its name or target");
+    if (entry.type() != tar_type::directory && entry.name().ends_with('/'))
+      throw refuse("is no directory, but its name ends like one");
+    if (is_link == entry.link().empty())
+      throw refuse(is_link ? "is a link to nothing" : "is no link, but has a target");
+    if (entry.size() != 0 && entry.type() != tar_type::regular) throw refuse("has data, which its type cannot have");
+    if (entry.size() > std::uint64_t{1} << 62U) throw refuse("is larger than any file can be");
+  }
+
+  static bool is_ascii(std::string_view text) noexcept {
+    return std::all_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x80; });
+  }
+
+  /// Splits a name for ustar: whole, or at a slash into at most 155 and 100 bytes.
+  static std::optional<split_name> split_to_fit(std::string_view name) noexcept {
+    if (!is_ascii(name)) return std::nullopt;
+    if (name.size() <= detail::tar_name.size) return split_name{{}, name};
+    const std::size_t slash = name.find('/', name.size() - 1 - detail::tar_name.size);
+    if (slash == std::string_view::npos || slash == 0 || slash > detail::tar_prefix.size || slash + 1 == name.size())
+      return std::nullopt;
+    return split_name{name.substr(0, slash), name.substr(slash + 1)};
+  }
+
+  /// Returns the largest number that fits in octal, with one byte left for a NUL.
+  static constexpr std::uint64_t octal_most(detail::tar_field where) noexcept {
+    return (std::uint64_t{1} << (3 * (where.size - 1))) - 1;
+  }
+  static constexpr std::uint64_t fitting(std::uint64_t value, detail::tar_field where) noexcept {
+    return value <= octal_most(where) ? value : 0;
+  }
+  static constexpr bool time_fits(std::int64_t seconds) noexcept {
+    return seconds >= 0 && static_cast<std::uint64_t>(seconds) <= octal_most(detail::tar_modified);
+  }
+
+  static char flag_of(tar_type type) noexcept {
+    switch (type) {
+      case tar_type::directory: return '5';
+      case tar_type::symlink: return '2';
+      case tar_type::hard_link: return '1';
+      default: return '0';
+    }
+  }
+
+  /// Appends "LENGTH KEY=VALUE\n", where LENGTH counts its own digits.
+  static void add_record(std::string& to, std::string_view key, std::string_view value) {
+    const std::size_t rest = 1 + key.size() + 1 + value.size() + 1;
+    std::size_t size = rest + 1;
+    while (size != rest + std::to_string(size).size()) size = rest + std::to_string(size).size();
+    to += std::to_string(size);
+    to += ' ';
+    to += key;
+    to += '=';
+    to += value;
+    to += '\n';
+  }
+
+  bool unfinished_ = false;
+  bool ended_ = false;
+  std::uint64_t remaining_ = 0;
+  std::size_t padding_ = 0;
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
+
 // ---- cofferdam/backends/docker/detail/small_archive.hpp ----
 
 
@@ -55237,7 +53003,7 @@ namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
 class small_archive {
  public:
   /// \param entry  its size is set here.
-  [[nodiscard]] small_archive add(tar_entry entry, bytes_view content = {}) && {
+  [[nodiscard]] small_archive add(cofferdam::detail::tar_entry entry, bytes_view content = {}) && {
     entry.size(content.size());
     append(writer_.head(entry));
     append(content);
@@ -55253,7 +53019,7 @@ class small_archive {
  private:
   void append(bytes_view more) { all_.insert(all_.end(), more.begin(), more.end()); }
 
-  tar_writer writer_;
+  cofferdam::detail::tar_writer writer_;
   bytes all_;
 };
 
@@ -55283,12 +53049,13 @@ inline awaitable<std::optional<boost::json::object>> stat_in_container(std::shar
                                                                        std::string path) {
   static const std::vector<int> absent{404};
   const api_call doing = api->call("look at a file in a container", path);
-  http_request what = api->request("HEAD", "/containers/" + id + "/archive?path=" + percent_encoded(path));
+  http_request what =
+      api->request("HEAD", "/containers/" + id + "/archive?path=" + cofferdam::detail::percent_encoded(path));
   http_response answer = co_await api->ask(std::move(what), doing, absent);
   std::optional<boost::json::object> found;
   if (answer.status() == 404) co_return found;
   const std::optional<std::string_view> field = answer.field("X-Docker-Container-Path-Stat");
-  const std::optional<bytes> text = field ? base64_decode(*field) : std::nullopt;
+  const std::optional<bytes> text = field ? cofferdam::detail::base64_decode(*field) : std::nullopt;
   if (!text) throw error(exec_errc::provider_failed, doing.failed() + ": the daemon's answer does not describe it");
   found = parse_object(as_text(*text), exec_errc::provider_failed, doing.failed() + ": the daemon's answer");
   co_return found;
@@ -55296,8 +53063,8 @@ inline awaitable<std::optional<boost::json::object>> stat_in_container(std::shar
 
 /// Unpacks an archive in a container.
 inline awaitable<void> put_archive(std::shared_ptr<engine> api, std::string id, std::string path, bytes archive) {
-  http_request what =
-      api->request("PUT", "/containers/" + id + "/archive?noOverwriteDirNonDir=1&path=" + percent_encoded(path));
+  http_request what = api->request(
+      "PUT", "/containers/" + id + "/archive?noOverwriteDirNonDir=1&path=" + cofferdam::detail::percent_encoded(path));
   what.field("Content-Type", "application/x-tar").body(http_body(std::move(archive)));
   co_await api->ask(std::move(what), api->call("put files into a container", path));
 }
@@ -55333,7 +53100,10 @@ inline awaitable<void> ensure_warden(std::shared_ptr<engine> api, std::string id
     const auto fill = [api, warden](std::string scratch) -> awaitable<void> {
       const std::span<const unsigned char> program = warden.program();
       const bytes_view content(reinterpret_cast<const std::byte*>(program.data()), program.size());
-      bytes archive = small_archive().add(tar_entry("warden", tar_type::regular).mode(0755), content).take();
+      bytes archive =
+          small_archive()
+              .add(cofferdam::detail::tar_entry("warden", cofferdam::detail::tar_type::regular).mode(0755), content)
+              .take();
       co_await put_archive(api, std::move(scratch), "/.cofferdam", std::move(archive));
     };
     std::optional<error> failure;
@@ -55355,6 +53125,496 @@ inline awaitable<void> ensure_warden(std::shared_ptr<engine> api, std::string id
 }
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::docker::detail
+
+// ---- cofferdam/detail/net/tar_reader.hpp ----
+
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+/// The limits of a `tar_reader`.
+class tar_limits {
+ public:
+  tar_limits() = default;
+  /// \param bytes  maximum size of a name, and of a link's target. Default 4095.
+  tar_limits& name(std::size_t bytes) {
+    name_ = bytes;
+    return *this;
+  }
+  /// \param bytes  maximum size of a pax header, which is held in memory. Default 1 MiB.
+  tar_limits& pax_header(std::size_t bytes) {
+    pax_header_ = bytes;
+    return *this;
+  }
+  /// \param count  maximum number of entries, and of global headers. Default 200,000.
+  tar_limits& entries(std::size_t count) {
+    entries_ = count;
+    return *this;
+  }
+  /// \param count  maximum size of the data of all entries together (and of pax headers), as headers announce it, in
+  ///               bytes. Default 8 GiB.
+  tar_limits& bytes(std::uint64_t count) {
+    bytes_ = count;
+    return *this;
+  }
+
+  std::size_t name() const noexcept { return name_; }
+  std::size_t pax_header() const noexcept { return pax_header_; }
+  std::size_t entries() const noexcept { return entries_; }
+  std::uint64_t bytes() const noexcept { return bytes_; }
+
+ private:
+  std::size_t name_ = max_path;
+  std::size_t pax_header_ = std::size_t{1024} * 1024;
+  std::size_t entries_ = 200'000;
+  std::uint64_t bytes_ = std::uint64_t{8} * 1024 * 1024 * 1024;
+};
+
+/// The next event of a `tar_reader`.
+enum class tar_event {
+  more,            ///< all input has been read
+  head,            ///< an entry begins: `directory_entry()`
+  data,            ///< a piece of its data: `data()`
+  end_of_entry,    ///< its data is complete; also for an entry without data
+  end_of_archive,  ///< the archive is complete; nothing but zeros may follow
+};
+
+/// A parser of tar archives. The input may be cut anywhere. Sans-I/O.
+///
+///     tar_reader reader;
+///     for (bytes piece = receive(); !piece.empty(); piece = receive()) {
+///       reader.feed(piece);
+///       for (tar_event event = reader.next(); event != tar_event::more; event = reader.next()) ...
+///     }
+///     reader.finish();
+///
+/// Reads v7, ustar, pax (headers of one file and global ones) and GNU tar's long names and base-256 numbers. An
+/// ambiguous archive, which two readers could understand differently, is refused: a pax header for one entry that
+/// occurs twice or sets a key twice, a global header that sets names or sizes, a directory, link or device with data,
+/// sparse files, parts of other volumes, a single block of zeros. Up to 1 MiB of zeros may follow the archive, but no
+/// other byte. Names are bytes, and are *not* checked: see `tar_names`.
+///
+/// Holds at most one block, the names of one entry and one pax header, for any announced sizes; data is not copied.
+/// \throws       error{errc::io_error} for a damaged or incomplete archive, error{errc::too_large} beyond the limits,
+///               error{errc::unsupported} for sparse files and the like; from `next()` and `finish()`, and from then on
+///               each time.
+/// \par Threads  one at a time.
+/// \par Source   POSIX pax(1); GNU tar's manual, "Basic Tar Format" and "Extensions".
+class tar_reader {
+ public:
+  explicit tar_reader(tar_limits limits = tar_limits()) : limits_(limits) {}
+
+  /// \param piece   the next bytes; the caller keeps them until `next()` returns `more`.
+  /// \throws        error{errc::invalid_argument} if `next()` has not returned `more` since the last piece.
+  void feed(bytes_view piece) {
+    if (!input_.empty())
+      throw error(exec_errc::invalid_argument, "tar_reader: call next() until it says 'more', then feed() again");
+    input_ = as_text(piece);
+  }
+
+  /// Continues reading.
+  tar_event next() {
+    try {
+      return read();
+    } catch (...) {
+      state_ = state::failed;
+      input_ = {};
+      throw;
+    }
+  }
+
+  /// Handles the end of the stream.
+  /// \throws error{errc::io_error} if the archive is not complete.
+  void finish() {
+    if (state_ == state::failed) throw failure();
+    if (state_ == state::ended) return;
+    state_ = state::failed;
+    throw error(exec_errc::io_error,
+                "the tar archive was cut off after " + std::to_string(position_) + " bytes: its end is missing");
+  }
+
+  /// Returns the entry of the last head. Valid until the next head.
+  const tar_entry& entry() const noexcept { return entry_; }
+  /// Returns the piece of a `tar_event::data`: a part of the input, valid until the next call.
+  bytes_view data() const noexcept { return as_bytes(data_); }
+
+ private:
+  enum class state { head, extension, data, padding, last_block, ended, failed };
+
+  /// Values of pax headers, which override those of the header.
+  struct overrides {
+    std::optional<std::string> name;
+    std::optional<std::string> link;
+    std::optional<std::int64_t> size;
+    std::optional<std::int64_t> uid;
+    std::optional<std::int64_t> gid;
+    std::optional<std::int64_t> modified;
+  };
+
+  tar_event read() {
+    data_ = {};
+    for (;;) {
+      switch (state_) {
+        case state::head:
+          if (!take_block()) return tar_event::more;
+          if (is_zero(block())) {
+            if (has_extension()) throw damaged("a header for the next entry, and no entry");
+            state_ = state::last_block;
+          } else if (read_head()) {
+            return tar_event::head;
+          }
+          break;
+        case state::extension: {
+          const std::string_view piece = take(left_);
+          extension_ += piece;
+          left_ -= piece.size();
+          if (left_ != 0) return tar_event::more;
+          read_extension();
+          pad();
+          break;
+        }
+        case state::data:
+          if (left_ == 0) {
+            pad();
+            return tar_event::end_of_entry;
+          }
+          data_ = take(left_);
+          if (data_.empty()) return tar_event::more;
+          left_ -= data_.size();
+          return tar_event::data;
+        case state::padding:
+          left_ -= take(left_).size();
+          if (left_ != 0) return tar_event::more;
+          state_ = state::head;
+          break;
+        case state::last_block:
+          if (!take_block()) return tar_event::more;
+          if (!is_zero(block())) throw damaged("a single block of zeros, which is no end");
+          state_ = state::ended;
+          return tar_event::end_of_archive;
+        case state::ended: {
+          const std::string_view rest = take(input_.size());
+          if (!is_zero(rest)) throw damaged("something after its end");
+          if (rest.size() > max_trailing - trailing_) throw damaged("zeros without end after its end");
+          trailing_ += rest.size();
+          return tar_event::more;
+        }
+        case state::failed: throw failure();
+      }
+    }
+  }
+
+  // ---- bytes -------------------------------------------------------------------------------------------------------
+
+  std::string_view take(std::uint64_t most) noexcept {
+    const std::string_view piece =
+        input_.substr(0, static_cast<std::size_t>(std::min<std::uint64_t>(most, input_.size())));
+    input_.remove_prefix(piece.size());
+    position_ += piece.size();
+    return piece;
+  }
+
+  /// Returns true if there is a whole block.
+  bool take_block() noexcept {
+    const std::string_view piece = take(block_.size() - filled_);
+    std::copy(piece.begin(), piece.end(), block_.begin() + static_cast<std::ptrdiff_t>(filled_));
+    filled_ += piece.size();
+    if (filled_ != block_.size()) return false;
+    filled_ = 0;
+    return true;
+  }
+
+  std::string_view block() const noexcept { return {block_.data(), block_.size()}; }
+  std::string_view field(detail::tar_field where) const noexcept { return block().substr(where.at, where.size); }
+  static bool is_zero(std::string_view text) noexcept { return text.find_first_not_of('\0') == std::string_view::npos; }
+
+  void pad() noexcept {
+    left_ = padding_;
+    state_ = state::padding;
+  }
+
+  // ---- headers -----------------------------------------------------------------------------------------------------
+
+  std::int64_t number(detail::tar_field where, const char* what) const {
+    const std::optional<std::int64_t> value = detail::tar_number(field(where));
+    if (!value) throw damaged(std::string("a header whose ") + what + " is no number");
+    return *value;
+  }
+
+  static std::uint64_t not_negative(std::int64_t value, const char* what, const tar_reader& reader) {
+    if (value < 0) throw reader.damaged(std::string("a header whose ") + what + " is negative");
+    return static_cast<std::uint64_t>(value);
+  }
+
+  /// Reads a header. Returns true if an entry begins.
+  bool read_head() {
+    const std::optional<std::int64_t> sum = detail::tar_number(field(detail::tar_checksum));
+    const detail::tar_sums sums = detail::tar_sums_of(block());
+    if (!sum || (*sum != sums.of_unsigned && *sum != sums.of_signed)) throw damaged("a header whose checksum is wrong");
+    const char flag = block_[detail::tar_flag.at];
+    switch (flag) {
+      case 'x':
+      case 'g':
+      case 'L':
+      case 'K': begin_extension(flag); return false;
+      case 'S': throw unsupported("a sparse file");
+      case 'M': throw unsupported("the rest of a file that began in another volume");
+      case 'X': throw unsupported("a header as only Solaris writes it");
+      default: begin_entry(flag); return true;
+    }
+  }
+
+  void begin_extension(char flag) {
+    const std::uint64_t size = not_negative(number(detail::tar_size, "size"), "size", *this);
+    const bool again = flag == 'x'   ? has_pax_
+                       : flag == 'L' ? long_name_.has_value()
+                                     : flag == 'K' && long_link_.has_value();
+    if (again) throw damaged("two headers of one kind for one entry");
+    if (flag == 'g') {
+      if (has_extension()) throw damaged("a global header between an entry and what belongs to it");
+      count_entry();
+    }
+    const bool is_pax = flag == 'x' || flag == 'g';
+    // A long name has a NUL at its end.
+    const std::uint64_t most = is_pax ? limits_.pax_header() : std::uint64_t{limits_.name()} + 1;
+    if (size > most)
+      throw too_large((is_pax ? "a pax header of " : "a name of ") + std::to_string(size) + " bytes, more than " +
+                      std::to_string(most));
+    announce(size);
+    extension_flag_ = flag;
+    extension_.clear();
+    left_ = size;
+    padding_ = detail::tar_padding(size);
+    state_ = state::extension;
+  }
+
+  void read_extension() {
+    switch (extension_flag_) {
+      case 'L': long_name_ = long_text(); break;
+      case 'K': long_link_ = long_text(); break;
+      case 'g': {
+        overrides said = read_pax();
+        if (said.name || said.link || said.size) throw damaged("a global header that names a file or its size");
+        if (said.uid) global_.uid = said.uid;
+        if (said.gid) global_.gid = said.gid;
+        if (said.modified) global_.modified = said.modified;
+        break;
+      }
+      default:
+        local_ = read_pax();
+        has_pax_ = true;
+        break;
+    }
+    extension_.clear();
+    if (extension_.capacity() > kept_capacity) extension_.shrink_to_fit();
+  }
+
+  std::string long_text() const {
+    const std::string_view text = detail::until_nul(extension_);
+    if (text.empty() || !is_zero(std::string_view(extension_).substr(text.size())))
+      throw damaged("a long name that is empty or holds a NUL");
+    return std::string(text);
+  }
+
+  overrides read_pax() const {
+    overrides said;
+    std::string_view rest = extension_;
+    while (!rest.empty()) {
+      const std::optional<detail::pax_record> record = detail::take_pax_record(rest);
+      if (!record) throw damaged("a pax header that cannot be read");
+      const std::string_view key = record->key;
+      if (key == "path") {
+        set_text(said.name, *record);
+      } else if (key == "linkpath") {
+        set_text(said.link, *record);
+      } else if (key == "size") {
+        set_number(said.size, *record, false);
+      } else if (key == "uid") {
+        set_number(said.uid, *record, false);
+      } else if (key == "gid") {
+        set_number(said.gid, *record, false);
+      } else if (key == "mtime") {
+        set_number(said.modified, *record, true);
+      } else if (key.starts_with("GNU.sparse.") || key.starts_with("SCHILY.realsize")) {
+        throw unsupported("a sparse file");
+      }
+    }
+    return said;
+  }
+
+  void set_text(std::optional<std::string>& to, const detail::pax_record& record) const {
+    if (to) throw damaged("a pax header that says one thing twice");
+    if (record.value.empty() || record.value.find('\0') != std::string_view::npos)
+      throw damaged("a pax header with a name that is empty or holds a NUL");
+    if (record.value.size() > limits_.name()) throw long_name(record.value);
+    to.emplace(record.value);
+  }
+
+  /// \param is_time  may be negative, and have a fraction, which is rounded down.
+  void set_number(std::optional<std::int64_t>& to, const detail::pax_record& record, bool is_time) const {
+    if (to) throw damaged("a pax header that says one thing twice");
+    std::string_view whole = record.value;
+    bool rounds_down = false;
+    if (const std::size_t point = whole.find('.'); is_time && point != std::string_view::npos) {
+      const std::string_view fraction = whole.substr(point + 1);
+      if (fraction.find_first_not_of("0123456789") != std::string_view::npos)
+        throw damaged("a pax header with a number that is none");
+      whole = whole.substr(0, point);
+      rounds_down = whole.starts_with('-') && fraction.find_first_not_of('0') != std::string_view::npos;
+    }
+    std::optional<std::int64_t> value = detail::decimal<std::int64_t>(whole);
+    if (!value || (*value < 0 && !is_time) || (rounds_down && *value == std::numeric_limits<std::int64_t>::min()))
+      throw damaged("a pax header with a number that is none");
+    to = rounds_down ? *value - 1 : *value;
+  }
+
+  // ---- entries -----------------------------------------------------------------------------------------------------
+
+  bool has_extension() const noexcept { return has_pax_ || long_name_ || long_link_; }
+
+  void begin_entry(char flag) {
+    count_entry();
+    std::string name = entry_name();
+    tar_type type = type_of(flag);
+    std::int64_t announced = number(detail::tar_size, "size");
+    if (local_.size) announced = *local_.size;
+    const std::uint64_t size = not_negative(announced, "size", *this);
+    // Before tar had a type for directories, their names ended in a slash.
+    if (type == tar_type::regular && name.ends_with('/')) type = tar_type::directory;
+    if (type == tar_type::directory) {
+      while (name.size() > 1 && name.ends_with('/')) name.pop_back();
+    }
+    if (size != 0 && type != tar_type::regular && type != tar_type::unknown)
+      throw damaged("data in an entry of a type that has none, " + detail::shown_path(name));
+    announce(size);
+    entry_ = tar_entry(std::move(name), type);
+    if (type == tar_type::symlink || type == tar_type::hard_link) entry_.link(entry_link());
+    entry_.size(size).mode(static_cast<unsigned>(number(detail::tar_mode, "mode") & 07777));
+    entry_.owner(not_negative(chosen(&overrides::uid, detail::tar_uid, "owner"), "owner", *this),
+                 not_negative(chosen(&overrides::gid, detail::tar_gid, "group"), "group", *this));
+    entry_.modified(chosen(&overrides::modified, detail::tar_modified, "time"));
+    local_ = overrides();
+    has_pax_ = false;
+    long_name_.reset();
+    long_link_.reset();
+    left_ = size;
+    padding_ = detail::tar_padding(size);
+    state_ = state::data;
+  }
+
+  static tar_type type_of(char flag) noexcept {
+    switch (flag) {
+      case '0':
+      case '\0':
+      case '7': return tar_type::regular;  // 7: a file that is contiguous on its disk
+      case '1': return tar_type::hard_link;
+      case '2': return tar_type::symlink;
+      case '3': return tar_type::character_device;
+      case '4': return tar_type::block_device;
+      case '5': return tar_type::directory;
+      case '6': return tar_type::fifo;
+      default: return tar_type::unknown;
+    }
+  }
+
+  std::string entry_name() {
+    if (local_.name && long_name_) throw damaged("an entry with two long names");
+    if (local_.name) return std::move(*local_.name);
+    if (long_name_) return std::move(*long_name_);
+    std::string name;
+    // GNU tar stores other values in the place of the prefix, and has another magic.
+    if (field(detail::tar_magic).starts_with(detail::tar_posix_magic))
+      name = detail::until_nul(field(detail::tar_prefix));
+    if (!name.empty()) name += '/';
+    name += detail::until_nul(field(detail::tar_name));
+    return checked(std::move(name), "name");
+  }
+
+  std::string entry_link() {
+    if (local_.link && long_link_) throw damaged("a link with two long targets");
+    if (local_.link) return std::move(*local_.link);
+    if (long_link_) return std::move(*long_link_);
+    return checked(std::string(detail::until_nul(field(detail::tar_link))), "target");
+  }
+
+  std::string checked(std::string text, const char* what) const {
+    if (text.empty()) throw damaged(std::string("an entry without a ") + what);
+    if (text.size() > limits_.name()) throw long_name(text);
+    return text;
+  }
+
+  /// Returns the value of this entry's pax header, else of a global one, else of the header.
+  std::int64_t chosen(std::optional<std::int64_t> overrides::*which, detail::tar_field where, const char* what) const {
+    if (local_.*which) return *(local_.*which);
+    if (global_.*which) return *(global_.*which);
+    return number(where, what);
+  }
+
+  // ---- limits and errors -------------------------------------------------------------------------------------------
+
+  void count_entry() {
+    if (seen_ == limits_.entries()) throw too_large("more than " + std::to_string(limits_.entries()) + " entries");
+    ++seen_;
+  }
+
+  void announce(std::uint64_t size) {
+    if (size > limits_.bytes() - announced_)
+      throw too_large("more than " + std::to_string(limits_.bytes()) + " bytes of data");
+    announced_ += size;
+  }
+
+  std::string place() const { return "the tar archive has, before byte " + std::to_string(position_) + ", "; }
+  error damaged(const std::string& what) const {
+    return error(exec_errc::io_error, place() + what + ": it is damaged");
+  }
+  error unsupported(const std::string& what) const { return error(exec_errc::unsupported, place() + what); }
+  error too_large(const std::string& what) const {
+    return error(exec_errc::too_large, place() + what + ": raise the limit");
+  }
+  error long_name(std::string_view name) const {
+    return too_large("the name " + detail::shown_path(name) + ", longer than " + std::to_string(limits_.name()) +
+                     " bytes");
+  }
+  static error failure() {
+    return error(exec_errc::io_error, "the tar archive has been refused: nothing more is read of it");
+  }
+
+  static constexpr std::size_t kept_capacity = std::size_t{16} * 1024;
+  static constexpr std::size_t max_trailing = std::size_t{1024} * 1024;  // writers fill up records, usually of 10 KiB
+
+  tar_limits limits_;
+  state state_ = state::head;
+  std::string_view input_;
+  std::string_view data_;
+  std::array<char, detail::tar_block> block_{};
+  std::size_t filled_ = 0;
+  std::uint64_t left_ = 0;
+  std::size_t padding_ = 0;
+  std::uint64_t position_ = 0;
+  std::uint64_t announced_ = 0;
+  std::size_t seen_ = 0;
+  std::size_t trailing_ = 0;
+  char extension_flag_ = 'x';
+  std::string extension_;
+  overrides global_;
+  overrides local_;
+  bool has_pax_ = false;
+  std::optional<std::string> long_name_;
+  std::optional<std::string> long_link_;
+  tar_entry entry_;
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
 
 // ---- cofferdam/backends/docker/detail/guest_user.hpp ----
 
@@ -55454,20 +53714,23 @@ inline user_ids resolve_user(std::string_view user, std::string_view passwd, std
 inline awaitable<std::string> small_file(std::shared_ptr<engine> api, std::string id, std::string path) {
   constexpr std::size_t most = 1024 * 1024;
   static const std::vector<int> absent{404};
-  http_request what = api->request("GET", "/containers/" + id + "/archive?path=" + percent_encoded(path));
-  const http_limits limits = http_limits().body(most + 64 * 1024);
+  http_request what =
+      api->request("GET", "/containers/" + id + "/archive?path=" + cofferdam::detail::percent_encoded(path));
+  const cofferdam::detail::http_limits limits = cofferdam::detail::http_limits().body(most + 64 * 1024);
   const api_call doing = api->call("read a file of a container", path);
   http_response answer = co_await api->ask_within(std::move(what), doing, limits, absent);
   std::string content;
   if (answer.status() == 404) co_return content;
   try {
-    tar_reader reader;
+    cofferdam::detail::tar_reader reader;
     reader.feed(answer.body());
     bool is_file = false;
-    for (tar_event event = reader.next(); event != tar_event::more; event = reader.next()) {
-      if (event == tar_event::head) is_file = reader.entry().type() == tar_type::regular;
-      if (event == tar_event::data && is_file) content += as_text(reader.data());
-      if (event == tar_event::end_of_entry && is_file) co_return content;
+    for (cofferdam::detail::tar_event event = reader.next(); event != cofferdam::detail::tar_event::more;
+         event = reader.next()) {
+      if (event == cofferdam::detail::tar_event::head)
+        is_file = reader.entry().type() == cofferdam::detail::tar_type::regular;
+      if (event == cofferdam::detail::tar_event::data && is_file) content += as_text(reader.data());
+      if (event == cofferdam::detail::tar_event::end_of_entry && is_file) co_return content;
     }
     // A daemon that aborts has already sent status 200, and half a file would contain other users.
     reader.finish();
@@ -55510,7 +53773,7 @@ inline awaitable<user_ids> ids_of(std::shared_ptr<engine> api, const image& from
 /// Makes the workspace in a container that has not been started, unless something is mounted there. It belongs to the
 /// commands' user.
 inline awaitable<void> give_workspace(std::shared_ptr<engine> api, std::string id, std::string path, user_ids ids) {
-  tar_entry folder(path.substr(1), tar_type::directory);
+  cofferdam::detail::tar_entry folder(path.substr(1), cofferdam::detail::tar_type::directory);
   folder.mode(0755).owner(ids.uid(), ids.gid());
   bytes archive = small_archive().add(std::move(folder)).take();
   co_await put_archive(api, std::move(id), "/", std::move(archive));
@@ -55560,7 +53823,7 @@ class adopted_container {
 inline awaitable<adopted_container> look_at(std::shared_ptr<engine> api, std::string name) {
   static const std::vector<int> absent{404};
   const api_call doing = api->call("look at the container", name);
-  http_request what = api->request("GET", "/containers/" + percent_encoded(name) + "/json");
+  http_request what = api->request("GET", "/containers/" + cofferdam::detail::percent_encoded(name) + "/json");
   http_response answer = co_await api->ask(std::move(what), doing, absent);
   if (answer.status() == 404)
     throw error(exec_errc::not_found, "docker: the daemon at " + api->address() + " has no container \"" +
@@ -55641,9 +53904,9 @@ inline awaitable<bool> put_warden(std::shared_ptr<exec_place> place, adopted_con
   }
   const std::optional<boost::json::object> found = co_await stat_in_container(place->api(), there.id, above);
   if (!found) co_return false;
-  tar_entry directory(folder, tar_type::directory);
+  cofferdam::detail::tar_entry directory(folder, cofferdam::detail::tar_type::directory);
   directory.mode(0700).owner(ids.uid(), ids.gid());
-  tar_entry file(folder + "/warden", tar_type::regular);
+  cofferdam::detail::tar_entry file(folder + "/warden", cofferdam::detail::tar_type::regular);
   file.mode(0700).owner(ids.uid(), ids.gid());
   bytes archive = small_archive().add(std::move(directory)).add(std::move(file), program).take();
   co_await put_archive(place->api(), there.id, above, std::move(archive));
@@ -56391,7 +54654,7 @@ class exec_command final : public cofferdam::detail::tracked_command {
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::docker::detail
 
-// ---- cofferdam/backends/docker/detail/exec_keeper.hpp ----
+// ---- cofferdam/backends/docker/detail/exec_launcher.hpp ----
 
 
 #include <cerrno>
@@ -56405,15 +54668,15 @@ class exec_command final : public cofferdam::detail::tracked_command {
 namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
 
 /// Starts commands as execs.
-class exec_keeper final : public cofferdam::detail::command_keeper {
+class exec_launcher final : public cofferdam::detail::command_launcher {
  public:
-  exec_keeper(std::shared_ptr<exec_place> place, command_settings settings)
-      : cofferdam::detail::command_keeper(place->api()->executor(), std::move(settings)), place_(std::move(place)) {}
+  exec_launcher(std::shared_ptr<exec_place> place, command_settings settings)
+      : cofferdam::detail::command_launcher(place->api()->executor(), std::move(settings)), place_(std::move(place)) {}
 
   /// Watches the container, whose end ends all commands. Must be called first after construction.
   void watch() {
     place_->on_lost([weak = weak_from_this()](const error& reason) {
-      const auto self = std::static_pointer_cast<exec_keeper>(weak.lock());
+      const auto self = std::static_pointer_cast<exec_launcher>(weak.lock());
       if (self) self->lose_commands(reason);
     });
   }
@@ -56421,14 +54684,14 @@ class exec_keeper final : public cofferdam::detail::command_keeper {
   void lose(const error& reason) noexcept override {
     const auto kept = shared_from_this();
     if (!place_->has_lease()) fail_unfinished(reason);  // the container goes on, so each command is ended on its own
-    basic_command_keeper::abandon();
+    basic_command_launcher::abandon();
     if (!place_->has_lease()) return;
     lose_commands(reason);
     place_->close();
   }
   void abandon() noexcept override {
     if (place_->has_lease()) return lose(closed_);
-    basic_command_keeper::abandon();
+    basic_command_launcher::abandon();
   }
 
   const exec_place& place() const noexcept { return *place_; }
@@ -56502,8 +54765,8 @@ namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
 /// meanwhile is not noticed. It could not reach more by that than it can itself.
 class exec_files : public cofferdam::detail::operations_by_command<exec_files> {
  public:
-  exec_files(std::shared_ptr<exec_keeper> keeper, std::string root, std::vector<std::string> variables)
-      : keeper_(std::move(keeper)), root_(std::move(root)), variables_(std::move(variables)) {}
+  exec_files(std::shared_ptr<exec_launcher> launcher, std::string root, std::vector<std::string> variables)
+      : launcher_(std::move(launcher)), root_(std::move(root)), variables_(std::move(variables)) {}
 
   const std::string& root() const noexcept { return root_; }
 
@@ -56515,7 +54778,7 @@ class exec_files : public cofferdam::detail::operations_by_command<exec_files> {
       spawn_request request = request_for(again, "/bin/sh", variables_);
       request.directory_path = root_;
       command_result result =
-          co_await cofferdam::detail::command_keeper::run(keeper_, std::move(again), std::move(request));
+          co_await cofferdam::detail::command_launcher::run(launcher_, std::move(again), std::move(request));
       const bool was_ended = result.cause() == std::errc::interrupted;
       if (!was_ended || turn == max_turns) co_return result;
     }
@@ -56631,7 +54894,7 @@ case $t/ in "$r"/*) ;; *) exit 42 ;; esac)sh";
     }
   }
 
-  std::shared_ptr<exec_keeper> keeper_;
+  std::shared_ptr<exec_launcher> launcher_;
   std::string root_;
   std::vector<std::string> variables_;
 };
@@ -56657,20 +54920,20 @@ inline awaitable<std::unique_ptr<file_source>> exec_files::get_files(std::vector
 /// The files of a container without a warden, for as long as its session is open.
 class exec_session_files final : public cofferdam::detail::session_files_adaptor<exec_session_files> {
  public:
-  exec_session_files(std::shared_ptr<exec_keeper> keeper, std::string root, std::vector<std::string> variables)
-      : keeper_(std::move(keeper)), root_(std::move(root)), variables_(std::move(variables)) {}
+  exec_session_files(std::shared_ptr<exec_launcher> launcher, std::string root, std::vector<std::string> variables)
+      : launcher_(std::move(launcher)), root_(std::move(root)), variables_(std::move(variables)) {}
 
   template <class Operation>
   auto call(Operation operation) {
-    auto makes = [keeper = keeper_, root = root_, variables = variables_] {
-      keeper->check_open();
-      return exec_files(keeper, root, variables);
+    auto makes = [launcher = launcher_, root = root_, variables = variables_] {
+      launcher->check_open();
+      return exec_files(launcher, root, variables);
     };
     return cofferdam::detail::on_made(std::move(makes), std::move(operation));
   }
 
  private:
-  std::shared_ptr<exec_keeper> keeper_;
+  std::shared_ptr<exec_launcher> launcher_;
   std::string root_;
   std::vector<std::string> variables_;
 };
@@ -56679,7 +54942,7 @@ class exec_session_files final : public cofferdam::detail::session_files_adaptor
 class exec_session : public command_session {
  public:
   exec_session(std::shared_ptr<exec_place> place, command_settings settings)
-      : command_session(std::make_shared<exec_keeper>(std::move(place), std::move(settings))) {
+      : command_session(std::make_shared<exec_launcher>(std::move(place), std::move(settings))) {
     execs()->watch();
   }
 
@@ -56690,7 +54953,7 @@ class exec_session : public command_session {
   }
 
  private:
-  std::shared_ptr<exec_keeper> execs() const { return std::static_pointer_cast<exec_keeper>(keeper()); }
+  std::shared_ptr<exec_launcher> execs() const { return std::static_pointer_cast<exec_launcher>(launcher()); }
 };
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::docker::detail
@@ -56743,7 +55006,7 @@ class owned_container {
 
   awaitable<void> start() const {
     http_request request = api_->request("POST", "/containers/" + id_ + "/start");
-    const http_limits limits = http_limits().head(std::chrono::minutes(2));
+    const cofferdam::detail::http_limits limits = cofferdam::detail::http_limits().head(std::chrono::minutes(2));
     co_await api_->ask_within(std::move(request), api_->call("start the container", name_), limits, std::vector<int>());
   }
 
@@ -57042,7 +55305,7 @@ inline bool takes_warden(command_transport by, std::string_view machine) {
 }
 
 /// Returns the settings of a warden in the container of a sandbox, which is told if the warden is silent.
-/// \param walls  the isolation of the commands.
+/// \param isolation  the isolation of the commands.
 inline warden_settings warden_settings_for(const std::shared_ptr<sandbox>& in, const sandbox_settings& settings,
                                            isolation_report isolation) {
   warden_settings result;
@@ -57066,7 +55329,7 @@ inline void begin_session(sandbox& in, warden_session session, std::vector<std::
 }
 
 /// Begins the session of a sandbox whose commands are execs.
-/// \param walls  the isolation of the commands.
+/// \param isolation  the isolation of the commands.
 inline void begin_session(sandbox& in, const sandbox_settings& settings, std::shared_ptr<exec_place> place,
                           isolation_report isolation, std::vector<std::string> variables) {
   command_settings commands = settings.commands;
@@ -57176,6 +55439,321 @@ inline awaitable<void> adopt_container(std::shared_ptr<sandbox> into, std::share
   if (!has_warden) begin_with_execs(*into, *settings, place, variables);
   std::string shell = co_await find_shell(into, settings, there.id);
   into->shell(std::move(shell));
+}
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::docker::detail
+
+// ---- cofferdam/backends/docker/detail/container_check.hpp ----
+
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
+
+/// The result of comparing the requested isolation with the real one.
+class container_check {
+ public:
+  container_check(isolation_report isolation, std::vector<std::string> missing)
+      : isolation_(std::move(isolation)), missing_(std::move(missing)) {}
+
+  /// Returns the isolation that exists. It does not include host death, which depends on the connection.
+  const isolation_report& isolation() const noexcept { return isolation_; }
+  /// Returns short descriptions of the settings that the daemon did not apply; empty if it applied all.
+  const std::vector<std::string>& missing() const noexcept { return missing_; }
+
+  /// \throws error{errc::provider_failed} with the missing settings. The container must not be started then.
+  void require() const {
+    if (missing_.empty()) return;
+    std::string text = "docker: the daemon made the container, but not as it was asked to: ";
+    for (std::size_t i = 0; i < missing_.size(); ++i) text += (i > 0 ? "; " : "") + missing_[i];
+    throw error(exec_errc::provider_failed,
+                text + ". It was not started; see whether docker info warns of missing limits");
+  }
+
+ private:
+  isolation_report isolation_;
+  std::vector<std::string> missing_;
+};
+
+class container_checker {
+ public:
+  container_checker(const boost::json::object& asked, const boost::json::object& inspected, engine_kind kind)
+      : asked_(asked),
+        asked_host_(object_or_empty(asked, "HostConfig")),
+        config_(object_or_empty(inspected, "Config")),
+        host_(object_or_empty(inspected, "HostConfig")),
+        inspected_(inspected),
+        kind_(kind) {}
+
+  container_check check() {
+    check_privileges();
+    check_limits();
+    check_namespaces();
+    check_files();
+    check_rest();
+    return container_check(std::move(isolation_), std::move(missing_));
+  }
+
+ private:
+  static const boost::json::object& object_or_empty(const boost::json::object& from, std::string_view key) {
+    static const boost::json::object empty;
+    const boost::json::object* const found = object_at(from, key);
+    return found == nullptr ? empty : *found;
+  }
+
+  bool expect(bool holds, const std::string& what) {
+    if (!holds) missing_.push_back(what);
+    return holds;
+  }
+
+  static bool holds_text(const boost::json::array* all, std::string_view wanted) {
+    return all != nullptr && std::any_of(all->begin(), all->end(), [wanted](const boost::json::value& one) {
+             const boost::json::string* const text = one.if_string();
+             return text != nullptr && capability(std::string_view(text->data(), text->size())) == wanted;
+           });
+  }
+
+  static std::string_view capability(std::string_view name) { return name.starts_with("CAP_") ? name.substr(4) : name; }
+
+  // Docker repeats the requested list. Podman lists each capability of its own default set that it removed.
+  bool drops_all() const {
+    const boost::json::array* const dropped = array_at(host_, "CapDrop");
+    if (holds_text(dropped, "ALL")) return true;
+    if (kind_ != engine_kind::podman) return false;
+    constexpr std::array<std::string_view, 11> podmans{"CHOWN",   "DAC_OVERRIDE",     "FOWNER",    "FSETID",
+                                                       "KILL",    "NET_BIND_SERVICE", "SETFCAP",   "SETGID",
+                                                       "SETPCAP", "SETUID",           "SYS_CHROOT"};
+    const boost::json::array* const kept = array_at(asked_host_, "CapAdd");
+    return std::all_of(podmans.begin(), podmans.end(),
+                       [&](std::string_view one) { return holds_text(dropped, one) || holds_text(kept, one); });
+  }
+
+  bool adds_no_more() const {
+    const boost::json::array* const added = array_at(host_, "CapAdd");
+    const boost::json::array* const wanted = array_at(asked_host_, "CapAdd");
+    return added == nullptr || std::all_of(added->begin(), added->end(), [&](const boost::json::value& one) {
+             const boost::json::string* const text = one.if_string();
+             return text != nullptr && holds_text(wanted, capability(std::string_view(text->data(), text->size())));
+           });
+  }
+
+  void check_privileges() {
+    bool fine = expect(drops_all(), "capabilities were not dropped");
+    fine &= expect(adds_no_more(), "capabilities were added that nobody asked for");
+    fine &= expect(!is_true_at(host_, "Privileged"), "it is privileged");
+    const boost::json::array* const security = array_at(host_, "SecurityOpt");
+    bool no_new = false;
+    bool weaker = false;
+    if (security != nullptr)
+      for (const boost::json::value& one : *security) {
+        const std::string_view text =
+            one.is_string() ? std::string_view(one.get_string().data(), one.get_string().size()) : std::string_view();
+        no_new |= text == "no-new-privileges" || text == "no-new-privileges:true" || text == "no-new-privileges=true";
+        weaker |= text.find("unconfined") != std::string_view::npos || text.find("disable") != std::string_view::npos;
+      }
+    fine &= expect(no_new, "no-new-privileges is not set");
+    fine &= expect(!weaker, "a security profile was switched off");
+    const std::string_view wanted = text_at(asked_, "User");
+    fine &= expect(text_at(config_, "User") == wanted, "its user is not the one that was asked for");
+    if (fine) isolation_.set(isolation_kind::system_calls, "no capabilities, no new privileges");
+  }
+
+  bool same_number(const char* key) const {
+    const std::optional<std::int64_t> wanted = number_at(asked_host_, key);
+    return wanted && number_at(host_, key) == wanted;
+  }
+
+  void check_limits() {
+    if (expect(same_number("Memory"), "the memory limit was not set")) {
+      // Kernels without swap accounting cannot limit swap, and the daemon then reports that: the limit is weaker, and
+      // reported as such.
+      const bool unlimited = number_at(host_, "MemorySwap").value_or(0) <= 0;
+      if (unlimited || expect(same_number("MemorySwap"), "swap was not switched off"))
+        isolation_.set(isolation_kind::memory, "limit of " + std::to_string(*number_at(host_, "Memory")) + " bytes, " +
+                                                   (unlimited ? "but swap has no limit there" : "no swap"));
+    }
+    if (expect(same_number("PidsLimit"), "the limit on processes was not set"))
+      isolation_.set(isolation_kind::process_count, "limit of " + std::to_string(*number_at(host_, "PidsLimit")));
+    expect(same_number("NanoCpus"), "the limit on CPUs was not set");
+    expect(has_no_core_files(), "core files were not switched off");
+  }
+
+  bool has_no_core_files() const {
+    const boost::json::array* const limits = array_at(host_, "Ulimits");
+    return limits != nullptr && std::any_of(limits->begin(), limits->end(), [](const boost::json::value& one) {
+             const boost::json::object* const limit = one.if_object();
+             if (limit == nullptr || number_at(*limit, "Hard") != 0) return false;
+             const std::string_view name = text_at(*limit, "Name");
+             return name == "core" || name == "RLIMIT_CORE";
+           });
+  }
+
+  // A namespace that is shared with the host or another container is shown as `host` or `container:x`.
+  bool is_shared(const char* key) const {
+    const std::string_view mode = text_at(host_, key);
+    if (mode == "shareable") return kind_ != engine_kind::podman;  // Podman reports `shareable` for `private`
+    return mode == "host" || mode.starts_with("container:") || mode.starts_with("ns:");
+  }
+
+  void check_namespaces() {
+    const std::string_view network = text_at(asked_host_, "NetworkMode");
+    const bool same = expect(!network.empty() && text_at(host_, "NetworkMode") == network,
+                             "its network is not the one that was asked for");
+    if (same && !is_shared("NetworkMode"))
+      isolation_.set(isolation_kind::network, network == "none" ? std::string("nothing but itself")
+                                                                : "the daemon's network " + std::string(network));
+    const bool pids = expect(!is_shared("PidMode"), "it shares the processes of others");
+    const bool ipc = expect(!is_shared("IpcMode"), "it shares the memory of others");
+    expect(!is_shared("UTSMode") && !is_shared("UsernsMode"), "it shares a namespace with the host");
+    if (pids && ipc) {
+      isolation_.set(isolation_kind::process_tree, "all of the container");
+      isolation_.set(isolation_kind::signals, "all of the container");
+    }
+  }
+
+  static bool is_empty(const boost::json::object& object, const char* key) {
+    const boost::json::array* const found = array_at(object, key);
+    return found == nullptr || found->empty();
+  }
+
+  void check_files() {
+    bool fine = true;
+    const bool read_only = is_true_at(asked_host_, "ReadonlyRootfs");
+    fine &= expect(is_true_at(host_, "ReadonlyRootfs") == read_only, "its root is not read-only");
+    fine &= expect(is_empty(host_, "Devices") && is_empty(host_, "DeviceRequests"), "it was given devices");
+    fine &= expect(is_empty(host_, "VolumesFrom"), "it has the volumes of another container");
+    const boost::json::object& tmpfs = object_or_empty(asked_host_, "Tmpfs");
+    const boost::json::object& given = object_or_empty(host_, "Tmpfs");
+    for (const auto& [key, how] : tmpfs) {
+      const std::string path(key.data(), key.size());
+      fine &= expect(given.contains(key), "there is no tmpfs at " + path);
+      if (path != "/tmp" && path != text_at(asked_, "WorkingDir") && how.is_string())
+        describe_memory(path, std::string_view(how.get_string().data(), how.get_string().size()));
+    }
+    std::size_t binds = 0;
+    fine &= check_mounts(binds);
+    if (!fine) return;
+    std::string words = read_only ? "the image's files, read-only" : "the image's files, a copy of its own";
+    for (const std::string& one : volumes_) words += ", " + one;
+    if (binds > 0) words += ", and " + std::to_string(binds) + (binds == 1 ? " folder" : " folders") + " of the host";
+    isolation_.set(isolation_kind::files, words);
+  }
+
+  // Reports writable memory besides the workspace and /tmp, and writable parts of the daemon's disk.
+  void describe_memory(const std::string& path, std::string_view how) {
+    const std::size_t at = how.find("size=");
+    if (at == std::string_view::npos) return;
+    const std::string_view digits = how.substr(at + 5, how.substr(at + 5).find(','));
+    volumes_.push_back(std::string(digits) + " bytes of memory at " + path);
+  }
+
+  // Each requested mount exists, and no other: no folder of the host, and no VOLUME of the image, which would be a
+  // folder on the daemon's disk.
+  bool check_mounts(std::size_t& binds) {
+    static const boost::json::array none;
+    const boost::json::object& tmpfs = object_or_empty(asked_host_, "Tmpfs");
+    const boost::json::array* const wanted = array_at(asked_host_, "Mounts");
+    const boost::json::array* const given = array_at(inspected_, "Mounts");
+    bool fine = true;
+    for (const boost::json::value& one : wanted == nullptr ? none : *wanted) {
+      const boost::json::object* const want = one.if_object();
+      if (want == nullptr) continue;
+      const boost::json::object* const have = mount_at(given == nullptr ? none : *given, text_at(*want, "Target"));
+      const std::string target(text_at(*want, "Target"));
+      const bool bind = text_at(*want, "Type") == "bind";
+      const std::string_view source = text_at(*want, "Source");
+      const bool same = have != nullptr && text_at(*have, "Type") == text_at(*want, "Type") &&
+                        (source.empty() || text_at(*have, bind ? "Source" : "Name") == source);
+      fine &= expect(same, "the mount at " + target + " is not there, or another");
+      if (!bind && !target.starts_with("/.cofferdam")) describe_volume(*want, target);
+      if (same && is_true_at(*want, "ReadOnly")) fine &= expect(!is_writable(*have), target + " is not read-only");
+      if (bind && !target.starts_with("/.cofferdam")) ++binds;  // our own mount contains no files of the host
+    }
+    for (const boost::json::value& one : given == nullptr ? none : *given) {
+      const boost::json::object* const have = one.if_object();
+      if (have == nullptr) continue;
+      const std::string_view path = text_at(*have, "Destination");
+      const bool is_wanted = mount_at(wanted == nullptr ? none : *wanted, path, "Target") != nullptr ||
+                             (text_at(*have, "Type") == "tmpfs" && tmpfs.contains(path));
+      fine &= expect(is_wanted, "nobody asked for the " + one_line(text_at(*have, "Type"), 40) + " mount at " +
+                                    one_line(path, 120));
+    }
+    return fine;
+  }
+
+  void describe_volume(const boost::json::object& want, const std::string& target) {
+    const boost::json::object& how = object_or_empty(want, "VolumeOptions");
+    const boost::json::object& driver = object_or_empty(how, "DriverConfig");
+    const std::string_view memory = text_at(object_or_empty(driver, "Options"), "o");
+    if (!memory.empty())
+      describe_memory(target, memory);
+    else if (!is_true_at(want, "ReadOnly"))
+      volumes_.push_back("the daemon's disk without a limit at " + target);
+  }
+
+  static bool is_writable(const boost::json::object& have) {
+    const boost::json::value* const writable = member(have, "RW");
+    return writable == nullptr || !writable->is_bool() || writable->get_bool();
+  }
+
+  static const boost::json::object* mount_at(const boost::json::array& all, std::string_view path,
+                                             std::string_view key = "Destination") {
+    for (const boost::json::value& one : all)
+      if (const boost::json::object* const object = one.if_object(); object != nullptr && text_at(*object, key) == path)
+        return object;
+    return nullptr;
+  }
+
+  void check_rest() {
+    expect(text_at(object_or_empty(host_, "LogConfig"), "Type") == "none", "its output is logged on the daemon's disk");
+    expect(is_true_at(host_, "AutoRemove"), "it would not be removed at its end");
+    if (const std::string_view runtime = text_at(asked_host_, "Runtime"); !runtime.empty())
+      expect(text_at(host_, "Runtime") == runtime, "its runtime is not the one that was asked for");
+    const boost::json::array* const entry = array_at(asked_, "Entrypoint");
+    const boost::json::array* const started = array_at(config_, "Entrypoint");
+    expect(entry != nullptr && started != nullptr && *entry == *started, "it would start another program");
+    const boost::json::object& labels = object_or_empty(config_, "Labels");
+    const boost::json::object& wanted = object_or_empty(asked_, "Labels");
+    const bool labelled = std::all_of(wanted.begin(), wanted.end(), [&](const auto& one) {
+      const boost::json::value* const found = labels.if_contains(one.key());
+      return found != nullptr && *found == one.value();
+    });
+    expect(labelled, "it does not have its labels");
+    expect(!is_true_at(config_, "Tty"), "it has a terminal");
+  }
+
+  const boost::json::object& asked_;
+  const boost::json::object& asked_host_;
+  const boost::json::object& config_;
+  const boost::json::object& host_;
+  const boost::json::object& inspected_;
+  engine_kind kind_;
+  isolation_report isolation_;
+  std::vector<std::string> missing_;
+  std::vector<std::string> volumes_;
+};
+
+/// Compares the requested settings with those that the daemon has applied: both Docker and Podman ignore fields that
+/// they do not know.
+/// \param asked      `create_request::body()`.
+/// \param inspected  the response to `GET /containers/ID/json`, before the container is started.
+/// \return           the isolation that exists, and the missing settings. A setting that the response does not contain
+///                   is missing.
+/// \par Source       Engine API, "Inspect a container".
+inline container_check check_container(const boost::json::object& asked, const boost::json::object& inspected,
+                                       engine_kind kind = engine_kind::docker) {
+  return detail::container_checker(asked, inspected, kind).check();
 }
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::docker::detail
@@ -57406,18 +55984,20 @@ inline std::vector<std::string> uncovered_volumes(const image& from, const conta
 }
 
 /// Begins to read a folder of a container as an archive with names relative to the folder.
-inline awaitable<http_exchange> read_folder(std::shared_ptr<engine> api, std::string id, std::string path) {
-  http_request what = api->request("GET", "/containers/" + id + "/archive?path=" + percent_encoded(path + "/."));
-  http_exchange answer =
+inline awaitable<cofferdam::detail::http_exchange> read_folder(std::shared_ptr<engine> api, std::string id,
+                                                               std::string path) {
+  http_request what =
+      api->request("GET", "/containers/" + id + "/archive?path=" + cofferdam::detail::percent_encoded(path + "/."));
+  cofferdam::detail::http_exchange answer =
       co_await api->stream(std::move(what), api->call("read a VOLUME of the image", path), patient());
   co_return answer;
 }
 
 /// Examines a folder of a container that was never started.
 inline awaitable<volume_folder> look_at_folder(std::shared_ptr<engine> api, std::string id, std::string path) {
-  http_exchange answer = co_await read_folder(api, id, path);
+  cofferdam::detail::http_exchange answer = co_await read_folder(api, id, path);
   volume_folder found;
-  tar_reader reader;
+  cofferdam::detail::tar_reader reader;
   std::array<std::byte, 4096> piece;
   int entries = 0;
   while (entries < 2) {
@@ -57427,9 +56007,10 @@ inline awaitable<volume_folder> look_at_folder(std::shared_ptr<engine> api, std:
       break;
     }
     reader.feed(bytes_view(piece.data(), got));
-    for (tar_event event = reader.next(); event != tar_event::more && entries < 2; event = reader.next()) {
-      if (event == tar_event::end_of_archive) co_return found;
-      if (event != tar_event::head) continue;
+    for (cofferdam::detail::tar_event event = reader.next(); event != cofferdam::detail::tar_event::more && entries < 2;
+         event = reader.next()) {
+      if (event == cofferdam::detail::tar_event::end_of_archive) co_return found;
+      if (event != cofferdam::detail::tar_event::head) continue;
       if (++entries > 1) break;
       found.mode = reader.entry().mode();
       found.uid = static_cast<std::uint32_t>(reader.entry().uid());
@@ -57491,7 +56072,7 @@ inline awaitable<void> fill_volumes(std::shared_ptr<engine> api, std::string id,
   if (volumes.empty()) co_return;
   const auto copy = [&](std::string scratch) -> awaitable<void> {
     for (const image_volume& volume : volumes) {
-      auto content = std::make_shared<http_exchange>();
+      auto content = std::make_shared<cofferdam::detail::http_exchange>();
       *content = co_await read_folder(api, scratch, volume.target());
       http_body::source pieces = [content]() -> awaitable<bytes> {
         bytes piece(std::size_t{64} * 1024);
@@ -57499,8 +56080,8 @@ inline awaitable<void> fill_volumes(std::shared_ptr<engine> api, std::string id,
         piece.resize(got);
         co_return piece;
       };
-      http_request what =
-          api->request("PUT", "/containers/" + id + "/archive?path=" + percent_encoded(volume.target()));
+      http_request what = api->request(
+          "PUT", "/containers/" + id + "/archive?path=" + cofferdam::detail::percent_encoded(volume.target()));
       what.field("Content-Type", "application/x-tar").body(http_body(std::move(pieces)));
       std::optional<error> failure;
       try {
@@ -57763,6 +56344,554 @@ inline builder builder_for(engine_kind kind, bool prefers_buildkit, bool is_need
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::docker::detail
 
+// ---- cofferdam/backends/docker/detail/docker_ignore.hpp ----
+
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
+
+// A compiled pattern. It needs one pass over a path, with any number of stars.
+class ignore_pattern {
+ public:
+  ignore_pattern(std::string_view pattern, bool brings_back) : brings_back_(brings_back) { compile(pattern); }
+
+  bool brings_back() const noexcept { return brings_back_; }
+
+  // Returns true if the rule matches the path, or a directory above it.
+  bool matches_path_or_above(const std::vector<char32_t>& path) const {
+    std::vector<char> now(tokens_.size() + 1, 0);
+    std::vector<char> next(tokens_.size() + 1, 0);
+    now[0] = 1;
+    for (std::size_t at = 0;; ++at) {
+      bool alive = false;
+      for (std::size_t i = 0; i < tokens_.size(); ++i) {  // tokens that may match nothing only lead forward
+        if (!now[i]) continue;
+        alive = true;
+        const kind what = tokens_[i].what;
+        if (what == kind::star || what == kind::anything || what == kind::directories) now[i + 1] = 1;
+        if (what == kind::directories) now[i + 2] = 1;
+      }
+      if (now.back() && (at == path.size() || path[at] == U'/')) return true;
+      if (at == path.size() || !alive) return false;
+      std::fill(next.begin(), next.end(), char{0});
+      for (std::size_t i = 0; i < tokens_.size(); ++i)
+        if (now[i]) consume(i, path[at], next);
+      now.swap(next);
+    }
+  }
+
+  static constexpr char32_t raw_byte = 0x110000;  // above all code points: a byte that is not UTF-8
+
+  static std::vector<char32_t> characters_of(std::string_view text) {
+    std::vector<char32_t> characters;
+    characters.reserve(text.size());
+    while (!text.empty()) {
+      const cofferdam::detail::utf8_unit unit = cofferdam::detail::decode_utf8(text);
+      if (!unit.valid()) {
+        characters.push_back(raw_byte + static_cast<unsigned char>(text.front()));
+        text.remove_prefix(1);
+      } else {
+        characters.push_back(unit.code_point());
+        text.remove_prefix(unit.size());
+      }
+    }
+    return characters;
+  }
+
+ private:
+  enum class kind {
+    literal,      // one character
+    any,          // one character except a slash
+    set,          // one of some characters
+    star,         // any number of characters except slashes
+    anything,     // any number of characters
+    directories,  // nothing, or a path up to the next token
+    inside,       // characters up to a slash, any number of times
+  };
+  struct token {
+    kind what = kind::literal;
+    char32_t character = 0;
+    bool negated = false;
+    std::vector<std::pair<char32_t, char32_t>> ranges;
+  };
+
+  void consume(std::size_t i, char32_t character, std::vector<char>& next) const {
+    const token& one = tokens_[i];
+    switch (one.what) {
+      case kind::literal: next[i + 1] |= static_cast<char>(one.character == character); break;
+      case kind::any: next[i + 1] |= static_cast<char>(character != U'/'); break;
+      case kind::set: next[i + 1] |= static_cast<char>(in_set(one, character)); break;
+      case kind::star: next[i] |= static_cast<char>(character != U'/'); break;
+      case kind::anything: next[i] = 1; break;
+      case kind::directories: break;
+      case kind::inside:
+        next[i] = 1;
+        next[i + 1] |= static_cast<char>(character == U'/');
+        break;
+    }
+  }
+
+  static bool in_set(const token& one, char32_t character) {
+    const bool found = std::any_of(one.ranges.begin(), one.ranges.end(), [character](const auto& range) {
+      return range.first <= character && character <= range.second;
+    });
+    return found != one.negated;
+  }
+
+  void add(kind what, char32_t character = 0) {
+    token one;
+    one.what = what;
+    one.character = character;
+    tokens_.push_back(std::move(one));
+  }
+
+  void compile(std::string_view pattern) {
+    const std::vector<char32_t> text = characters_of(pattern);
+    // `**.log` matches an ending, in any folder, if the rest has no special character.
+    const bool plain_rest = pattern.starts_with("**") && pattern.find_first_of("*?[]\\", 2) == std::string_view::npos;
+    for (std::size_t at = 0; at < text.size();) {
+      const char32_t c = text[at++];
+      if (c == U'*' && at < text.size() && text[at] == U'*') {
+        ++at;
+        const bool slash = at < text.size() && text[at] == U'/';
+        if (slash) ++at;
+        if (at == text.size() || (at == 2 && plain_rest)) {
+          add(kind::anything);
+        } else {
+          add(kind::directories);
+          add(kind::inside);
+        }
+      } else if (c == U'*') {
+        add(kind::star);
+      } else if (c == U'?') {
+        add(kind::any);
+      } else if (c == U'[') {
+        at = add_set(text, at);
+      } else if (c == U'\\') {
+        if (at == text.size()) throw std::invalid_argument("ends with a backslash");
+        add(kind::literal, text[at++]);
+      } else {
+        add(kind::literal, c);
+      }
+    }
+  }
+
+  // Parses a set after its `[`. Returns the position after the `]`.
+  std::size_t add_set(const std::vector<char32_t>& text, std::size_t at) {
+    token one;
+    one.what = kind::set;
+    if (at < text.size() && text[at] == U'^') {
+      one.negated = true;
+      ++at;
+    }
+    while (at < text.size() && (text[at] != U']' || one.ranges.empty())) {
+      const char32_t low = set_member(text, at);
+      char32_t high = low;
+      if (at < text.size() && text[at] == U'-') {
+        ++at;
+        high = set_member(text, at);
+      }
+      if (high < low) throw std::invalid_argument("has a range in [] that goes backwards");
+      one.ranges.emplace_back(low, high);
+    }
+    if (at == text.size()) throw std::invalid_argument("has a [ without its ]");
+    tokens_.push_back(std::move(one));
+    return at + 1;
+  }
+
+  static char32_t set_member(const std::vector<char32_t>& text, std::size_t& at) {
+    if (at < text.size() && text[at] == U'\\') {
+      ++at;
+    } else if (at < text.size() && (text[at] == U'-' || text[at] == U']')) {
+      throw std::invalid_argument("has a '-' or ']' in [] that no backslash stands before");
+    }
+    if (at == text.size()) throw std::invalid_argument("has a [ without its ]");
+    return text[at++];
+  }
+
+  std::vector<token> tokens_;
+  bool brings_back_;
+};
+
+// Removes white space as defined by Go, in UTF-8, from both ends.
+inline std::string_view trimmed(std::string_view text) {
+  constexpr std::array<std::string_view, 25> blanks{" ",
+                                                    "\t",
+                                                    "\n",
+                                                    "\v",
+                                                    "\f",
+                                                    "\r",
+                                                    "\xc2\x85",
+                                                    "\xc2\xa0",
+                                                    "\xe1\x9a\x80",
+                                                    "\xe2\x80\x80",
+                                                    "\xe2\x80\x81",
+                                                    "\xe2\x80\x82",
+                                                    "\xe2\x80\x83",
+                                                    "\xe2\x80\x84",
+                                                    "\xe2\x80\x85",
+                                                    "\xe2\x80\x86",
+                                                    "\xe2\x80\x87",
+                                                    "\xe2\x80\x88",
+                                                    "\xe2\x80\x89",
+                                                    "\xe2\x80\x8a",
+                                                    "\xe2\x80\xa8",
+                                                    "\xe2\x80\xa9",
+                                                    "\xe2\x80\xaf",
+                                                    "\xe2\x81\x9f",
+                                                    "\xe3\x80\x80"};
+  for (bool again = true; again;) {
+    again = false;
+    for (const std::string_view blank : blanks) {
+      if (text.starts_with(blank)) text.remove_prefix(blank.size()), again = true;
+      if (text.ends_with(blank)) text.remove_suffix(blank.size()), again = true;
+    }
+  }
+  return text;
+}
+
+// Returns the normalized path: `./a/./b/../1.txt` becomes `a/1.txt`, without reading any file.
+inline std::string cleaned_path(std::string_view path) {
+  const bool rooted = path.starts_with('/');
+  std::vector<std::string_view> parts;
+  for (std::size_t at = 0; at <= path.size();) {
+    const std::size_t slash = std::min(path.find('/', at), path.size());
+    const std::string_view part = path.substr(at, slash - at);
+    at = slash + 1;
+    if (part.empty() || part == ".") continue;
+    if (part != "..")
+      parts.push_back(part);
+    else if (!parts.empty() && parts.back() != "..")
+      parts.pop_back();
+    else if (!rooted)
+      parts.push_back(part);
+  }
+  std::string clean = rooted ? "/" : "";
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    if (i > 0) clean += '/';
+    clean += parts[i];
+  }
+  return clean.empty() ? "." : clean;
+}
+
+/// The rules of a `.dockerignore`: which files of a context folder are not sent to the builder. The daemon does not
+/// apply them: the sender of the context must.
+///
+/// One pattern per line. The last pattern that matches a path, or a directory above it, decides. A line whose first
+/// character is `#` is a comment. Blanks around a pattern are removed. `!` before a pattern includes again what an
+/// earlier pattern excluded. `./a//b/../c/` is `a/c`, and so is `/a/c`.
+///
+/// ```
+/// "*"    any characters of one name        "?"   one of them        "\x"  x itself
+/// "**"   at the end: everything; before "/" or a name: any number of folders, also none;
+///        first, and all behind it plain: any start
+/// "[...]", "[^...]"   one character (not) listed, "a-z" a range, "\]" and "\-" themselves
+/// ```
+/// Case-sensitive. Dots are not special. There is no "[!...]" and no "[:alpha:]".
+/// \par Cost    `ignored`: the product of the path's length and that of all patterns, at most.
+/// \par Source  moby/patternmatcher and its `ignorefile`; docs.docker.com, "dockerignore".
+class docker_ignore {
+ public:
+  /// The maximum size of the file: 1 MiB. The maximum size of a pattern: 4095 bytes.
+  static constexpr std::size_t max_bytes = std::size_t{1024} * 1024;
+
+  /// Excludes nothing.
+  docker_ignore() = default;
+
+  /// \param  text  the file.
+  /// \throws       error{errc::invalid_argument}, with the line's number: a `!` alone, a `[` without its end, a
+  ///               backslash at the end, a pattern or a file that is too long.
+  explicit docker_ignore(std::string_view text) {
+    if (text.size() > max_bytes)
+      throw error(exec_errc::invalid_argument, "docker: a .dockerignore of more than 1048576 bytes is not read");
+    if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);
+    std::size_t number = 0;
+    while (!text.empty()) {
+      const std::size_t end = std::min(text.find('\n'), text.size());
+      const std::string_view line = text.substr(0, end);
+      text.remove_prefix(std::min(end + 1, text.size()));
+      ++number;
+      if (line.starts_with('#')) continue;
+      try {
+        add(detail::trimmed(line));
+      } catch (const std::invalid_argument& why) {
+        throw error(exec_errc::invalid_argument, "docker: line " + std::to_string(number) + " of .dockerignore, \"" +
+                                                     one_line(line, 100) + "\", " + why.what());
+      }
+    }
+  }
+
+  /// Returns true if a file or directory is left out.
+  /// \param path  relative to the context, `/`-separated, clean: neither `.` nor `..`, no slash at either end.
+  bool ignored(std::string_view path) const {
+    const std::vector<char32_t> characters = detail::ignore_pattern::characters_of(path);
+    bool out = false;
+    for (const detail::ignore_pattern& pattern : patterns_)
+      if (pattern.brings_back() == out && pattern.matches_path_or_above(characters)) out = !out;
+    return out;
+  }
+
+  /// Returns true if a directory is left out with all its contents, so that it need not be read.
+  bool ignores_all_of(std::string_view directory) const { return !brings_back_ && ignored(directory); }
+
+ private:
+  void add(std::string_view pattern) {
+    if (pattern.empty()) return;
+    if (pattern.size() > 4095) throw std::invalid_argument("is longer than 4095 bytes");
+    const bool brings_back = pattern.front() == '!';
+    if (brings_back) pattern = detail::trimmed(pattern.substr(1));
+    if (pattern.empty()) throw std::invalid_argument("has a '!' and no pattern behind it");
+    std::string clean = detail::cleaned_path(pattern);
+    if (clean.size() > 1 && clean.front() == '/') clean.erase(0, 1);
+    if (brings_back && clean == "/") throw std::invalid_argument("has a '!' and no pattern behind it");
+    patterns_.emplace_back(clean, brings_back);
+    brings_back_ = brings_back_ || brings_back;
+  }
+
+  std::vector<detail::ignore_pattern> patterns_;
+  bool brings_back_ = false;
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::docker::detail
+
+// ---- cofferdam/backends/docker/detail/dockerfile_context.hpp ----
+
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
+
+/// One file, folder or symbolic link of a build's context.
+class context_entry {
+ public:
+  context_entry(directory_entry what, std::string target) : what_(std::move(what)), target_(std::move(target)) {}
+
+  /// Relative to the context, on the host and in the archive; any bytes but NUL.
+  const std::string& path() const noexcept { return what_.path(); }
+  /// regular, directory or symlink.
+  file_type type() const noexcept { return what_.type(); }
+  /// Returns the size in bytes at the time of the listing; the file may have grown since.
+  std::uint64_t size() const noexcept { return what_.size(); }
+  unsigned mode() const noexcept { return what_.mode(); }
+  /// Returns the target of a symbolic link. It may lead anywhere, because it is sent as a link.
+  const std::string& target() const noexcept { return target_; }
+
+ private:
+  directory_entry what_;
+  std::string target_;
+};
+
+/// The maximum size of a context.
+class context_limit {
+ public:
+  context_limit() = default;
+  /// \param bytes  maximum size of all files together. Default 16 GiB.
+  context_limit& bytes(std::uint64_t count) {
+    bytes_ = count;
+    return *this;
+  }
+  /// \param count  maximum number of listed names. Default 1,000,000.
+  context_limit& files(std::size_t count) {
+    files_ = count;
+    return *this;
+  }
+
+  std::uint64_t bytes() const noexcept { return bytes_; }
+  std::size_t files() const noexcept { return files_; }
+
+ private:
+  std::uint64_t bytes_ = std::uint64_t{16} << 30;
+  std::size_t files_ = 1'000'000;
+};
+
+/// Selects the files of a context folder for a build, in steps. Reads only the file with the rules.
+///
+/// The rules are those of `<Dockerfile>.dockerignore` next to the Dockerfile, else of `.dockerignore` in the context.
+/// The Dockerfile and the file with the rules are always among the entries: the daemon itself leaves them out of the
+/// image if the rules exclude them. A Dockerfile outside the context is not an entry; its content comes with
+/// `extra_content()`.
+///
+/// Symbolic links are entries of their own and never followed; sockets, FIFOs and devices are left out.
+/// \par Threads  one at a time. All members are synchronous; `step` does a bounded piece of the work.
+/// \par Source   docker/cli `cli/command/image/build`.
+class dockerfile_context {
+ public:
+  /// \param context     a folder of this machine.
+  /// \param dockerfile  its path on this machine, inside or outside of the context; empty for `Dockerfile` in the
+  ///                    context.
+  /// \throws            error{errc::not_found, not_a_directory, not_a_file, permission_denied, io_error};
+  ///                    error{errc::invalid_argument} for rules that cannot be read; error{errc::too_large} for a
+  ///                    Dockerfile or rules of more than 1 MiB.
+  explicit dockerfile_context(const std::filesystem::path& context, const std::filesystem::path& dockerfile = {},
+                              context_limit limit = context_limit())
+      : folder_(directory::open(context)), limit_(limit) {
+    const std::filesystem::path file = dockerfile.empty() ? context / "Dockerfile" : dockerfile;
+    const std::filesystem::path real_folder = real(context);
+    const std::filesystem::path real_file = real(file);
+    const std::filesystem::path inside = real_file.lexically_relative(real_folder);
+    if (!inside.empty() && *inside.begin() != ".." && inside != ".") {
+      name_ = inside.generic_string();
+      static_cast<void>(folder_.open_file(name_));
+    } else {
+      extra_ = text_of(cofferdam::detail::file_reader::open_host(real_file.string()));
+      name_ = unused_name();
+    }
+    find_rules(file);
+    walk_.emplace(folder_.walk(".", list_options().entries(limit.files())));
+  }
+
+  /// Lists about `most` more names. Returns true at the end; then `entries` is complete.
+  /// \throws error{errc::too_large} at the limit; permission_denied for a folder that cannot be read and is not
+  ///     excluded; not_found if the Dockerfile has vanished.
+  bool step(std::size_t most = 1024) {
+    if (!walk_) return true;
+    for (std::size_t done = 0; done < most; ++done) {
+      std::optional<directory_entry> found = walk_->next();
+      if (!found) {
+        finish();
+        return true;
+      }
+      look_at(std::move(*found));
+    }
+    return false;
+  }
+
+  /// Returns the open folder. Open files beneath it with `link_policy::refuse`.
+  const directory& folder() const noexcept { return folder_; }
+  /// Returns the entries to send, in byte order of the paths, so that the same files give the same archive. An excluded
+  /// folder has no entry, even if a file in it has one.
+  const std::vector<context_entry>& entries() const noexcept { return entries_; }
+  /// Returns the size of all files in bytes.
+  std::uint64_t total_bytes() const noexcept { return total_; }
+  /// Returns the name of the Dockerfile for the daemon, relative to the archive.
+  const std::string& dockerfile() const noexcept { return name_; }
+  /// Returns the content of a Dockerfile from outside the context, to be sent under the name `dockerfile()`.
+  const std::optional<std::string>& extra_content() const noexcept { return extra_; }
+  /// Returns the text of the Dockerfile.
+  /// \throws error{errc::too_large} for more than 1 MiB.
+  std::string dockerfile_text() const { return extra_ ? *extra_ : text_of(folder_.open_file(name_)); }
+  /// Returns the path of the applied rules, relative to the context; empty if they are not in it.
+  const std::string& rules() const noexcept { return rules_name_; }
+
+ private:
+  static constexpr std::size_t max_text = std::size_t{1024} * 1024;
+
+  static std::filesystem::path real(const std::filesystem::path& path) {
+    std::error_code failure;
+    std::filesystem::path found = std::filesystem::canonical(path, failure);
+    if (!failure) return found;
+    const bool missing = failure == std::errc::no_such_file_or_directory || failure == std::errc::not_a_directory;
+    throw error(missing ? exec_errc::not_found : exec_errc::io_error,
+                "docker: build: " + cofferdam::detail::shown_path(path.native()) + ": " +
+                    (missing ? std::string("there is no such file") : failure.message()) +
+                    "; name the Dockerfile and the folder of its context",
+                failure);
+  }
+
+  static std::string text_of(cofferdam::detail::file_reader reader) {
+    const bytes content = reader.read_rest(max_text);
+    return std::string(as_text(content));
+  }
+
+  bool is_there(const std::string& path) const {
+    try {
+      static_cast<void>(folder_.stat(path));
+      return true;
+    } catch (const error& failure) {
+      if (failure.code() == exec_errc::not_found || failure.code() == exec_errc::not_a_directory) return false;
+      throw;
+    }
+  }
+
+  std::string unused_name() const {
+    std::string name = ".cofferdam.Dockerfile";
+    while (is_there(name)) name += ".x";
+    return name;
+  }
+
+  void find_rules(const std::filesystem::path& dockerfile) {
+    if (extra_) {
+      std::error_code ignored;
+      std::filesystem::path beside = dockerfile;
+      beside += ".dockerignore";
+      if (std::filesystem::is_regular_file(beside, ignored)) {
+        ignore_ = docker_ignore(text_of(cofferdam::detail::file_reader::open_host(beside.string())));
+        return;
+      }
+    } else if (is_there(name_ + ".dockerignore")) {
+      rules_name_ = name_ + ".dockerignore";
+    }
+    if (rules_name_.empty() && is_there(".dockerignore")) rules_name_ = ".dockerignore";
+    if (!rules_name_.empty()) ignore_ = docker_ignore(text_of(folder_.open_file(rules_name_)));
+  }
+
+  bool is_needed(std::string_view path) const { return (!extra_ && path == name_) || path == rules_name_; }
+
+  bool leads_to_needed(std::string_view path) const {
+    const auto is_above = [path](std::string_view below) {
+      return below.size() > path.size() && below.starts_with(path) && below[path.size()] == '/';
+    };
+    return (!extra_ && is_above(name_)) || is_above(rules_name_);
+  }
+
+  void look_at(directory_entry found) {
+    if (found.type() == file_type::other) return;
+    if (found.is_directory() && !leads_to_needed(found.path()) && ignore_.ignores_all_of(found.path())) {
+      walk_->skip();
+      return;
+    }
+    if (!is_needed(found.path()) && ignore_.ignored(found.path())) return;
+    std::string target;
+    if (found.type() == file_type::symlink) target = folder_.link_target(found.path());
+    if (found.size() > limit_.bytes() - total_)
+      throw error(exec_errc::too_large, "docker: build: the context is more than the " +
+                                            std::to_string(limit_.bytes()) +
+                                            " bytes that were allowed; name what it does not need in .dockerignore");
+    total_ += found.size();
+    entries_.emplace_back(std::move(found), std::move(target));
+  }
+
+  void finish() {
+    walk_.reset();
+    std::sort(entries_.begin(), entries_.end(),
+              [](const context_entry& a, const context_entry& b) { return a.path() < b.path(); });
+    const bool has_dockerfile = extra_ || std::any_of(entries_.begin(), entries_.end(),
+                                                      [this](const auto& one) { return one.path() == name_; });
+    if (!has_dockerfile)
+      throw error(exec_errc::not_found, "docker: build: the Dockerfile " + cofferdam::detail::shown_path(name_) +
+                                            " was removed while the context was looked at");
+  }
+
+  directory folder_;
+  context_limit limit_;
+  std::string name_;
+  std::optional<std::string> extra_;
+  std::string rules_name_;
+  docker_ignore ignore_;
+  std::optional<cofferdam::detail::tree_walk> walk_;
+  std::vector<context_entry> entries_;
+  std::uint64_t total_ = 0;
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::docker::detail
+
 // ---- cofferdam/backends/docker/detail/image_build.hpp ----
 
 
@@ -57813,13 +56942,13 @@ class context_archive {
   void begin(bytes& piece, const context_entry& one) {
     switch (one.type()) {
       case file_type::directory: {
-        tar_entry head(one.path(), tar_type::directory);
+        cofferdam::detail::tar_entry head(one.path(), cofferdam::detail::tar_type::directory);
         append(piece, writer_.head(head.mode(one.mode())));
         append(piece, writer_.padding());
         return;
       }
       case file_type::symlink: {
-        tar_entry head(one.path(), tar_type::symlink);
+        cofferdam::detail::tar_entry head(one.path(), cofferdam::detail::tar_type::symlink);
         append(piece, writer_.head(head.link(one.target()).mode(0777)));
         append(piece, writer_.padding());
         return;
@@ -57827,7 +56956,7 @@ class context_archive {
       default: break;
     }
     reader_.emplace(context_->folder().open_file(one.path(), link_policy::refuse));
-    tar_entry head(one.path(), tar_type::regular);
+    cofferdam::detail::tar_entry head(one.path(), cofferdam::detail::tar_type::regular);
     left_ = reader_->size();
     append(piece, writer_.head(head.mode(reader_->mode()).size(left_)));
   }
@@ -57851,7 +56980,7 @@ class context_archive {
   void add_extra(bytes& piece) {
     if (!context_->extra_content()) return;
     const std::string& content = *context_->extra_content();
-    tar_entry head(context_->dockerfile(), tar_type::regular);
+    cofferdam::detail::tar_entry head(context_->dockerfile(), cofferdam::detail::tar_type::regular);
     append(piece, writer_.head(head.size(content.size())));
     const bytes_view raw = as_bytes(content);
     piece.insert(piece.end(), raw.begin(), raw.end());
@@ -57860,9 +56989,9 @@ class context_archive {
   }
 
   std::shared_ptr<dockerfile_context> context_;
-  tar_writer writer_;
+  cofferdam::detail::tar_writer writer_;
   std::size_t at_ = 0;
-  std::optional<file_reader> reader_;
+  std::optional<cofferdam::detail::file_reader> reader_;
   std::uint64_t left_ = 0;
   bool extra_sent_ = false;
   bool ended_ = false;
@@ -57878,9 +57007,9 @@ inline awaitable<std::string> send_build(std::shared_ptr<engine> api, std::strin
   http_request what = api->request("POST", path);
   http_body::source pieces = [archive] { return archive->next(); };
   what.field("Content-Type", "application/x-tar").body(http_body(std::move(pieces)));
-  http_limits limits = patient();
+  cofferdam::detail::http_limits limits = patient();
   limits.idle(std::nullopt);  // a line of the Dockerfile may be without output for any time
-  http_exchange answer = co_await api->stream(std::move(what), doing, limits);
+  cofferdam::detail::http_exchange answer = co_await api->stream(std::move(what), doing, limits);
   std::string id = co_await follow_progress(std::move(answer), doing, std::move(tell));
   co_return id;
 }
@@ -57917,12 +57046,12 @@ inline awaitable<image> build_image_once(std::shared_ptr<engine> api, build_requ
   std::string key = wanted.context().string() + "\n" + wanted.dockerfile().string() + "\n" + wanted.target();
   key += "\n" + boost::json::serialize(arguments);
   const std::string name = "cofferdam-build:" + cofferdam::detail::sha256_digits(key).substr(0, 32);
-  std::string path =
-      "/build?rm=1&forcerm=1&t=" + percent_encoded(name) + "&dockerfile=" + percent_encoded(context->dockerfile());
-  path += "&buildargs=" + percent_encoded(boost::json::serialize(arguments));
-  if (!wanted.target().empty()) path += "&target=" + percent_encoded(wanted.target());
-  if (!wanted.network().empty()) path += "&networkmode=" + percent_encoded(wanted.network());
-  if (!options.platform().empty()) path += "&platform=" + percent_encoded(options.platform());
+  std::string path = "/build?rm=1&forcerm=1&t=" + cofferdam::detail::percent_encoded(name) +
+                     "&dockerfile=" + cofferdam::detail::percent_encoded(context->dockerfile());
+  path += "&buildargs=" + cofferdam::detail::percent_encoded(boost::json::serialize(arguments));
+  if (!wanted.target().empty()) path += "&target=" + cofferdam::detail::percent_encoded(wanted.target());
+  if (!wanted.network().empty()) path += "&networkmode=" + cofferdam::detail::percent_encoded(wanted.network());
+  if (!options.platform().empty()) path += "&platform=" + cofferdam::detail::percent_encoded(options.platform());
   if (options.pull() == pull_policy::always) path += "&pull=1";
   const api_call doing = api->call("build an image from", wanted.context().string());
   const bool is_needed = needs_buildkit(context->dockerfile_text());
@@ -57990,8 +57119,8 @@ inline awaitable<int> sweep(std::shared_ptr<engine> api, owner here) {
   boost::json::array labels;
   labels.push_back(json_text(owner_label_key));
   filters["label"] = std::move(labels);
-  http_request what =
-      api->request("GET", "/containers/json?all=1&filters=" + percent_encoded(boost::json::serialize(filters)));
+  http_request what = api->request(
+      "GET", "/containers/json?all=1&filters=" + cofferdam::detail::percent_encoded(boost::json::serialize(filters)));
   const api_call doing = api->call("list the containers");
   http_response answer = co_await api->ask(std::move(what), doing);
   std::error_code failure;
@@ -58010,12 +57139,13 @@ inline awaitable<int> sweep(std::shared_ptr<engine> api, owner here) {
     std::string_view name(first.data(), first.size());
     if (name.starts_with('/')) name.remove_prefix(1);
     if (!is_left_over(text_at(*its_labels, owner_label_key), name, here)) continue;
-    http_request drop = api->request("DELETE", "/containers/" + percent_encoded(text_at(*one, "Id")) + "?force=1&v=1");
+    http_request drop = api->request(
+        "DELETE", "/containers/" + cofferdam::detail::percent_encoded(text_at(*one, "Id")) + "?force=1&v=1");
     try {
       co_await api->ask(std::move(drop), api->call("remove the container", std::string(name)), gone);
       ++removed;
     } catch (const error& reason) {  // continues with the next container
-      if (reason.cause().category() != docker::http_status_category()) throw;
+      if (reason.cause().category() != docker::detail::http_status_category()) throw;
     }
   }
   co_return removed;
@@ -58324,8 +57454,8 @@ class container_creation {
     into_->own(container_);
     byte_stream raw = co_await raise_with_link();
     std::vector<std::string> variables = base_variables(settings_->options, plan_.source.variables, host_);
-    walls_.set(isolation_kind::host_death, "everything: the container ends with the connection");
-    walls_.set(isolation_kind::signals, "the processes of the container");
+    isolation_.set(isolation_kind::host_death, "everything: the container ends with the connection");
+    isolation_.set(isolation_kind::signals, "the processes of the container");
     if (plan_.has_warden) {
       co_await meet_warden(std::move(raw), std::move(variables));
     } else {
@@ -58387,7 +57517,7 @@ class container_creation {
     const boost::json::object seen = co_await into_->inspect();
     const container_check check = check_container(asked_, seen, api_->kind());
     check.require();
-    walls_ = check.isolation();
+    isolation_ = check.isolation();
     const std::string& id = container_->id();
     if (plan_.has_warden)
       co_await ensure_warden(api_, id, warden_image_for(plan_.source.architecture), plan_.source.id, here_);
@@ -58428,8 +57558,8 @@ class container_creation {
   // ---- the session in it ----
 
   awaitable<void> meet_warden(byte_stream raw, std::vector<std::string> variables) {
-    walls_.set(isolation_kind::process_tree, "everything the command started");
-    warden_settings settings = warden_settings_for(into_, *settings_, std::move(walls_));
+    isolation_.set(isolation_kind::process_tree, "everything the command started");
+    warden_settings settings = warden_settings_for(into_, *settings_, std::move(isolation_));
     if (!plan_.guest.is_root()) {
       settings.uid = plan_.guest.uid();
       settings.gid = plan_.guest.gid();
@@ -58450,12 +57580,12 @@ class container_creation {
 
   /// Runs the commands as execs. The first program is the lease, and can end all of them.
   void use_execs(byte_stream raw, std::vector<std::string> variables) {
-    walls_.set(isolation_kind::process_tree,
-               "the command's session; a time limit or a cancellation ends everything in the container");
+    isolation_.set(isolation_kind::process_tree,
+                   "the command's session; a time limit or a cancellation ends everything in the container");
     const std::string user = std::to_string(plan_.guest.uid()) + ":" + std::to_string(plan_.guest.gid());
     auto place = std::make_shared<exec_place>(api_, container_->id(), container_->name(), user);
     place->hold(std::move(raw));
-    begin_session(*into_, *settings_, std::move(place), std::move(walls_), std::move(variables));
+    begin_session(*into_, *settings_, std::move(place), std::move(isolation_), std::move(variables));
   }
 
   std::shared_ptr<sandbox> into_;
@@ -58466,7 +57596,7 @@ class container_creation {
   container_plan plan_;
   std::shared_ptr<owned_container> container_;
   boost::json::object asked_;        // the body of the request
-  isolation_report walls_;           // the isolation of the commands
+  isolation_report isolation_;       // the isolation of the commands
   std::shared_ptr<host_link> link_;  // null if all data passes through the daemon
 };
 
@@ -58498,6 +57628,278 @@ inline awaitable<std::shared_ptr<sandbox>> open_sandbox(asio::any_io_executor ex
 }
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::docker::detail
+
+// ---- cofferdam/detail/core/homed_source.hpp ----
+
+
+#include <asio/any_io_executor.hpp>
+#include <asio/this_coro.hpp>
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <utility>
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+template <class = void>
+class basic_homed_source;
+using homed_source = basic_homed_source<>;
+
+/// Files of an environment, read on the environment's strand, on whatever executor they are requested.
+template <class Unused>
+class basic_homed_source final : public file_source {
+ public:
+  basic_homed_source(home_strand home, std::unique_ptr<file_source> inner)
+      : home_(std::move(home)), inner_(std::move(inner)) {}
+  ~basic_homed_source() override {
+    home_.run_soon([inner = std::move(inner_)]() mutable { inner.reset(); });
+  }
+  awaitable<std::optional<file_header>> next() override {
+    return home_.run([this] { return inner_->next(); });
+  }
+  awaitable<bytes> read(std::size_t most) override {
+    return home_.run([this, most] { return inner_->read(most); });
+  }
+
+ private:
+  home_strand home_;
+  std::unique_ptr<file_source> inner_;
+};
+
+template <class = void>
+class basic_lent_source;
+using lent_source = basic_lent_source<>;
+
+/// The caller's files, for a coroutine on an environment's strand. They are read on the caller's executor.
+template <class Unused>
+class basic_lent_source final : public file_source {
+ public:
+  /// \param lender  the caller's executor as a strand.
+  basic_lent_source(file_source& source, asio::any_io_executor lender) : source_(source), lender_(std::move(lender)) {}
+  awaitable<std::optional<file_header>> next() override {
+    return run_on(lender_, [this] { return source_.next(); });
+  }
+  awaitable<bytes> read(std::size_t most) override {
+    return run_on(lender_, [this, most] { return source_.read(most); });
+  }
+  /// No other operation on the source is under way at this time.
+  std::optional<file_range> take_range() override { return source_.take_range(); }
+
+ private:
+  file_source& source_;
+  asio::any_io_executor lender_;
+};
+
+/// Writes the caller's files. The files are read on the caller's executor, and the rest of the work is done on a
+/// strand.
+/// \param put  makes the coroutine that writes a `file_source&`.
+template <class Put>
+awaitable<transfer_result> put_on(home_strand home, file_source& source, Put put) {
+  asio::any_io_executor caller = co_await asio::this_coro::executor;
+  lent_source lent(source, strand_of(std::move(caller)));
+  const auto work = [&put, &lent] { return put(lent); };
+  transfer_result report = co_await home.run(work);
+  co_return report;
+}
+
+/// Fetches files by a coroutine on a strand, and returns them for use on any executor.
+/// \param get  makes that coroutine.
+template <class Get>
+awaitable<std::unique_ptr<file_source>> get_on(home_strand home, Get get) {
+  std::unique_ptr<file_source> inner = co_await home.run(std::move(get));
+  std::unique_ptr<file_source> homed = std::make_unique<homed_source>(std::move(home), std::move(inner));
+  co_return homed;
+}
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
+
+// ---- cofferdam/detail/core/homed_files.hpp ----
+
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+/// The files of an environment that works on its own strand. Each operation runs there. Does not keep the environment's
+/// state alive. `State` has `home()`, its strand, and `static auto with_files(std::shared_ptr<State> state, Operation
+/// operation)`, which begins an operation as `file_system_adaptor` describes it.
+template <class State>
+class homed_files final : public file_system_adaptor<homed_files<State>> {
+ public:
+  explicit homed_files(const std::shared_ptr<State>& state) : state_(state) {}
+
+  template <class Operation>
+  auto call(Operation operation) {
+    const std::shared_ptr<State> state = get();
+    return state->home().run([state, operation = std::move(operation)] { return State::with_files(state, operation); });
+  }
+
+  awaitable<transfer_result> put_files(file_source& source) override {
+    const std::shared_ptr<State> state = get();
+    return put_on(state->home(), source, [state](file_source& lent) {
+      return State::with_files(state, [&lent](auto& files) { return files.put_files(lent); });
+    });
+  }
+
+  awaitable<std::unique_ptr<file_source>> get_files(std::vector<file_request> requests) override {
+    const std::shared_ptr<State> state = get();
+    return get_on(state->home(), [state, requests = std::move(requests)] {
+      return State::with_files(state, [requests](auto& files) { return files.get_files(requests); });
+    });
+  }
+
+ private:
+  std::shared_ptr<State> get() const {
+    std::shared_ptr<State> state = state_.lock();
+    if (!state) throw error(exec_errc::environment_closed, "files: the environment is closed; open another one");
+    return state;
+  }
+
+  std::weak_ptr<State> state_;
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
+
+// ---- cofferdam/detail/core/homed_process.hpp ----
+
+
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+template <class = void>
+class basic_homed_process;
+using homed_process = basic_homed_process<>;
+
+/// A process whose work is done on the strand of its environment, on whatever executor it is called or destroyed.
+template <class Unused>
+class basic_homed_process final : public process::implementation {
+ public:
+  basic_homed_process(home_strand home, process running) : home_(std::move(home)), running_(std::move(running)) {}
+  ~basic_homed_process() override {
+    home_.run_soon([running = std::move(running_)]() mutable { const process ended(std::move(running)); });
+  }
+
+  awaitable<output_chunk> read() override {
+    return home_.run([this] { return running_.read(); });
+  }
+  awaitable<void> write_input(bytes_view data) override {
+    return home_.run([this, data] { return running_.write_input(data); });
+  }
+  awaitable<void> close_input() override {
+    return home_.run([this] { return running_.close_input(); });
+  }
+  awaitable<void> signal(int number) override {
+    return home_.run([this, number] { return running_.signal(number); });
+  }
+  awaitable<void> resize(std::uint16_t rows, std::uint16_t columns) override {
+    return home_.run([this, rows, columns] { return running_.resize(rows, columns); });
+  }
+  awaitable<command_result> wait() override {
+    return home_.run([this] { return running_.wait(); });
+  }
+  awaitable<command_result> take_result() override {
+    return home_.run([this] { return std::move(running_).wait(); });
+  }
+  std::shared_ptr<const isolation_report> isolation() const override {
+    return home_.look([this] { return running_.isolation(); });
+  }
+
+ private:
+  home_strand home_;
+  process running_;
+};
+
+/// Starts a process on a strand, and returns it for use on any executor.
+/// \param begin  makes the coroutine that starts the process.
+template <class Begin>
+awaitable<process> start_on(home_strand home, Begin begin) {
+  process running = co_await home.run(std::move(begin));
+  auto homed = std::make_unique<homed_process>(std::move(home), std::move(running));
+  co_return process(std::move(homed));
+}
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
+
+// ---- cofferdam/detail/core/environment_operations.hpp ----
+
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <utility>
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+template <class State>
+environment_handle<State>& environment_handle<State>::operator=(environment_handle&& other) noexcept {
+  if (this != &other) {
+    abandon();
+    state_ = std::move(other.state_);
+  }
+  return *this;
+}
+
+template <class State>
+environment_handle<State>::~environment_handle() {
+  abandon();
+}
+
+template <class State>
+void environment_handle<State>::abandon() noexcept {
+  if (!state_) return;
+  const home_strand home = state_->home();
+  home.run_soon([state = std::move(state_)] { state->abandon(); });
+}
+
+template <class State>
+const std::shared_ptr<State>& environment_handle<State>::get() const {
+  if (!state_) throw error(exec_errc::environment_closed, State::nothing_open);
+  return state_;
+}
+
+template <class State>
+awaitable<command_result> environment_handle<State>::run_command(command c) const {
+  return get()->home().run(
+      [state = get(), c = std::move(c)]() mutable { return State::run(std::move(state), std::move(c)); });
+}
+
+template <class State>
+awaitable<process> environment_handle<State>::start(command c) const {
+  return start_on(get()->home(),
+                  [state = get(), c = std::move(c)]() mutable { return State::start(std::move(state), std::move(c)); });
+}
+
+template <class State>
+awaitable<bytes> environment_handle<State>::read_file(std::string path, std::size_t most) const {
+  return get()->home().run([state = get(), path = std::move(path), most] {
+    return State::with_files(state, [path, most](auto& files) { return files.read_file(path, most); });
+  });
+}
+
+template <class State>
+awaitable<void> environment_handle<State>::write_file(std::string path, bytes_view content) const {
+  return get()->home().run([state = get(), path = std::move(path), content] {
+    return State::with_files(state, [path, content](auto& files) { return files.write_file(path, content); });
+  });
+}
+
+template <class State>
+file_system environment_handle<State>::files() const {
+  return file_system(std::make_shared<homed_files<State>>(get()));
+}
+
+template <class State>
+awaitable<void> environment_handle<State>::close() const {
+  return shielded([state = get()] { return state->home().run([state] { return State::close(state); }); });
+}
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
 
 // ---- cofferdam/backends/impl/docker.ipp ----
 
@@ -58648,6 +58050,130 @@ COFFERDAM_DECL provider in_container(std::string_view name_or_id) {
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::docker
 
+// ---- cofferdam/backends/e2b/detail/api_error.hpp ----
+
+
+#include <boost/json/object.hpp>
+#include <boost/json/parse.hpp>
+#include <boost/json/value.hpp>
+
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+namespace cofferdam::inline COFFERDAM_ABI::e2b::detail {
+
+class status_words {
+ public:
+  static constexpr const char* name = "cofferdam.e2b";
+  static std::string message(int value) { return "HTTP status " + std::to_string(value); }
+};
+
+/// Returns the category of the HTTP statuses that are the `cause()` of this backend's errors.
+inline const std::error_category& status_category() noexcept {
+  return cofferdam::detail::category_of<detail::status_words>();
+}
+
+/// Returns true if a failed call may have been executed: there was no response, or one of a proxy.
+inline bool leaves_in_doubt(const error& failure) noexcept {
+  if (failure.cause() == make_error_code(sandbox_errc::not_reached)) return false;
+  if (failure.cause().category() != status_category()) return true;
+  const int status = failure.cause().value();
+  return status >= 500 && status != 501 && status != 503;
+}
+
+/// Returns the message of a failed answer: `error_code` and `message` of a JSON object, else the body's first 400
+/// bytes.
+inline std::string said_message(std::string_view body) {
+  std::error_code broken;
+  const boost::json::value value = boost::json::parse(boost::json::string_view(body.data(), body.size()), broken);
+  const boost::json::object* const object = broken ? nullptr : value.if_object();
+  if (object == nullptr) return std::string(body.substr(0, 400));
+  const std::string_view code = cofferdam::detail::text_at(*object, "error_code");
+  const std::string_view message = cofferdam::detail::text_at(*object, "message");
+  std::string all(code.substr(0, 100));
+  if (!all.empty() && !message.empty()) all += ": ";
+  all += message;
+  return all;
+}
+
+/// Makes the error for a call that the service refused.
+/// \param doing   `create a sandbox`.
+/// \param status  the HTTP status.
+/// \param said    the service's message, without secrets; shown in part, escaped.
+/// \par Source    E2B's API, openapi.yml.
+inline error refused_error(std::string_view doing, int status, std::string_view said) {
+  exec_errc code = exec_errc::provider_failed;
+  const char* advice = "try again later; the service's status page may say more";
+  if (said.find("maximum number of concurrent") != std::string_view::npos) {
+    advice = "close sandboxes that are not needed, or ask for a higher limit";
+  } else {
+    switch (status) {
+      case 400:
+        code = exec_errc::invalid_argument;
+        advice = "the service does not take one of the options";
+        break;
+      case 401:
+        code = exec_errc::permission_denied;
+        advice = "look at the API key: E2B_API_KEY, or api_key()";
+        break;
+      case 403:
+        code = exec_errc::permission_denied;
+        advice = "the account may not do that";
+        break;
+      case 404:
+        code = exec_errc::not_found;
+        advice = "look at the name of the template, or the id of the sandbox";
+        break;
+      case 409: advice = "the sandbox is about to become something else; try again"; break;
+      case 405:
+      case 410:
+      case 501:
+        code = exec_errc::unsupported;
+        advice = "the service does not offer that";
+        break;
+      case 429: advice = "fewer calls at a time: a rate_limiter in gate() spreads them"; break;
+      case 507:
+        code = exec_errc::io_error;
+        advice = "the sandbox's disk is full";
+        break;
+      default: break;
+    }
+    if (status >= 300 && status < 400)
+      advice = "it leads elsewhere, and is not followed there with a key: look at api_url and domain";
+  }
+  std::string text = "e2b: cannot " + std::string(doing) + ": the service answers " + std::to_string(status);
+  if (!said.empty()) text += ", \"" + one_line(said, 400) + "\"";
+  return error(code, text + "; " + advice, std::error_code(status, status_category()));
+}
+
+/// Makes the error for a call that the sandbox's daemon refused.
+/// \param doing   `start a command`.
+/// \param said    as for `refused_error`.
+inline error failed_call_error(std::string_view doing, cofferdam::detail::connect_code which, std::string_view said) {
+  exec_errc code = exec_errc::io_error;
+  switch (which) {
+    case cofferdam::detail::connect_code::invalid_argument:
+    case cofferdam::detail::connect_code::out_of_range: code = exec_errc::invalid_argument; break;
+    case cofferdam::detail::connect_code::not_found: code = exec_errc::not_found; break;
+    case cofferdam::detail::connect_code::already_exists: code = exec_errc::already_exists; break;
+    case cofferdam::detail::connect_code::permission_denied:
+    case cofferdam::detail::connect_code::unauthenticated: code = exec_errc::permission_denied; break;
+    case cofferdam::detail::connect_code::unimplemented: code = exec_errc::unsupported; break;
+    case cofferdam::detail::connect_code::resource_exhausted: code = exec_errc::provider_failed; break;
+    case cofferdam::detail::connect_code::unavailable: code = exec_errc::unavailable; break;
+    default: break;
+  }
+  std::string text = "e2b: cannot " + std::string(doing) + ": the sandbox answers " + std::string(to_string(which));
+  if (!said.empty()) text += ", \"" + one_line(said, 400) + "\"";
+  if (code == exec_errc::unavailable) text += "; the sandbox is still there: try again";
+  return error(code, text,
+               std::error_code(static_cast<int>(cofferdam::detail::connect_status(which)), status_category()));
+}
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::e2b::detail
+
 // ---- cofferdam/backends/e2b/detail/api.hpp ----
 
 
@@ -58781,7 +58307,7 @@ class api {
       what.secret_field("X-API-KEY", who_.key()).field("User-Agent", std::string(user_agent));
       if (body) what.content("application/json", boost::json::serialize(*body));
       if (!key.empty()) what.field("Idempotency-Key", key);
-      http_limits limits;
+      cofferdam::detail::http_limits limits;
       limits.connect(std::min(pauses.left(), std::chrono::milliseconds(30'000)));
       limits.head(pauses.left()).idle(pauses.left()).body(max_answer);
       const bool repeatable = what.is_idempotent();
@@ -58965,8 +58491,8 @@ class api {
     std::string next;
     for (int page = 0; page < max_pages; ++page) {
       std::string path = "/v2/sandboxes?state=running,paused&limit=100";
-      if (!metadata.empty()) path += "&metadata=" + percent_encoded(metadata);
-      if (!next.empty()) path += "&nextToken=" + percent_encoded(next);
+      if (!metadata.empty()) path += "&metadata=" + cofferdam::detail::percent_encoded(metadata);
+      if (!next.empty()) path += "&nextToken=" + cofferdam::detail::percent_encoded(next);
       http_response answer = co_await ask("GET", std::move(path), std::nullopt, doing, std::vector<int>());
       for (const boost::json::object& each : objects_of(answer, doing)) all.emplace_back(each);
       next = std::string(answer.field("X-Next-Token").value_or(std::string_view()));
@@ -59028,7 +58554,78 @@ class api {
 
   account who_;
   redactor redact_;
-  http_client client_;
+  cofferdam::detail::http_client client_;
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::e2b::detail
+
+// ---- cofferdam/backends/e2b/detail/envd_version.hpp ----
+
+
+#include <array>
+#include <compare>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace cofferdam::inline COFFERDAM_ABI::e2b::detail {
+
+/// The version of the daemon in a sandbox, which determines the available calls.
+class envd_version {
+ public:
+  constexpr envd_version(unsigned major, unsigned minor, unsigned patch) noexcept : parts_{major, minor, patch} {}
+
+  /// Parses `0.5.7`, `v0.5.7`, `0.5`; text after the numbers (`-rc1`) is ignored. No value for anything else.
+  static constexpr std::optional<envd_version> parse(std::string_view text) noexcept {
+    if (text.starts_with('v')) text.remove_prefix(1);
+    std::array<unsigned, 3> parts{};
+    std::size_t count = 0;
+    while (count < 3 && !text.empty() && text.front() >= '0' && text.front() <= '9') {
+      unsigned number = 0;
+      while (!text.empty() && text.front() >= '0' && text.front() <= '9') {
+        if (number > 99'999) return std::nullopt;
+        number = number * 10 + static_cast<unsigned>(text.front() - '0');
+        text.remove_prefix(1);
+      }
+      parts[count++] = number;
+      if (!text.starts_with('.')) break;
+      text.remove_prefix(1);
+    }
+    if (count == 0) return std::nullopt;
+    return envd_version(parts[0], parts[1], parts[2]);
+  }
+
+  friend constexpr auto operator<=>(const envd_version&, const envd_version&) noexcept = default;
+
+  std::string text() const {
+    return std::to_string(parts_[0]) + "." + std::to_string(parts_[1]) + "." + std::to_string(parts_[2]);
+  }
+
+ private:
+  std::array<unsigned, 3> parts_;
+};
+
+/// The features of a daemon. A daemon of unknown version (of a service that imitates E2B) counts as fairly new, but
+/// uploads use the form that every version supports.
+/// \par Source  E2B's SDKs, where they compare envdVersion.
+class envd_abilities {
+ public:
+  envd_abilities() = default;
+  explicit envd_abilities(std::string_view version) : version_(envd_version::parse(version)) {}
+
+  bool is_usable() const noexcept { return at_least({0, 1, 0}, true); }
+  bool watches_below() const noexcept { return at_least({0, 1, 4}, true); }
+  bool has_default_user() const noexcept { return at_least({0, 4, 0}, true); }
+  bool closes_input() const noexcept { return at_least({0, 5, 2}, true); }
+  bool takes_raw_uploads() const noexcept { return at_least({0, 5, 7}, false); }
+
+ private:
+  bool at_least(envd_version wanted, bool otherwise) const noexcept {
+    return version_ ? *version_ >= wanted : otherwise;
+  }
+
+  std::optional<envd_version> version_;
 };
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::e2b::detail
@@ -59122,23 +58719,24 @@ class envd : public std::enable_shared_from_this<envd> {
   /// \param doing      `start a command`; outlives the call.
   /// \param limit      time limit for the start of the answer; no value: none.
   /// \param idempotent may be made twice.
-  static awaitable<connect_answer> call(std::shared_ptr<envd> self, std::string path, boost::json::object message,
-                                        const char* doing, std::optional<std::chrono::milliseconds> limit,
-                                        bool idempotent) {
+  static awaitable<cofferdam::detail::connect_answer> call(std::shared_ptr<envd> self, std::string path,
+                                                           boost::json::object message, const char* doing,
+                                                           std::optional<std::chrono::milliseconds> limit,
+                                                           bool idempotent) {
     back_off pauses(self->service_->who().options().first_pause, self->request_timeout());
     const std::string text = boost::json::serialize(message);
-    connect_answer answer;
+    cofferdam::detail::connect_answer answer;
     for (;;) {
       self->require();
       http_request what = self->request("POST", path);
       if (idempotent) what.idempotent();
       what.field("User-Agent", std::string(user_agent));
       if (!self->user_.empty()) what.field("Authorization", authorization(self->user_));
-      http_limits limits;
+      cofferdam::detail::http_limits limits;
       limits.connect(self->connect_limit()).head(limit).body(max_message);
       std::optional<error> failure;
       try {
-        answer = co_await connect_unary(self->client_, std::move(what), text, std::move(limits));
+        answer = co_await cofferdam::detail::connect_unary(self->client_, std::move(what), text, std::move(limits));
       } catch (const error& reason) {
         if (reason.code() == exec_errc::cancelled) throw;
         failure = reason;
@@ -59161,18 +58759,18 @@ class envd : public std::enable_shared_from_this<envd> {
   /// \throws error made by `failed_call_error`.
   static awaitable<boost::json::object> ask(std::shared_ptr<envd> self, std::string path, boost::json::object message,
                                             const char* doing, bool idempotent) {
-    connect_answer answer =
+    cofferdam::detail::connect_answer answer =
         co_await call(self, std::move(path), std::move(message), doing, self->request_timeout(), idempotent);
     self->require_ok(answer, doing);
     co_return cofferdam::detail::parse_object(answer.message(), exec_errc::io_error,
                                               std::string("e2b: cannot ") + doing + ": the sandbox's answer");
   }
 
-  void require_ok(const connect_answer& answer, const char* doing) const {
+  void require_ok(const cofferdam::detail::connect_answer& answer, const char* doing) const {
     if (!answer.ok()) throw refusal(*answer.failure(), doing);
   }
 
-  error refusal(const connect_failure& failure, const char* doing) const {
+  error refusal(const cofferdam::detail::connect_failure& failure, const char* doing) const {
     return failed_call_error(doing, failure.code(), redact_.clean(failure.message()));
   }
 
@@ -59180,9 +58778,10 @@ class envd : public std::enable_shared_from_this<envd> {
   /// because it may have been executed.
   /// \param user     the user; empty: the configured one.
   /// \param enforce  time limit for the daemon, in case this program dies; no value: none.
-  static awaitable<connect_stream> stream(std::shared_ptr<envd> self, std::string path, boost::json::object message,
-                                          const char* doing, std::string user,
-                                          std::optional<std::chrono::milliseconds> enforce) {
+  static awaitable<cofferdam::detail::connect_stream> stream(std::shared_ptr<envd> self, std::string path,
+                                                             boost::json::object message, const char* doing,
+                                                             std::string user,
+                                                             std::optional<std::chrono::milliseconds> enforce) {
     back_off pauses(self->service_->who().options().first_pause, self->request_timeout());
     const std::string text = boost::json::serialize(message);
     for (;;) {
@@ -59193,12 +58792,13 @@ class envd : public std::enable_shared_from_this<envd> {
       if (enforce) what.field("Connect-Timeout-Ms", std::to_string(enforce->count()));
       const std::string& who = user.empty() ? self->user_ : user;
       if (!who.empty()) what.field("Authorization", authorization(who));
-      http_limits limits;
+      cofferdam::detail::http_limits limits;
       limits.connect(self->connect_limit()).head(pauses.left()).idle(2 * ping + std::chrono::seconds(5));
-      connect_opening opened;
+      cofferdam::detail::connect_opening opened;
       std::optional<error> failure;
       try {
-        opened = co_await connect_server_stream(self->client_, std::move(what), text, max_message, std::move(limits));
+        opened = co_await cofferdam::detail::connect_server_stream(self->client_, std::move(what), text, max_message,
+                                                                   std::move(limits));
       } catch (const error& reason) {
         if (reason.code() == exec_errc::cancelled) throw;
         failure = reason;
@@ -59208,7 +58808,7 @@ class envd : public std::enable_shared_from_this<envd> {
         throw why;
       }
       if (opened.ok()) co_return std::move(opened.stream());
-      const connect_answer refused = opened.refusal();
+      const cofferdam::detail::connect_answer refused = opened.refusal();
       std::optional<std::chrono::steady_clock::time_point> when;
       if (may_be_repeated(refused, {409, 503})) when = pauses.again(retry_after(refused.fields()));
       if (!when) {
@@ -59221,7 +58821,8 @@ class envd : public std::enable_shared_from_this<envd> {
 
   /// Returns the next message of such a stream; no value at its regular end.
   /// \param stream  kept by the caller; the message is valid until the next call.
-  static awaitable<std::optional<std::string_view>> next_message(std::shared_ptr<envd> self, connect_stream& stream,
+  static awaitable<std::optional<std::string_view>> next_message(std::shared_ptr<envd> self,
+                                                                 cofferdam::detail::connect_stream& stream,
                                                                  const char* doing) {
     std::optional<error> failure;
     std::optional<std::string_view> one;
@@ -59243,8 +58844,9 @@ class envd : public std::enable_shared_from_this<envd> {
   }
 
   /// Returns the error for the error at the end of a stream. `unavailable`: the connection was lost on the peer's side.
-  static awaitable<error> ended_by(std::shared_ptr<envd> self, connect_failure failure, const char* doing) {
-    if (failure.code() != connect_code::unavailable) co_return self->refusal(failure, doing);
+  static awaitable<error> ended_by(std::shared_ptr<envd> self, cofferdam::detail::connect_failure failure,
+                                   const char* doing) {
+    if (failure.code() != cofferdam::detail::connect_code::unavailable) co_return self->refusal(failure, doing);
     const std::string said = one_line(self->redact_.clean(failure.message()), 400);
     error broken(exec_errc::provider_lost, "its stream broke off: unavailable, \"" + said + "\"",
                  net_errc::connection_lost);
@@ -59262,7 +58864,7 @@ class envd : public std::enable_shared_from_this<envd> {
       const bool root = as_root && !self->no_root_;
       std::string user;
       if (root) user = "root";
-      connect_stream stream =
+      cofferdam::detail::connect_stream stream =
           co_await envd::stream(self, "/process.Process/Start", message, doing, std::move(user), script_limit);
       bool good = false;
       for (;;) {
@@ -59271,9 +58873,10 @@ class envd : public std::enable_shared_from_this<envd> {
         const process_event event = process_event::parse(*one);
         if (event.what == process_event::kind::end) good = event.end.exit_code == 0;
       }
-      const bool refused = stream.failure() && (stream.failure()->code() == connect_code::unauthenticated ||
-                                                stream.failure()->code() == connect_code::permission_denied ||
-                                                stream.failure()->code() == connect_code::invalid_argument);
+      const bool refused =
+          stream.failure() && (stream.failure()->code() == cofferdam::detail::connect_code::unauthenticated ||
+                               stream.failure()->code() == cofferdam::detail::connect_code::permission_denied ||
+                               stream.failure()->code() == cofferdam::detail::connect_code::invalid_argument);
       if (!root || !refused) co_return good;
       self->no_root_ = true;
     }
@@ -59299,21 +58902,21 @@ class envd : public std::enable_shared_from_this<envd> {
   /// Makes a request for a file.
   /// \param path  for the daemon: absolute, or relative to the user's home.
   http_request file_request(std::string method, std::string_view path) const {
-    std::string query = "/files?path=" + percent_encoded(path);
-    if (!user_.empty()) query += "&username=" + percent_encoded(user_);
+    std::string query = "/files?path=" + cofferdam::detail::percent_encoded(path);
+    if (!user_.empty()) query += "&username=" + cofferdam::detail::percent_encoded(user_);
     http_request what = request(std::move(method), query);
     what.field("User-Agent", std::string(user_agent));
     return what;
   }
 
   /// \param  own  the failure of the body's source, if any; kept by the caller until this completes.
-  /// \throws error: that failure, or the failure of the connection as error{exec_errc::provider_lost}.
-  static awaitable<http_exchange> exchange(std::shared_ptr<envd> self, http_request what, const char* doing,
-                                           const std::optional<error>* own) {
+  /// \throws error: that failure, or the failure of the connection as error{errc::provider_lost}.
+  static awaitable<cofferdam::detail::http_exchange> exchange(std::shared_ptr<envd> self, http_request what,
+                                                              const char* doing, const std::optional<error>* own) {
     self->require();
-    http_limits limits;
+    cofferdam::detail::http_limits limits;
     limits.connect(self->connect_limit()).head(self->request_timeout()).idle(self->request_timeout());
-    http_exchange answer;
+    cofferdam::detail::http_exchange answer;
     std::optional<error> failure;
     try {
       answer = co_await self->client_.send(std::move(what), std::move(limits));
@@ -59340,7 +58943,7 @@ class envd : public std::enable_shared_from_this<envd> {
     std::string still = "the sandbox does not answer either";
     http_request what = request("GET", "/health");
     what.field("User-Agent", std::string(user_agent));
-    http_limits limits;
+    cofferdam::detail::http_limits limits;
     limits.connect(probe_limit).head(probe_limit).body(std::size_t{64} * 1024);
     try {
       http_response answer = co_await client_.request(std::move(what), std::move(limits));
@@ -59392,7 +58995,7 @@ class envd : public std::enable_shared_from_this<envd> {
   }
   /// Returns true if a refused call may succeed soon.
   /// \param busy  statuses that mean this for the call, besides those that always do.
-  static bool may_be_repeated(const connect_answer& answer, std::initializer_list<int> busy) {
+  static bool may_be_repeated(const cofferdam::detail::connect_answer& answer, std::initializer_list<int> busy) {
     const std::string& said = answer.failure()->message();
     const int status = answer.status();
     const bool usual = status == 429 || is_port_closed(status, said) || is_in_transition(status, said) ||
@@ -59424,8 +59027,8 @@ class envd : public std::enable_shared_from_this<envd> {
   static constexpr std::chrono::seconds probe_limit{5};
   static constexpr std::chrono::milliseconds script_limit{std::chrono::seconds(30)};
 
-  static http_client_settings settings() {
-    http_client_settings made;
+  static cofferdam::detail::http_client_settings settings() {
+    cofferdam::detail::http_client_settings made;
     made.connections(1024).idle_connections(32);
     return made;
   }
@@ -59441,7 +59044,9 @@ class envd : public std::enable_shared_from_this<envd> {
     return made;
   }
 
-  static std::string authorization(const std::string& user) { return "Basic " + base64_encode(as_bytes(user + ":")); }
+  static std::string authorization(const std::string& user) {
+    return "Basic " + cofferdam::detail::base64_encode(as_bytes(user + ":"));
+  }
 
   cofferdam::detail::home_strand home_;
   asio::any_io_executor executor_;
@@ -59452,7 +59057,7 @@ class envd : public std::enable_shared_from_this<envd> {
   envd_abilities can_;
   std::string user_;
   endpoint base_;
-  http_client client_;
+  cofferdam::detail::http_client client_;
   std::function<void(const error&)> tell_;
   std::optional<error> lost_;
   bool closed_ = false;
@@ -59564,7 +59169,7 @@ class envd_command final : public cofferdam::detail::tracked_command {
     if (self->limits().timeout && *self->limits().timeout < longest)
       enforce = *self->limits().timeout + self->limits().grace + std::chrono::seconds(30);
     self->may_run_ = true;
-    connect_stream stream;
+    cofferdam::detail::connect_stream stream;
     try {
       stream = co_await envd::stream(self->place_, "/process.Process/Start", std::move(self->message_),
                                      "start a command", std::string(), enforce);
@@ -59594,8 +59199,8 @@ class envd_command final : public cofferdam::detail::tracked_command {
       throw why;
     }
     if (stream.failure() && !self->has_ended() && !self->process_ended_) {
-      const connect_failure said = *stream.failure();
-      if (!self->has_begun() && said.code() != connect_code::unavailable) self->may_run_ = false;
+      const cofferdam::detail::connect_failure said = *stream.failure();
+      if (!self->has_begun() && said.code() != cofferdam::detail::connect_code::unavailable) self->may_run_ = false;
       const error why = co_await envd::ended_by(self->place_, said, "run a command");
       throw why;
     }
@@ -59675,20 +59280,20 @@ class envd_command final : public cofferdam::detail::tracked_command {
   }
 
   awaitable<void> end_input() override {
-    connect_answer answer = co_await envd::call(place_, "/process.Process/CloseStdin", selected(),
-                                                "end the input of a command", std::nullopt, true);
+    cofferdam::detail::connect_answer answer = co_await envd::call(place_, "/process.Process/CloseStdin", selected(),
+                                                                   "end the input of a command", std::nullopt, true);
     place_->require_ok(answer, "end the input of a command");
   }
 
   /// Waits while the command does not read; its end also ends the wait.
   awaitable<void> write(bytes_view data) override {
     boost::json::object input;
-    const std::string coded = base64_encode(data);
+    const std::string coded = cofferdam::detail::base64_encode(data);
     input[limits().terminal ? "pty" : "stdin"] = cofferdam::detail::json_text(coded);
     boost::json::object message = selected();
     message["input"] = std::move(input);
-    connect_answer answer = co_await envd::call(place_, "/process.Process/SendInput", std::move(message),
-                                                "write the input of a command", std::nullopt, false);
+    cofferdam::detail::connect_answer answer = co_await envd::call(
+        place_, "/process.Process/SendInput", std::move(message), "write the input of a command", std::nullopt, false);
     place_->require_ok(answer, "write the input of a command");
   }
 
@@ -59765,7 +59370,8 @@ class envd_command final : public cofferdam::detail::tracked_command {
     boost::json::object message = selected();
     message["pty"] = std::move(pty);
     const auto self = shared();
-    auto resized = [self](std::exception_ptr, connect_answer) {};  // treated as one that came too late
+    auto resized = [self](std::exception_ptr, cofferdam::detail::connect_answer) {
+    };  // treated as one that came too late
     asio::co_spawn(executor(),
                    envd::call(place_, "/process.Process/Update", std::move(message), "resize a terminal",
                               place_->request_timeout(), true),
@@ -59789,7 +59395,7 @@ class envd_command final : public cofferdam::detail::tracked_command {
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::e2b::detail
 
-// ---- cofferdam/backends/e2b/detail/envd_keeper.hpp ----
+// ---- cofferdam/backends/e2b/detail/envd_launcher.hpp ----
 
 
 #include <boost/json/array.hpp>
@@ -59819,12 +59425,13 @@ if [ "$_cx" = $$ ] || [ "$_cy" = $$ ] || ! command -v setsid >/dev/null 2>&1
 then _ce=$1; shift 2; eval "$_ce"; else exec setsid /bin/sh -c "$@"; fi)sh";
 
 /// Starts commands in a sandbox.
-class envd_keeper final : public cofferdam::detail::command_keeper {
+class envd_launcher final : public cofferdam::detail::command_launcher {
  public:
   /// \param workspace  its path for the daemon.
   /// \param used       called before each command.
-  envd_keeper(std::shared_ptr<envd> place, command_settings settings, std::string workspace, std::function<void()> used)
-      : cofferdam::detail::command_keeper(place->executor(), std::move(settings)),
+  envd_launcher(std::shared_ptr<envd> place, command_settings settings, std::string workspace,
+                std::function<void()> used)
+      : cofferdam::detail::command_launcher(place->executor(), std::move(settings)),
         place_(std::move(place)),
         workspace_(std::move(workspace)),
         used_(std::move(used)) {}
@@ -59832,7 +59439,7 @@ class envd_keeper final : public cofferdam::detail::command_keeper {
   /// Watches the sandbox, whose end ends all commands. Must be called first after construction.
   void watch() {
     place_->on_lost([weak = weak_from_this()](const error& reason) {
-      const auto self = std::static_pointer_cast<envd_keeper>(weak.lock());
+      const auto self = std::static_pointer_cast<envd_launcher>(weak.lock());
       if (self) self->lose_commands(reason);
     });
   }
@@ -59963,8 +59570,8 @@ class workspace_place {
 /// by a command in between is not detected. The command gains nothing by that beyond root's access to its own sandbox.
 class sandbox_files : public cofferdam::detail::operations_by_command<sandbox_files> {
  public:
-  sandbox_files(std::shared_ptr<envd_keeper> keeper, workspace_place where, std::vector<std::string> variables)
-      : keeper_(std::move(keeper)), where_(std::move(where)), variables_(std::move(variables)) {}
+  sandbox_files(std::shared_ptr<envd_launcher> launcher, workspace_place where, std::vector<std::string> variables)
+      : launcher_(std::move(launcher)), where_(std::move(where)), variables_(std::move(variables)) {}
 
   const std::string& root() const noexcept { return where_.root; }
 
@@ -59972,14 +59579,15 @@ class sandbox_files : public cofferdam::detail::operations_by_command<sandbox_fi
     if (!c.timeout()) c.timeout(no_timeout);
     spawn_request request = request_for(c, "/bin/sh", variables_);
     request.directory_path = ".";
-    command_result result = co_await cofferdam::detail::command_keeper::run(keeper_, std::move(c), std::move(request));
+    command_result result =
+        co_await cofferdam::detail::command_launcher::run(launcher_, std::move(c), std::move(request));
     co_return result;
   }
 
   awaitable<bytes> read_file(std::string path, std::size_t most) {
     const std::string clean = workspace_path(path, where_.root);
     const file_head head = co_await look(clean, most);
-    http_exchange answer = co_await open(head, clean);
+    cofferdam::detail::http_exchange answer = co_await open(head, clean);
     bytes content;
     std::optional<error> broken;
     try {
@@ -60071,15 +59679,15 @@ class sandbox_files : public cofferdam::detail::operations_by_command<sandbox_fi
   }
 
   /// Begins to read the file.
-  awaitable<http_exchange> open(file_head head, std::string clean) {
+  awaitable<cofferdam::detail::http_exchange> open(file_head head, std::string clean) {
     http_request what = place()->file_request("GET", where_.from_home + "/" + head.path);
-    http_exchange answer = co_await envd::exchange(place(), std::move(what), "read a file", nullptr);
+    cofferdam::detail::http_exchange answer = co_await envd::exchange(place(), std::move(what), "read a file", nullptr);
     if (answer.status() == 200) co_return answer;
     co_await refuse(std::move(answer), "read", clean);
     throw unreadable(clean);
   }
 
-  const std::shared_ptr<envd>& place() const noexcept { return keeper_->place(); }
+  const std::shared_ptr<envd>& place() const noexcept { return launcher_->place(); }
 
   awaitable<void> close() { co_return; }
 
@@ -60222,7 +59830,8 @@ case $t/ in "$r"/*) ;; *) exit 42 ;; esac)sh";
       what.field("Content-Type", "multipart/form-data; boundary=" + boundary);
     }
     what.body(pieces.body());
-    http_exchange answer = co_await envd::exchange(place(), std::move(what), "write a file", &pieces.failure());
+    cofferdam::detail::http_exchange answer =
+        co_await envd::exchange(place(), std::move(what), "write a file", &pieces.failure());
     if (answer.status() == 200) {
       co_await answer.read_all(max_answer);
       co_return;
@@ -60241,7 +59850,7 @@ case $t/ in "$r"/*) ;; *) exit 42 ;; esac)sh";
   }
 
   /// \throws always: the error for the answer.
-  awaitable<void> refuse(http_exchange answer, const char* doing, std::string clean) {
+  awaitable<void> refuse(cofferdam::detail::http_exchange answer, const char* doing, std::string clean) {
     const int status = answer.status();
     bytes body = co_await answer.read_all(max_answer);
     const std::string said = place()->redact().clean(said_message(place()->redact().clean(as_text(body))));
@@ -60280,7 +59889,7 @@ case $t/ in "$r"/*) ;; *) exit 42 ;; esac)sh";
 
   static constexpr std::size_t max_answer = std::size_t{256} * 1024;
 
-  std::shared_ptr<envd_keeper> keeper_;
+  std::shared_ptr<envd_launcher> launcher_;
   workspace_place where_;
   std::vector<std::string> variables_;
 };
@@ -60299,7 +59908,7 @@ class sandbox_file_source final : public file_source {
     try {
       const std::string clean = workspace_path(wanted.path(), files_.root());
       const sandbox_files::file_head head = co_await files_.look(clean, sandbox_files::any_size);
-      http_exchange answer = co_await files_.open(head, clean);
+      cofferdam::detail::http_exchange answer = co_await files_.open(head, clean);
       current_.emplace(std::move(answer));
       header.emplace(wanted.path(), wanted.destination(), file_type::regular, head.size, head.mode);
     } catch (const error& failure) {
@@ -60337,7 +59946,7 @@ class sandbox_file_source final : public file_source {
   sandbox_files files_;
   std::vector<file_request> requests_;
   std::size_t at_ = 0;
-  std::optional<http_exchange> current_;
+  std::optional<cofferdam::detail::http_exchange> current_;
 };
 
 inline awaitable<std::unique_ptr<file_source>> sandbox_files::get_files(std::vector<file_request> requests) {
@@ -60366,8 +59975,8 @@ class envd_session : public command_session {
   /// \param used       called before each command.
   envd_session(std::shared_ptr<envd> place, command_settings settings, std::string workspace,
                std::function<void()> used)
-      : command_session(std::make_shared<envd_keeper>(std::move(place), std::move(settings), std::move(workspace),
-                                                      std::move(used))) {
+      : command_session(std::make_shared<envd_launcher>(std::move(place), std::move(settings), std::move(workspace),
+                                                        std::move(used))) {
     commands()->watch();
   }
 
@@ -60379,7 +59988,7 @@ class envd_session : public command_session {
   }
 
  private:
-  std::shared_ptr<envd_keeper> commands() const { return std::static_pointer_cast<envd_keeper>(keeper()); }
+  std::shared_ptr<envd_launcher> commands() const { return std::static_pointer_cast<envd_launcher>(launcher()); }
 };
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::e2b::detail
@@ -60687,8 +60296,8 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
     std::vector<std::string> words{"-c", std::string(script), "sh", settings_->workspace};
     constexpr const char* doing = "make the workspace";
     boost::json::object message = envd::start_message("/bin/sh", words, ".", false);
-    connect_stream stream = co_await envd::stream(place_, "/process.Process/Start", std::move(message), doing,
-                                                  std::string(), place_->request_timeout());
+    cofferdam::detail::connect_stream stream = co_await envd::stream(
+        place_, "/process.Process/Start", std::move(message), doing, std::string(), place_->request_timeout());
     std::string out;
     std::string err;
     for (;;) {
@@ -61012,10 +60621,10 @@ COFFERDAM_DECL awaitable<bool> environment::kill_process(shared inside, std::int
   boost::json::object message;
   message["process"] = std::move(process);
   message["signal"] = "SIGNAL_SIGKILL";
-  connect_answer answer =
+  cofferdam::detail::connect_answer answer =
       co_await detail::envd::call(inside->place(), "/process.Process/SendSignal", std::move(message), doing,
                                   inside->place()->request_timeout(), true);
-  if (!answer.ok() && answer.failure()->code() == connect_code::not_found) co_return false;
+  if (!answer.ok() && answer.failure()->code() == cofferdam::detail::connect_code::not_found) co_return false;
   inside->place()->require_ok(answer, doing);
   co_return true;
 }
@@ -61026,8 +60635,8 @@ COFFERDAM_DECL awaitable<process_follower> environment::begin_following(shared i
   process["pid"] = pid;
   boost::json::object message;
   message["process"] = std::move(process);
-  connect_stream stream = co_await detail::envd::stream(inside->place(), "/process.Process/Connect", std::move(message),
-                                                        "follow a process", std::string(), std::nullopt);
+  cofferdam::detail::connect_stream stream = co_await detail::envd::stream(
+      inside->place(), "/process.Process/Connect", std::move(message), "follow a process", std::string(), std::nullopt);
   co_return process_follower(inside->place(), std::move(stream));
 }
 
@@ -61042,8 +60651,8 @@ COFFERDAM_DECL awaitable<folder_watch> environment::begin_watch(shared inside, s
   boost::json::object message;
   message["path"] = cofferdam::detail::json_text(inside->where().from_home + (there == "." ? "" : there.substr(1)));
   if (below) message["recursive"] = true;
-  connect_stream stream = co_await detail::envd::stream(inside->place(), "/filesystem.Filesystem/WatchDir",
-                                                        std::move(message), doing, std::string(), std::nullopt);
+  cofferdam::detail::connect_stream stream = co_await detail::envd::stream(
+      inside->place(), "/filesystem.Filesystem/WatchDir", std::move(message), doing, std::string(), std::nullopt);
   // The first message reports that it has begun; otherwise there is none.
   const std::optional<std::string_view> first = co_await stream.next();
   if (!first && stream.failure()) {
@@ -61192,7 +60801,7 @@ COFFERDAM_DECL provider from_template(std::string name) {
 }
 
 COFFERDAM_DECL provider in_sandbox(std::string id) {
-  check_sandbox_id(id);
+  detail::check_sandbox_id(id);
   auto settings = std::make_shared<detail::sandbox_settings>();
   settings->connect_to = std::move(id);
   return provider(std::move(settings));
@@ -61200,7 +60809,7 @@ COFFERDAM_DECL provider in_sandbox(std::string id) {
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::e2b
 
-// ---- cofferdam/backends/e2b/detail/impl/folder_watch.ipp ----
+// ---- cofferdam/backends/e2b/impl/folder_watch.ipp ----
 
 
 #include <boost/json/object.hpp>
@@ -61213,18 +60822,20 @@ COFFERDAM_DECL provider in_sandbox(std::string id) {
 
 namespace cofferdam::inline COFFERDAM_ABI::e2b {
 
-COFFERDAM_DECL folder_watch::folder_watch(std::shared_ptr<detail::envd> place, connect_stream stream)
+COFFERDAM_DECL folder_watch::folder_watch(std::shared_ptr<detail::envd> place, cofferdam::detail::connect_stream stream)
     : place_(std::move(place)),
-      stream_(new connect_stream(std::move(stream)),
-              [home = place_->home()](connect_stream* dropped) { home.run_soon([dropped] { delete dropped; }); }) {}
+      stream_(new cofferdam::detail::connect_stream(std::move(stream)),
+              [home = place_->home()](cofferdam::detail::connect_stream* dropped) {
+                home.run_soon([dropped] { delete dropped; });
+              }) {}
 
 COFFERDAM_DECL awaitable<std::optional<folder_event>> folder_watch::next() {
   if (!place_) throw error(exec_errc::invalid_argument, "e2b: there is no watch (default-constructed or moved from)");
   return place_->home().run([place = place_, stream = stream_] { return next_of(place, stream); });
 }
 
-COFFERDAM_DECL awaitable<std::optional<folder_event>> folder_watch::next_of(std::shared_ptr<detail::envd> place,
-                                                                            std::shared_ptr<connect_stream> stream) {
+COFFERDAM_DECL awaitable<std::optional<folder_event>> folder_watch::next_of(
+    std::shared_ptr<detail::envd> place, std::shared_ptr<cofferdam::detail::connect_stream> stream) {
   constexpr const char* doing = "watch a folder";
   for (;;) {
     const std::optional<std::string_view> one = co_await detail::envd::next_message(place, *stream, doing);
@@ -61251,7 +60862,7 @@ COFFERDAM_DECL std::optional<folder_event> folder_watch::parse(std::string_view 
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::e2b
 
-// ---- cofferdam/net/impl/connect_client.ipp ----
+// ---- cofferdam/detail/net/impl/connect_client.ipp ----
 
 
 #include <algorithm>
@@ -61264,7 +60875,7 @@ COFFERDAM_DECL std::optional<folder_event> folder_watch::parse(std::string_view 
 #include <string_view>
 #include <utility>
 
-namespace cofferdam::inline COFFERDAM_ABI {
+namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 COFFERDAM_DECL awaitable<std::optional<std::string_view>> connect_stream::next() {
   std::optional<connect_envelope> one = reader_.next(rest_);
@@ -61291,7 +60902,7 @@ COFFERDAM_DECL awaitable<std::optional<std::string_view>> connect_stream::next()
   }
 }
 
-}  // namespace cofferdam::inline COFFERDAM_ABI
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
@@ -61302,7 +60913,7 @@ COFFERDAM_DECL bool has_media_type(const http_response_head& head, std::string_v
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail
 
-namespace cofferdam::inline COFFERDAM_ABI {
+namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 COFFERDAM_DECL awaitable<connect_answer> connect_unary(http_client& client, http_request what, std::string message,
                                                        http_limits limits) {
@@ -61336,9 +60947,9 @@ COFFERDAM_DECL awaitable<connect_opening> connect_server_stream(http_client& cli
   co_return connect_opening(std::move(stream));
 }
 
-}  // namespace cofferdam::inline COFFERDAM_ABI
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
 
-// ---- cofferdam/backends/e2b/detail/impl/process_follower.ipp ----
+// ---- cofferdam/backends/e2b/impl/process_follower.ipp ----
 
 
 #include <memory>
@@ -61348,10 +60959,13 @@ COFFERDAM_DECL awaitable<connect_opening> connect_server_stream(http_client& cli
 
 namespace cofferdam::inline COFFERDAM_ABI::e2b {
 
-COFFERDAM_DECL process_follower::process_follower(std::shared_ptr<detail::envd> place, connect_stream stream)
+COFFERDAM_DECL process_follower::process_follower(std::shared_ptr<detail::envd> place,
+                                                  cofferdam::detail::connect_stream stream)
     : place_(std::move(place)),
-      stream_(new connect_stream(std::move(stream)),
-              [home = place_->home()](connect_stream* dropped) { home.run_soon([dropped] { delete dropped; }); }) {}
+      stream_(new cofferdam::detail::connect_stream(std::move(stream)),
+              [home = place_->home()](cofferdam::detail::connect_stream* dropped) {
+                home.run_soon([dropped] { delete dropped; });
+              }) {}
 
 COFFERDAM_DECL awaitable<std::optional<process_event>> process_follower::next() {
   if (!place_)
@@ -61360,7 +60974,7 @@ COFFERDAM_DECL awaitable<std::optional<process_event>> process_follower::next() 
 }
 
 COFFERDAM_DECL awaitable<std::optional<process_event>> process_follower::next_of(
-    std::shared_ptr<detail::envd> place, std::shared_ptr<connect_stream> stream) {
+    std::shared_ptr<detail::envd> place, std::shared_ptr<cofferdam::detail::connect_stream> stream) {
   constexpr const char* doing = "follow a process";
   for (;;) {
     const std::optional<std::string_view> one = co_await detail::envd::next_message(place, *stream, doing);
@@ -61373,7 +60987,7 @@ COFFERDAM_DECL awaitable<std::optional<process_event>> process_follower::next_of
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::e2b
 
-// ---- cofferdam/backends/e2b/detail/impl/sandbox_list.ipp ----
+// ---- cofferdam/backends/e2b/impl/sandbox_list.ipp ----
 
 
 #include <asio/this_coro.hpp>
@@ -61387,53 +61001,53 @@ COFFERDAM_DECL awaitable<std::optional<process_event>> process_follower::next_of
 namespace cofferdam::inline COFFERDAM_ABI::e2b {
 
 COFFERDAM_DECL sandbox_list::sandbox_list(const account_options& who, const surroundings& around)
-    : who_(account::resolve(who, around)) {}
+    : who_(detail::account::resolve(who, around)) {}
 
 COFFERDAM_DECL awaitable<void> sandbox_list::set_lifetime(std::string id, std::chrono::milliseconds time) const {
   return prolong(who_, std::move(id), std::chrono::ceil<std::chrono::seconds>(time).count());
 }
 
-COFFERDAM_DECL awaitable<std::unique_ptr<detail::api>> sandbox_list::reach(account who) {
+COFFERDAM_DECL awaitable<std::unique_ptr<detail::api>> sandbox_list::reach(detail::account who) {
   asio::any_io_executor executor = co_await asio::this_coro::executor;
   co_return std::make_unique<detail::api>(std::move(executor), std::move(who));
 }
 
-COFFERDAM_DECL awaitable<std::vector<sandbox_info>> sandbox_list::list(account who) {
+COFFERDAM_DECL awaitable<std::vector<sandbox_info>> sandbox_list::list(detail::account who) {
   const std::unique_ptr<detail::api> service = co_await reach(std::move(who));
   std::vector<sandbox_info> found = co_await service->list(std::string());
   co_return found;
 }
 
-COFFERDAM_DECL awaitable<sandbox_info> sandbox_list::look_at(account who, std::string id) {
+COFFERDAM_DECL awaitable<sandbox_info> sandbox_list::look_at(detail::account who, std::string id) {
   const std::unique_ptr<detail::api> service = co_await reach(std::move(who));
   sandbox_info found = co_await service->look(std::move(id));
   co_return found;
 }
 
-COFFERDAM_DECL awaitable<bool> sandbox_list::end(account who, std::string id) {
+COFFERDAM_DECL awaitable<bool> sandbox_list::end(detail::account who, std::string id) {
   const std::unique_ptr<detail::api> service = co_await reach(std::move(who));
   const bool was_there = co_await service->kill(std::move(id));
   co_return was_there;
 }
 
-COFFERDAM_DECL awaitable<bool> sandbox_list::pause_it(account who, std::string id) {
+COFFERDAM_DECL awaitable<bool> sandbox_list::pause_it(detail::account who, std::string id) {
   const std::unique_ptr<detail::api> service = co_await reach(std::move(who));
   const bool did = co_await service->pause(std::move(id));
   co_return did;
 }
 
-COFFERDAM_DECL awaitable<void> sandbox_list::prolong(account who, std::string id, std::int64_t seconds) {
+COFFERDAM_DECL awaitable<void> sandbox_list::prolong(detail::account who, std::string id, std::int64_t seconds) {
   const std::unique_ptr<detail::api> service = co_await reach(std::move(who));
   co_await service->set_lifetime(std::move(id), seconds);
 }
 
-COFFERDAM_DECL awaitable<std::vector<sandbox_metrics>> sandbox_list::measure(account who, std::string id) {
+COFFERDAM_DECL awaitable<std::vector<sandbox_metrics>> sandbox_list::measure(detail::account who, std::string id) {
   const std::unique_ptr<detail::api> service = co_await reach(std::move(who));
   std::vector<sandbox_metrics> found = co_await service->metrics(std::move(id));
   co_return found;
 }
 
-COFFERDAM_DECL awaitable<std::vector<sandbox_log_line>> sandbox_list::read_logs(account who, std::string id) {
+COFFERDAM_DECL awaitable<std::vector<sandbox_log_line>> sandbox_list::read_logs(detail::account who, std::string id) {
   const std::unique_ptr<detail::api> service = co_await reach(std::move(who));
   std::vector<sandbox_log_line> found = co_await service->logs(std::move(id));
   co_return found;
@@ -61498,7 +61112,8 @@ COFFERDAM_DECL code& code::keep(std::size_t output, std::size_t results) {
 }
 
 COFFERDAM_DECL boost::json::object code::body() const {
-  if (!is_valid_utf8(source_)) throw error(exec_errc::invalid_argument, "e2b: the code is not UTF-8");
+  if (!cofferdam::detail::is_valid_utf8(source_))
+    throw error(exec_errc::invalid_argument, "e2b: the code is not UTF-8");
   boost::json::object all;
   all["code"] = cofferdam::detail::json_text(source_);
   if (!context_.empty()) all["context_id"] = cofferdam::detail::json_text(context_);
@@ -61513,11 +61128,13 @@ COFFERDAM_DECL boost::json::object code::body() const {
 }
 
 COFFERDAM_DECL code_interpreter::code_interpreter(environment& in) : inside_(in.get()) {
-  const account& who = inside_->service()->who();
-  const endpoint there = who.sandbox(port, inside_->id(), inside_->info().domain());
+  const detail::account& who = inside_->service()->who();
+  const detail::endpoint there = who.sandbox(port, inside_->id(), inside_->info().domain());
   prefix_ = there.prefix();
-  client_ = {new http_client(inside_->executor(), there.reach(who.tls())),
-             [home = inside_->home()](http_client* dropped) { home.run_soon([dropped] { delete dropped; }); }};
+  client_ = {new cofferdam::detail::http_client(inside_->executor(), there.reach(who.tls())),
+             [home = inside_->home()](cofferdam::detail::http_client* dropped) {
+               home.run_soon([dropped] { delete dropped; });
+             }};
   redact_ = inside_->place()->redact();
 }
 
@@ -61545,14 +61162,14 @@ COFFERDAM_DECL awaitable<std::vector<code_context>> code_interpreter::contexts()
 }
 
 COFFERDAM_DECL awaitable<void> code_interpreter::restart(code_context which) {
-  http_request what = request("POST", "/contexts/" + percent_encoded(which.id()) + "/restart");
+  http_request what = request("POST", "/contexts/" + cofferdam::detail::percent_encoded(which.id()) + "/restart");
   return inside_->home().run([inside = inside_, by = client_, redact = redact_, what = std::move(what)] {
     return done(inside, by, redact, what, "restart a context");
   });
 }
 
 COFFERDAM_DECL awaitable<void> code_interpreter::remove(code_context which) {
-  http_request what = request("DELETE", "/contexts/" + percent_encoded(which.id()));
+  http_request what = request("DELETE", "/contexts/" + cofferdam::detail::percent_encoded(which.id()));
   return inside_->home().run([inside = inside_, by = client_, redact = redact_, what = std::move(what)] {
     return done(inside, by, redact, what, "remove a context");
   });
@@ -61569,11 +61186,11 @@ COFFERDAM_DECL http_request code_interpreter::request(std::string method, std::s
   return made;
 }
 
-COFFERDAM_DECL awaitable<http_exchange> code_interpreter::ask(shared inside, client by, redactor redact,
-                                                              http_request what, const char* doing,
-                                                              http_limits limits) {
+COFFERDAM_DECL awaitable<cofferdam::detail::http_exchange> code_interpreter::ask(
+    shared inside, client by, redactor redact, http_request what, const char* doing,
+    cofferdam::detail::http_limits limits) {
   co_await inside->until_running();
-  http_exchange answer;
+  cofferdam::detail::http_exchange answer;
   std::optional<error> failure;
   try {
     answer = co_await by->send(std::move(what), std::move(limits));
@@ -61588,16 +61205,16 @@ COFFERDAM_DECL awaitable<http_exchange> code_interpreter::ask(shared inside, cli
   if (answer.status() == 200) co_return answer;
   const int status = answer.status();
   bytes body = co_await answer.read_all(max_answer);
-  const std::string said = redact.clean(said_message(redact.clean(as_text(body))));
+  const std::string said = redact.clean(detail::said_message(redact.clean(as_text(body))));
   if (status == 502 && said.find("port is not open") != std::string::npos)
     throw error(exec_errc::unsupported,
                 "e2b: the sandbox has no code interpreter: use a template that has, such as code-interpreter-v1");
   co_await detail::envd::check_proxy(inside->place(), status, said, doing);
-  throw refused_error(doing, status, said);
+  throw detail::refused_error(doing, status, said);
 }
 
-COFFERDAM_DECL http_limits code_interpreter::usual(const shared& inside) {
-  http_limits limits;
+COFFERDAM_DECL cofferdam::detail::http_limits code_interpreter::usual(const shared& inside) {
+  cofferdam::detail::http_limits limits;
   limits.head(inside->place()->request_timeout()).idle(inside->place()->request_timeout());
   return limits;
 }
@@ -61653,9 +61270,9 @@ COFFERDAM_DECL awaitable<execution> code_interpreter::execute(shared inside, cli
 COFFERDAM_DECL awaitable<void> code_interpreter::read(shared inside, client by, redactor redact, http_request what,
                                                       std::shared_ptr<timed_run> one) {
   constexpr const char* doing = "run code";
-  http_limits limits = usual(inside);
+  cofferdam::detail::http_limits limits = usual(inside);
   limits.idle(silence);
-  http_exchange answer = co_await ask(inside, by, std::move(redact), std::move(what), doing, limits);
+  cofferdam::detail::http_exchange answer = co_await ask(inside, by, std::move(redact), std::move(what), doing, limits);
   std::array<std::byte, 32 * 1024> piece;
   std::optional<error> failure;
   try {
@@ -61679,7 +61296,7 @@ COFFERDAM_DECL awaitable<void> code_interpreter::read(shared inside, client by, 
 COFFERDAM_DECL awaitable<code_context> code_interpreter::made_context(shared inside, client by, redactor redact,
                                                                       http_request what) {
   constexpr const char* doing = "make a context";
-  http_exchange answer = co_await ask(inside, by, redact, std::move(what), doing, usual(inside));
+  cofferdam::detail::http_exchange answer = co_await ask(inside, by, redact, std::move(what), doing, usual(inside));
   bytes body = co_await answer.read_all(max_answer);
   code_context made = context_of(cofferdam::detail::parse_object(as_text(body), exec_errc::io_error, "e2b: a context"));
   co_return made;
@@ -61687,7 +61304,8 @@ COFFERDAM_DECL awaitable<code_context> code_interpreter::made_context(shared ins
 
 COFFERDAM_DECL awaitable<std::vector<code_context>> code_interpreter::list(shared inside, client by, redactor redact,
                                                                            http_request what) {
-  http_exchange answer = co_await ask(inside, by, redact, std::move(what), "list the contexts", usual(inside));
+  cofferdam::detail::http_exchange answer =
+      co_await ask(inside, by, redact, std::move(what), "list the contexts", usual(inside));
   bytes body = co_await answer.read_all(max_answer);
   std::error_code broken;
   const std::string_view text = as_text(body);
@@ -61702,7 +61320,7 @@ COFFERDAM_DECL awaitable<std::vector<code_context>> code_interpreter::list(share
 
 COFFERDAM_DECL awaitable<void> code_interpreter::done(shared inside, client by, redactor redact, http_request what,
                                                       const char* doing) {
-  http_exchange answer = co_await ask(inside, by, redact, std::move(what), doing, usual(inside));
+  cofferdam::detail::http_exchange answer = co_await ask(inside, by, redact, std::move(what), doing, usual(inside));
   co_await answer.read_all(max_answer);
 }
 
@@ -61888,6 +61506,139 @@ inline std::string list_of(const std::vector<table_entry>& processes) {
   }
   if (processes.size() > most) text += " and " + std::to_string(processes.size() - most) + " more";
   return text;
+}
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
+
+// ---- cofferdam/detail/warden/start_warden.hpp ----
+
+
+#include <cerrno>
+#include <cstddef>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <system_error>
+#include <utility>
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+/// A warden that is a child of this program.
+class started_warden {
+ public:
+  /// Our end of its socket, non-blocking. When it is closed, the warden kills everything it has started, and exits.
+  unique_fd socket;
+  /// The process, for reaping it.
+  unique_fd pidfd;
+  /// The process number.
+  pid_t pid = 0;
+};
+
+inline error cannot_start(const std::string& what, int number) {
+  const std::error_code cause(number, std::system_category());
+  return error(exec_errc::provider_failed, "the warden cannot be started: " + what + ": " + cause.message(), cause);
+}
+
+inline bool write_whole(const unique_fd& fd, std::span<const unsigned char> content) noexcept {
+  while (!content.empty()) {
+    const ssize_t written = ::write(fd.get(), content.data(), content.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return false;
+    content = content.subspan(static_cast<std::size_t>(written));
+  }
+  return true;
+}
+
+/// Moves the open file to a number that `spawn` can keep.
+inline unique_fd numbered_high(unique_fd fd) noexcept {
+  if (!fd) return fd;
+  return unique_fd(::fcntl(fd.get(), F_DUPFD_CLOEXEC, 10));
+}
+
+/// Writes the program into a sealed file in memory. Empty, with `errno` set, on failure.
+inline unique_fd program_in_memory(std::span<const unsigned char> program) noexcept {
+  constexpr unsigned executable = 0x10;  // MFD_EXEC, Linux 6.3; needed where vm.memfd_noexec is 1
+  unique_fd file(::memfd_create("cofferdam-warden", MFD_CLOEXEC | MFD_ALLOW_SEALING | executable));
+  if (!file && errno == EINVAL) file.reset(::memfd_create("cofferdam-warden", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  if (!file || !write_whole(file, program)) return {};
+  ::fcntl(file.get(), F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
+  return numbered_high(std::move(file));
+}
+
+/// Writes the program into a file without a name. Empty, with `errno` set, on failure.
+inline unique_fd program_in_file(std::span<const unsigned char> program, const std::filesystem::path& folder) noexcept {
+  const std::string path = (folder / ".cofferdam-warden").string();
+  unique_fd written(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0700));
+  if (!written) return {};
+  const bool whole = write_whole(written, program);
+  written.reset();  // a file that is open for writing cannot be executed
+  unique_fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+  const int number = errno;
+  ::unlink(path.c_str());
+  errno = number;
+  if (!whole) errno = ENOSPC;
+  return whole ? numbered_high(std::move(file)) : unique_fd();
+}
+
+/// Executes an open program as a warden.
+inline spawned spawn_warden(const unique_fd& program, const unique_fd& socket, const unique_fd& nothing) {
+  spawn_request request;
+  request.program = program.get();
+  request.words = {"cofferdam-warden", "3"};
+  request.input = request.output = request.error = nothing.get();
+  request.control = socket.get();
+  return spawn(request);
+}
+
+/// Starts a warden as a child of this program, from memory. If files in memory may not be executed, starts it from a
+/// file in `folder`, which is removed at once.
+/// \param program  an ELF file for this machine; see `native_warden_image`.
+/// \param folder   an existing directory to which only this user can write.
+/// \throws error{errc::provider_failed} if neither may be executed, or if the system lacks a descriptor or process.
+inline started_warden start_warden(std::span<const unsigned char> program, const std::filesystem::path& folder) {
+  if (program.empty())
+    throw error(exec_errc::provider_failed, "the warden cannot be started: there is none for this kind of machine");
+  int ends[2] = {-1, -1};
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0) throw detail::cannot_start("socketpair", errno);
+  started_warden started;
+  started.socket.reset(ends[0]);
+  unique_fd theirs(ends[1]);
+  started.socket = detail::usable(std::move(started.socket), "socketpair");
+  theirs = detail::usable(std::move(theirs), "socketpair");
+  detail::set_nonblocking(started.socket);
+  const unique_fd nothing = detail::usable(unique_fd(::open("/dev/null", O_RDWR | O_CLOEXEC)), "/dev/null");
+
+  unique_fd file = detail::program_in_memory(program);
+  int number = errno;
+  if (file) {
+    spawned made = detail::spawn_warden(file, theirs, nothing);
+    if (made.ok()) {
+      started.pidfd = std::move(made.pidfd());
+      started.pid = made.pid();
+      return started;
+    }
+    if (made.stage() != spawn_stage::exec) throw detail::cannot_start("no process for it", made.cause().value());
+    number = made.cause().value();
+  }
+  file = detail::program_in_file(program, folder);
+  if (!file)
+    throw detail::cannot_start(
+        "neither from memory (" + std::generic_category().message(number) + ") nor from a file in " + folder.string(),
+        errno);
+  spawned made = detail::spawn_warden(file, theirs, nothing);
+  if (!made.ok())
+    throw detail::cannot_start(
+        "neither from memory (" + std::generic_category().message(number) + ") nor from a file in " + folder.string(),
+        made.cause().value());
+  started.pidfd = std::move(made.pidfd());
+  started.pid = made.pid();
+  return started;
 }
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail
@@ -64211,13 +63962,13 @@ class analysis_worker {
     }
     code_problem problem("TooCostly",
                          "it takes too long, or too much memory, to be read: " +
-                             std::to_string(self->settings_.time_limit().count()) + " ms were not enough",
+                             std::to_string(self->settings_.timeout().count()) + " ms were not enough",
                          0, 0);
     result.facts.emplace(source, std::move(problem));
     co_return result;
   }
 
-  std::chrono::milliseconds patience() const { return settings_.time_limit() + std::chrono::milliseconds(500); }
+  std::chrono::milliseconds patience() const { return settings_.timeout() + std::chrono::milliseconds(500); }
 
   // ---- the processes ----
   /// Returns an empty text if a reader has greeted, else the problem.
@@ -64270,17 +64021,17 @@ class analysis_worker {
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-COFFERDAM_DECL std::shared_ptr<analysis_worker> make_facts_worker(python_reader settings) {
+COFFERDAM_DECL std::shared_ptr<analysis_worker> make_analysis_worker(python_reader settings) {
   return analysis_worker::make(std::move(settings));
 }
 
-COFFERDAM_DECL awaitable<std::shared_ptr<const code_analysis>> read_facts(std::shared_ptr<analysis_worker> worker,
-                                                                          const std::string& source,
-                                                                          const interpreter_info& guest) {
+COFFERDAM_DECL awaitable<std::shared_ptr<const code_analysis>> analyse_code(std::shared_ptr<analysis_worker> worker,
+                                                                            const std::string& source,
+                                                                            const interpreter_info& guest) {
   return analysis_worker::read(std::move(worker), source, guest);
 }
 
-COFFERDAM_DECL awaitable<void> close_facts(std::shared_ptr<analysis_worker> worker) {
+COFFERDAM_DECL awaitable<void> close_analysis_worker(std::shared_ptr<analysis_worker> worker) {
   return analysis_worker::close(std::move(worker));
 }
 
@@ -64423,7 +64174,7 @@ class driver_core {
     co_await with_cleanup(starts, ends);
     if (works) {
       self->link_ = started;
-      self->walls_ = self->settings->isolation(started->isolation());
+      self->isolation_ = self->settings->isolation(started->isolation());
       self->restarted_ = std::exchange(self->has_started_, true);
       co_return;
     }
@@ -64472,7 +64223,7 @@ class driver_core {
   static awaitable<code_result> run(std::shared_ptr<driver_core> self, asio::any_io_executor listens,
                                     std::shared_ptr<const waiting_run> waiting, code_request request) {
     const std::shared_ptr<driver_link> link = self->link_;
-    std::shared_ptr<const isolation_report> isolation = self->walls_;
+    std::shared_ptr<const isolation_report> isolation = self->isolation_;
     const Settings& settings = *self->settings;
     const std::size_t keep = std::min(request.kept_output().value_or(settings.kept_output), max_kept);
     const auto limit = request.timeout().value_or(settings.timeout);
@@ -64715,7 +64466,7 @@ class driver_core {
     if (request.kept_files() > 0) body["keep_files"] = std::min(request.kept_files(), max_kept);
     body["environment"] = request.environment();
     body["quiet"] = request.is_quiet_failure();
-    body["most_value"] = 4 * 1024 * 1024;
+    body["max_value"] = 4 * 1024 * 1024;
     return boost::json::serialize(body);
   }
 
@@ -64739,7 +64490,7 @@ class driver_core {
   asio::any_io_executor executor_;
   async_semaphore turn_;
   std::shared_ptr<driver_link> link_;
-  std::shared_ptr<const isolation_report> walls_;
+  std::shared_ptr<const isolation_report> isolation_;
   bool has_started_ = false;
   bool restarted_ = false;
   bool closed_ = false;
@@ -65605,7 +65356,7 @@ class http_conversation {
     }
   }
 
-  clock::time_point body_due() const { return drain_due_.value_or(clock::now() + settings_.body_time()); }
+  clock::time_point body_due() const { return drain_due_.value_or(clock::now() + settings_.body_timeout()); }
 
   error too_long() {
     verdict_ = 413;
@@ -65683,7 +65434,7 @@ class http_conversation {
 
   const http_server_settings& settings_;
   http_input input_;
-  time_limit write_limit_;
+  deadline_timer write_limit_;
   http_request_parser parser_;
   std::string frame_;
   std::optional<std::uint64_t> left_;
@@ -65897,7 +65648,7 @@ class http_served_connection {
   const std::function<void()>& became_idle_;
   asio::cancellation_signal cancel_;
   http_conversation talk_;
-  time_limit request_limit_;
+  deadline_timer request_limit_;
   http_call* call_ = nullptr;
   std::exception_ptr failure_;
   clock::time_point idle_since_ = clock::time_point::max();
@@ -66119,7 +65870,7 @@ class http_server_core : public std::enable_shared_from_this<http_server_core> {
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail
 
-// ---- cofferdam/net/impl/http_server.ipp ----
+// ---- cofferdam/detail/net/impl/http_server.ipp ----
 
 
 #include <asio/any_io_executor.hpp>
@@ -66129,7 +65880,7 @@ class http_server_core : public std::enable_shared_from_this<http_server_core> {
 #include <memory>
 #include <utility>
 
-namespace cofferdam::inline COFFERDAM_ABI {
+namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 COFFERDAM_DECL http_server& http_server::listen(listener where) {
   core_->listen(std::move(where));
@@ -66147,7 +65898,7 @@ COFFERDAM_DECL awaitable<void> http_server::stop() { return detail::http_server_
 
 COFFERDAM_DECL std::size_t http_server::connections() const noexcept { return core_->connections(); }
 
-}  // namespace cofferdam::inline COFFERDAM_ABI
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
 
 // ---- cofferdam/net/impl/http_call.ipp ----
 
@@ -66493,9 +66244,9 @@ class unread_output {
   std::string take(std::size_t count, bool last, std::uint64_t& dropped) {
     dropped = std::exchange(dropped_, 0);
     std::string_view part = std::string_view(text_).substr(0, count);
-    if (part.size() < text_.size() || !last) part = without_cut_end(part);
+    if (part.size() < text_.size() || !last) part = cofferdam::detail::without_cut_end(part);
     std::string good;
-    append_repaired_utf8(good, dropped == 0 ? part : without_cut_start(part));
+    cofferdam::detail::append_repaired_utf8(good, dropped == 0 ? part : cofferdam::detail::without_cut_start(part));
     text_.erase(0, part.size());
     return good;
   }
@@ -66656,18 +66407,20 @@ class sealed_states {
   /// \param purpose  the use of the state: method, name, arguments. The state is accepted only for the same use.
   std::string seal(std::string_view purpose, std::string_view state) {
     boost::json::object inside;
-    inside["state"] = base64_encode(as_bytes(state));  // may have any bytes
+    inside["state"] = cofferdam::detail::base64_encode(as_bytes(state));  // may have any bytes
     inside["until"] = now() + longest;
     inside["once"] = cofferdam::detail::random_name(22);
     const std::string text = boost::json::serialize(inside);
-    return base64_encode(as_bytes(text), base64_alphabet::url) + "." + sign(purpose, text);
+    return cofferdam::detail::base64_encode(as_bytes(text), cofferdam::detail::base64_alphabet::url) + "." +
+           sign(purpose, text);
   }
 
   /// \return no value if it is not ours, for another purpose, too old, or was used.
   std::optional<std::string> open(std::string_view purpose, std::string_view sealed) {
     const std::size_t dot = sealed.find('.');
     if (dot == std::string_view::npos) return std::nullopt;
-    const std::optional<bytes> raw = base64_decode(sealed.substr(0, dot), base64_alphabet::url);
+    const std::optional<bytes> raw =
+        cofferdam::detail::base64_decode(sealed.substr(0, dot), cofferdam::detail::base64_alphabet::url);
     if (!raw) return std::nullopt;
     const std::string_view text = as_text(*raw);
     if (!cofferdam::detail::same_secret(sign(purpose, text), sealed.substr(dot + 1))) return std::nullopt;
@@ -66682,7 +66435,7 @@ class sealed_states {
       used_.erase(order_.front());
       order_.pop_front();
     }
-    const std::optional<bytes> state = base64_decode(text_at(object, "state"));
+    const std::optional<bytes> state = cofferdam::detail::base64_decode(text_at(object, "state"));
     return state ? std::optional(std::string(as_text(*state))) : std::nullopt;
   }
 
@@ -66702,7 +66455,8 @@ class sealed_states {
     if (HMAC(EVP_sha256(), key_.data(), static_cast<int>(key_.size()),
              reinterpret_cast<const unsigned char*>(all.data()), all.size(), digest.data(), &size) == nullptr)
       throw error(exec_errc::io_error, "mcp: OpenSSL cannot make an HMAC");
-    return base64_encode(bytes_view(reinterpret_cast<const std::byte*>(digest.data()), size), base64_alphabet::url);
+    return cofferdam::detail::base64_encode(bytes_view(reinterpret_cast<const std::byte*>(digest.data()), size),
+                                            cofferdam::detail::base64_alphabet::url);
   }
 
   std::string key_ = cofferdam::detail::random_token();
@@ -66967,10 +66721,10 @@ class live_report {
         continue;
       }
       // An incomplete character waits for the next piece.
-      const std::string_view whole = over_ ? std::string_view(pending) : without_cut_end(pending);
+      const std::string_view whole = over_ ? std::string_view(pending) : cofferdam::detail::without_cut_end(pending);
       if (whole.empty()) continue;
       std::string text;
-      append_repaired_utf8(text, whole);
+      cofferdam::detail::append_repaired_utf8(text, whole);
       boost::json::object data;
       data["stream"] = i == 0 ? "stdout" : "stderr";
       data["text"] = text;
@@ -66985,7 +66739,7 @@ class live_report {
     while (!text.empty() && (text.back() == '\n' || text.back() == '\r' || text.back() == ' ')) text.remove_suffix(1);
     const std::size_t line = text.rfind('\n');
     if (line != std::string_view::npos) text.remove_prefix(line + 1);
-    return one_line(without_cut_start(text), 120);
+    return one_line(cofferdam::detail::without_cut_start(text), 120);
   }
 
   std::shared_ptr<request> of_;
@@ -68325,7 +68079,8 @@ inline std::optional<std::string> decoded_field(std::string_view value) {
   value = trimmed(value);
   constexpr std::string_view open = "=?base64?";
   if (!value.starts_with(open) || !value.ends_with("?=") || value.size() < open.size() + 2) return std::string(value);
-  const std::optional<bytes> raw = base64_decode(value.substr(open.size(), value.size() - open.size() - 2));
+  const std::optional<bytes> raw =
+      cofferdam::detail::base64_decode(value.substr(open.size(), value.size() - open.size() - 2));
   if (!raw) return std::nullopt;
   return std::string(as_text(*raw));
 }
@@ -68433,7 +68188,8 @@ inline boost::json::object page_of(const boost::json::object& params, const char
   if (const boost::json::value* const given = params.if_contains("cursor"); given != nullptr && !given->is_null()) {
     const failure wrong(invalid_params, "Invalid cursor");
     if (!given->is_string()) throw wrong;
-    const std::optional<bytes> raw = base64_decode(view_of(given->get_string()), base64_alphabet::url);
+    const std::optional<bytes> raw =
+        cofferdam::detail::base64_decode(view_of(given->get_string()), cofferdam::detail::base64_alphabet::url);
     if (!raw) throw wrong;
     const std::string_view text = as_text(*raw);
     const std::size_t colon = text.find(':');
@@ -68454,19 +68210,21 @@ inline boost::json::object page_of(const boost::json::object& params, const char
                           items.begin() + static_cast<std::ptrdiff_t>(end));
   result[name] = std::move(part);
   if (end < items.size())
-    result["nextCursor"] =
-        base64_encode(as_bytes(std::to_string(end) + ":" + std::to_string(revision)), base64_alphabet::url);
+    result["nextCursor"] = cofferdam::detail::base64_encode(
+        as_bytes(std::to_string(end) + ":" + std::to_string(revision)), cofferdam::detail::base64_alphabet::url);
   return result;
 }
 
 inline constexpr std::string_view workspace_uri = "sandbox://workspace/";
 
 /// Convert a path to a part of a URI, and back.
-inline std::string uri_of(std::string_view path) { return std::string(workspace_uri) + percent_encoded_path(path); }
+inline std::string uri_of(std::string_view path) {
+  return std::string(workspace_uri) + cofferdam::detail::percent_encoded_path(path);
+}
 /// Returns no value for a URI that is not a file of a workspace.
 inline std::optional<std::string> path_of(std::string_view uri) {
   if (!uri.starts_with(workspace_uri)) return std::nullopt;
-  std::optional<std::string> path = percent_decoded(uri.substr(workspace_uri.size()));
+  std::optional<std::string> path = cofferdam::detail::percent_decoded(uri.substr(workspace_uri.size()));
   if (!path || path->empty() || path->find('\0') != std::string::npos) return std::nullopt;
   return path;
 }
@@ -69066,7 +68824,7 @@ class dispatch {
     if (is_text) {
       made["text"] = boost::json::string(json_view(text));
     } else {
-      made["blob"] = base64_encode(content);
+      made["blob"] = cofferdam::detail::base64_encode(content);
     }
     co_return made;
   }
@@ -70324,7 +70082,8 @@ inline void add_value(const code_result& result, std::string& text, boost::json:
   constexpr std::size_t max_json = 64 * 1024;
   if (result.value_text().empty()) return;
   std::string value;
-  append_repaired_utf8(value, without_cut_end(std::string_view(result.value_text()).substr(0, max_value)));
+  cofferdam::detail::append_repaired_utf8(
+      value, cofferdam::detail::without_cut_end(std::string_view(result.value_text()).substr(0, max_value)));
   if (result.value_text().size() > max_value) value += " ...";
   text += "--- result ---\n" + printable_text(value) + "\n";
   facts["result"] = value;
@@ -70338,7 +70097,7 @@ inline void add_exception(const code_result& result, std::string& text, boost::j
   if (!result.failure()) return;
   const auto repaired = [](std::string_view raw) {
     std::string valid;
-    append_repaired_utf8(valid, raw);
+    cofferdam::detail::append_repaired_utf8(valid, raw);
     return valid;
   };
   const std::string traceback = repaired(result.failure()->traceback());
@@ -70382,9 +70141,10 @@ inline void add_images(const code_result& result, boost::json::object& facts, an
       if (found == display.forms().end() || shown.size() == max_images || found->second.size() > max_bytes) continue;
       std::string plain = found->second;
       std::erase(plain, '\n');
-      const std::optional<bytes> file = base64_decode(plain);
-      const std::optional<tools::image_header> header = file ? tools::read_image_header(*file) : std::nullopt;
-      if (!header || !header->has_size() || tools::mime_type(header->format) != kind) continue;
+      const std::optional<bytes> file = cofferdam::detail::base64_decode(plain);
+      const std::optional<tools::detail::image_header> header =
+          file ? tools::detail::read_image_header(*file) : std::nullopt;
+      if (!header || !header->has_size() || tools::detail::mime_type(header->format) != kind) continue;
       boost::json::object image;
       image["mime_type"] = kind;
       image["width"] = header->width;
@@ -71196,7 +70956,8 @@ inline awaitable<void> serve_standard_streams(std::shared_ptr<server_core> core)
   co_await serve_lines(std::move(core), std::move(client));
 }
 
-inline awaitable<void> serve_http(std::shared_ptr<http_server> server, std::shared_ptr<http_endpoint> endpoint) {
+inline awaitable<void> serve_http(std::shared_ptr<cofferdam::detail::http_server> server,
+                                  std::shared_ptr<http_endpoint> endpoint) {
   endpoint->start_sweeping();
   const auto runs = [&server] { return server->run(); };
   const auto closes = [&endpoint] { return http_endpoint::close(endpoint); };
@@ -71301,7 +71062,7 @@ COFFERDAM_DECL awaitable<void> server::serve(listener where) {
   settings.body(core_->options().message()).stop_timeout(std::chrono::milliseconds(200));
   endpoint_ = std::make_shared<detail::http_endpoint>(core_);
   endpoint_->check_hosts(where.is_loopback() || !core_->options().hosts().empty());
-  http_ = std::make_shared<http_server>(
+  http_ = std::make_shared<cofferdam::detail::http_server>(
       core_->executor(),
       [endpoint = endpoint_](http_call& call) { return detail::http_endpoint::handle(endpoint, call); },
       std::move(settings));

@@ -6,10 +6,10 @@
 
 #include <cofferdam/backends/local.hpp>
 #include <cofferdam/code/python.hpp>
+#include <cofferdam/detail/net/http_client.hpp>
+#include <cofferdam/detail/net/transport.hpp>
 #include <cofferdam/middleware/allow_commands.hpp>
-#include <cofferdam/net/http_client.hpp>
 #include <cofferdam/net/listener.hpp>
-#include <cofferdam/net/transport.hpp>
 #include <cofferdam/serve/mcp_server.hpp>
 
 #include "serve/mcp/mcp_support.hpp"
@@ -45,6 +45,8 @@
 namespace mcp_attack_tests {
 
 using namespace cofferdam;
+using cofferdam::detail::http_client;
+using cofferdam::detail::tcp_connector;
 using cofferdam_test::comes_true;
 using cofferdam_test::error_code_in;
 using cofferdam_test::mcp_body;

@@ -2,7 +2,7 @@
 // Copyright the cofferdam authors. See LICENSE.
 #include <cofferdam/backends/docker/build_request.hpp>
 #include <cofferdam/backends/docker/container_options.hpp>
-#include <cofferdam/backends/docker/find_daemon.hpp>
+#include <cofferdam/backends/docker/detail/find_daemon.hpp>
 #include <cofferdam/backends/e2b/code_interpreter.hpp>
 #include <cofferdam/backends/local.hpp>
 #include <cofferdam/code/code_request.hpp>
@@ -12,6 +12,7 @@
 #include <cofferdam/code/python_reader.hpp>
 #include <cofferdam/code/reject_patterns.hpp>
 #include <cofferdam/core/command.hpp>
+#include <cofferdam/detail/net/tar_entry.hpp>
 #include <cofferdam/files/file_set.hpp>
 #include <cofferdam/llm/chat_completions_options.hpp>
 #include <cofferdam/llm/chat_message.hpp>
@@ -20,7 +21,6 @@
 #include <cofferdam/net/http_message.hpp>
 #include <cofferdam/net/http_reply.hpp>
 #include <cofferdam/net/http_server_settings.hpp>
-#include <cofferdam/net/tar_entry.hpp>
 #include <cofferdam/net/tls.hpp>
 #include <cofferdam/serve/e2b_gateway/options.hpp>
 #include <cofferdam/serve/mcp/definitions.hpp>
@@ -51,6 +51,8 @@
 namespace option_setters_tests {
 
 using namespace cofferdam;
+using cofferdam::detail::tar_entry;
+using cofferdam::detail::tar_type;
 using namespace std::chrono_literals;
 
 // Longer than what a string stores inside itself.

@@ -66,10 +66,10 @@ TEST(Setters, a_tool_definition_that_is_assigned_to_itself_is_whole) {
 
 TEST(Setters, a_python_reader_that_is_assigned_to_itself_is_whole) {
   python_reader one = python_reader().interpreter(text);
-  one = std::move(one).time_limit(3s);
+  one = std::move(one).timeout(3s);
   one = std::move(one).memory(1UL << 30U);
   EXPECT_EQ(one.interpreter(), text);
-  EXPECT_EQ(one.time_limit(), 3s);
+  EXPECT_EQ(one.timeout(), 3s);
 }
 
 TEST(Setters, what_a_loop_permits_is_permitted_all_of_it) {

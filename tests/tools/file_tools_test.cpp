@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-#include <cofferdam/core/base64.hpp>
+#include <cofferdam/detail/core/base64.hpp>
 #include <cofferdam/tools/finish.hpp>
 #include <cofferdam/tools/list_files.hpp>
 #include <cofferdam/tools/read_file.hpp>
@@ -26,6 +26,7 @@
 namespace {
 
 using namespace cofferdam;
+using cofferdam::detail::base64_encode;
 using namespace std::string_literals;
 using cofferdam_test::memory_environment;
 using cofferdam_test::run;

@@ -134,8 +134,8 @@ class pyodide_runner {
 /// isolation has three layers: the memory of WebAssembly; a JavaScript that cannot turn text into code, with an empty
 /// `js` module in Python; and Deno's permissions, which allow only what the options allow. Deno runs as the calling
 /// user, without any isolation by the operating system: code that breaks out of V8 has the rights of that user.
-/// `code_result::walls()` reports this. For isolation by the operating system run `python()` in a container. There are
-/// no processes, threads, sockets or packages with native code; `time.sleep`, asyncio, and `urllib.request` for
+/// `code_result::isolation()` reports this. For isolation by the operating system run `python()` in a container. There
+/// are no processes, threads, sockets or packages with native code; `time.sleep`, asyncio, and `urllib.request` for
 /// permitted hosts work. Functions that asyncio would run in a thread (`to_thread`, `run_in_executor(None, ...)`) run
 /// at once.
 ///

@@ -8,8 +8,8 @@
 #include <cofferdam/core/any_provider.hpp>
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/code_exec_provider.hpp>
+#include <cofferdam/detail/net/http_server.hpp>
 #include <cofferdam/net/byte_stream.hpp>
-#include <cofferdam/net/http_server.hpp>
 #include <cofferdam/net/listener.hpp>
 #include <cofferdam/serve/mcp/call.hpp>
 #include <cofferdam/serve/mcp/content.hpp>
@@ -85,7 +85,7 @@ class server {
   /// \throws error{exec_errc::invalid_argument} if clients have no environment.
   server& python(cofferdam::python how);
   /// Adds `run_python` by any runner, with its guards: `server.runner([](any_environment& there) { return
-  /// any_runner_provider(borrowed(there) | python() | check_syntax()); })`
+  /// any_runner_provider(environment_ref(there) | python() | check_syntax()); })`
   server& runner(std::function<any_runner_provider(any_environment& inside)> make);
 
   /// Adds a tool. If the server is running, the clients are notified.
@@ -176,7 +176,7 @@ class server {
 
   std::shared_ptr<detail::server_core> core_;
   std::shared_ptr<detail::http_endpoint> endpoint_;
-  std::shared_ptr<http_server> http_;
+  std::shared_ptr<cofferdam::detail::http_server> http_;
 };
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::mcp

@@ -3,8 +3,8 @@
 #pragma once
 
 #include <cofferdam/core/error.hpp>
-#include <cofferdam/core/number_text.hpp>
 #include <cofferdam/core/printable_text.hpp>
+#include <cofferdam/detail/core/number_text.hpp>
 
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
@@ -121,7 +121,7 @@ class argument {
   static std::string shown(double number) {
     if (std::floor(number) == number && std::abs(number) < 9e15)
       return std::to_string(static_cast<std::int64_t>(number));
-    return number_text(number);
+    return cofferdam::detail::number_text(number);
   }
   static void limit(boost::json::object& schema, const char* name, double number) {
     if (std::floor(number) == number && std::abs(number) < 9e15) {

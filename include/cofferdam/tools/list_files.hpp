@@ -3,13 +3,13 @@
 #pragma once
 
 #include <cofferdam/core/asio.hpp>
-#include <cofferdam/core/base64.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/code_exec_provider.hpp>
 #include <cofferdam/core/directory_entry.hpp>
 #include <cofferdam/core/file_operations.hpp>
 #include <cofferdam/core/printable_text.hpp>
-#include <cofferdam/files/glob.hpp>
+#include <cofferdam/detail/core/base64.hpp>
+#include <cofferdam/detail/files/glob.hpp>
 #include <cofferdam/tools/arguments.hpp>
 #include <cofferdam/tools/described_tool.hpp>
 #include <cofferdam/tools/tool.hpp>
@@ -86,19 +86,20 @@ class list_files : public described_tool<list_files<E>> {
   /// Returns the end of a page as text: the last name, or a substitute if the name has special characters.
   static std::string cursor_at(const std::string& name) {
     if (one_line(name, 4095) == name && !name.starts_with(not_plain)) return name;
-    return std::string(not_plain) + base64_encode(as_bytes(name), base64_alphabet::url);
+    return std::string(not_plain) +
+           cofferdam::detail::base64_encode(as_bytes(name), cofferdam::detail::base64_alphabet::url);
   }
   static std::string name_at(const std::string& cursor) {
     if (!cursor.starts_with(not_plain)) return cursor;
-    const std::optional<bytes> name =
-        base64_decode(std::string_view(cursor).substr(not_plain.size()), base64_alphabet::url);
+    const std::optional<bytes> name = cofferdam::detail::base64_decode(
+        std::string_view(cursor).substr(not_plain.size()), cofferdam::detail::base64_alphabet::url);
     return name ? std::string(as_text(*name)) : cursor;
   }
   static constexpr std::string_view not_plain = "=";
 
   static tool_result show(const std::string& path, const std::vector<directory_entry>& all,
                           const checked_arguments& arguments) {
-    std::optional<glob> pattern;
+    std::optional<cofferdam::detail::glob> pattern;
     if (arguments.has("pattern")) pattern.emplace(arguments.text("pattern"));
     const std::string prefix = pattern && !pattern->prefix().empty() ? pattern->prefix() + "/" : std::string();
     const std::string cursor = name_at(arguments.text("cursor"));

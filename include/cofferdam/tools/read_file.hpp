@@ -7,7 +7,7 @@
 #include <cofferdam/core/code_exec_provider.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/printable_text.hpp>
-#include <cofferdam/core/utf8.hpp>
+#include <cofferdam/detail/core/utf8.hpp>
 #include <cofferdam/tools/arguments.hpp>
 #include <cofferdam/tools/described_tool.hpp>
 #include <cofferdam/tools/tool.hpp>
@@ -101,7 +101,8 @@ class read_file : public described_tool<read_file<E>> {
     bool cut = false;
     for (std::size_t at = first; at < lines.size() && shown < count && text.size() < max_text; ++at, ++shown) {
       const std::string_view line = lines[at];
-      append_repaired_utf8(text, line.size() > max_line ? without_cut_end(line.substr(0, max_line)) : line);
+      cofferdam::detail::append_repaired_utf8(
+          text, line.size() > max_line ? cofferdam::detail::without_cut_end(line.substr(0, max_line)) : line);
       if (line.size() > max_line) {
         text += " [... " + std::to_string(line.size() - max_line) + " more bytes in this line]";
         cut = true;

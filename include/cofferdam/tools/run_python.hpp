@@ -7,16 +7,16 @@
 #include <cofferdam/code/code_runner.hpp>
 #include <cofferdam/code/tagged_value.hpp>
 #include <cofferdam/core/asio.hpp>
-#include <cofferdam/core/base64.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/command_result.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/format_result.hpp>
 #include <cofferdam/core/printable_text.hpp>
+#include <cofferdam/detail/core/base64.hpp>
 #include <cofferdam/detail/core/ends_everything.hpp>
+#include <cofferdam/detail/tools/image_header.hpp>
 #include <cofferdam/tools/arguments.hpp>
 #include <cofferdam/tools/described_tool.hpp>
-#include <cofferdam/tools/image_header.hpp>
 #include <cofferdam/tools/tool.hpp>
 
 #include <boost/json/object.hpp>
@@ -175,9 +175,9 @@ class run_python {
         if (found->second.size() > max_bytes / 3 * 4) continue;
         std::string plain = found->second;
         std::erase(plain, '\n');
-        std::optional<bytes> content = base64_decode(plain);
-        const std::optional<image_header> header = content ? read_image_header(*content) : std::nullopt;
-        if (!header || !header->has_size() || mime_type(header->format) != kind) continue;
+        std::optional<bytes> content = cofferdam::detail::base64_decode(plain);
+        const std::optional<detail::image_header> header = content ? detail::read_image_header(*content) : std::nullopt;
+        if (!header || !header->has_size() || detail::mime_type(header->format) != kind) continue;
         made.image(tool_image(std::move(*content), kind));
         break;
       }

@@ -3,12 +3,12 @@
 #pragma once
 
 #include <cofferdam/core/asio.hpp>
-#include <cofferdam/core/base64.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/code_exec_provider.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/file_operations.hpp>
 #include <cofferdam/core/printable_text.hpp>
+#include <cofferdam/detail/core/base64.hpp>
 #include <cofferdam/tools/arguments.hpp>
 #include <cofferdam/tools/described_tool.hpp>
 #include <cofferdam/tools/tool.hpp>
@@ -58,7 +58,7 @@ class write_file : public described_tool<write_file<E>> {
     const std::string name = "\"" + one_line(path) + "\"";
     bytes added = to_bytes(arguments.text("content"));
     if (arguments.text("encoding") == "base64") {
-      std::optional<bytes> decoded = base64_decode(arguments.text("content"));
+      std::optional<bytes> decoded = cofferdam::detail::base64_decode(arguments.text("content"));
       if (!decoded) co_return tool_result("Error: 'content' is not base64 (with padding, without line breaks).", false);
       added = std::move(*decoded);
     }

@@ -37,6 +37,7 @@
 namespace real_daemon_tests {
 
 using namespace cofferdam;
+using cofferdam::detail::connect_end;
 using namespace std::chrono_literals;
 using cofferdam_test::comes_about;
 using cofferdam_test::scripted_service;

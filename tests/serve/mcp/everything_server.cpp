@@ -5,7 +5,7 @@
 // prompts on `mcp::server`. `everything_server --http 127.0.0.1:PORT`, or stdio without. The names and texts are those
 // of the suite.
 
-#include <cofferdam/core/base64.hpp>
+#include <cofferdam/detail/core/base64.hpp>
 #include <cofferdam/net/listener.hpp>
 #include <cofferdam/serve/mcp_server.hpp>
 
@@ -36,6 +36,7 @@
 namespace {
 
 using namespace cofferdam;
+using cofferdam::detail::base64_decode;
 using mcp::answer;
 using mcp::call;
 using mcp::content;

@@ -3,9 +3,9 @@
 
 // Streamable HTTP: each check with its status, code and id. Tools that need no backend.
 
-#include <cofferdam/net/http_client.hpp>
+#include <cofferdam/detail/net/http_client.hpp>
+#include <cofferdam/detail/net/transport.hpp>
 #include <cofferdam/net/listener.hpp>
-#include <cofferdam/net/transport.hpp>
 #include <cofferdam/serve/mcp/detail/http_checks.hpp>
 #include <cofferdam/serve/mcp_server.hpp>
 
@@ -29,6 +29,8 @@
 namespace mcp_http_tests {
 
 using namespace cofferdam;
+using cofferdam::detail::http_client;
+using cofferdam::detail::tcp_connector;
 using cofferdam_test::comes_true;
 using cofferdam_test::member;
 using cofferdam_test::nap;

@@ -13,9 +13,9 @@
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/printable_text.hpp>
 #include <cofferdam/core/process.hpp>
-#include <cofferdam/core/utf8.hpp>
 #include <cofferdam/detail/core/async_event.hpp>
 #include <cofferdam/detail/core/home_strand.hpp>
+#include <cofferdam/detail/core/utf8.hpp>
 #include <cofferdam/detail/net/json_object_view.hpp>
 
 #include <asio/any_io_executor.hpp>

@@ -11,8 +11,8 @@
 #include <cofferdam/core/environment_ref.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/detail/core/with_cleanup.hpp>
+#include <cofferdam/detail/net/http_server.hpp>
 #include <cofferdam/net/byte_stream.hpp>
-#include <cofferdam/net/http_server.hpp>
 #include <cofferdam/net/listener.hpp>
 #include <cofferdam/serve/mcp/call.hpp>
 #include <cofferdam/serve/mcp/content.hpp>
@@ -72,7 +72,8 @@ inline awaitable<void> serve_standard_streams(std::shared_ptr<server_core> core)
   co_await serve_lines(std::move(core), std::move(client));
 }
 
-inline awaitable<void> serve_http(std::shared_ptr<http_server> server, std::shared_ptr<http_endpoint> endpoint) {
+inline awaitable<void> serve_http(std::shared_ptr<cofferdam::detail::http_server> server,
+                                  std::shared_ptr<http_endpoint> endpoint) {
   endpoint->start_sweeping();
   const auto runs = [&server] { return server->run(); };
   const auto closes = [&endpoint] { return http_endpoint::close(endpoint); };
@@ -177,7 +178,7 @@ COFFERDAM_DECL awaitable<void> server::serve(listener where) {
   settings.body(core_->options().message()).stop_timeout(std::chrono::milliseconds(200));
   endpoint_ = std::make_shared<detail::http_endpoint>(core_);
   endpoint_->check_hosts(where.is_loopback() || !core_->options().hosts().empty());
-  http_ = std::make_shared<http_server>(
+  http_ = std::make_shared<cofferdam::detail::http_server>(
       core_->executor(),
       [endpoint = endpoint_](http_call& call) { return detail::http_endpoint::handle(endpoint, call); },
       std::move(settings));

@@ -6,9 +6,9 @@
 #include <cofferdam/core/directory_entry.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/printable_text.hpp>
-#include <cofferdam/core/utf8.hpp>
 #include <cofferdam/detail/core/async_semaphore.hpp>
 #include <cofferdam/detail/core/ends_everything.hpp>
+#include <cofferdam/detail/core/utf8.hpp>
 #include <cofferdam/serve/mcp/detail/results.hpp>
 #include <cofferdam/serve/mcp/detail/sealed_state.hpp>
 #include <cofferdam/serve/mcp/detail/session_state.hpp>
@@ -462,7 +462,7 @@ class dispatch {
     if (is_text) {
       made["text"] = boost::json::string(json_view(text));
     } else {
-      made["blob"] = base64_encode(content);
+      made["blob"] = cofferdam::detail::base64_encode(content);
     }
     co_return made;
   }
