@@ -13,9 +13,8 @@ using namespace cofferdam;
 class tide : public tools::described_tool<tide> {
  public:
   tide()
-      : described_tool(
-            "tide", "Returns the height of the tide at a harbour, in metres.",
-            tools::argument_list(tools::argument("place", tools::argument_kind::text, "The harbour.").required())) {}
+      : described_tool("tide", "Returns the height of the tide at a harbour, in metres.",
+                       tools::argument_list(tools::argument("place", tools::text, "The harbour."))) {}
 
   // The arguments are checked against their description before.
   awaitable<tools::tool_result> work(tools::checked_arguments arguments) {
@@ -28,7 +27,7 @@ class tide : public tools::described_tool<tide> {
 awaitable<void> serve() {
   asio::any_io_executor executor = co_await asio::this_coro::executor;
   mcp::server server(executor, sandbox());
-  server.tool([](any_environment&) { return tools::any_tool(tide()); });
+  server.add([](any_environment&) { return tools::any_tool(tide()); });
   co_await server.serve_stdio();
 }
 

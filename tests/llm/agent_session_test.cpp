@@ -204,7 +204,9 @@ TEST(Session, unknown_tools_and_arguments_that_are_no_json_are_answers) {
       {{"code_exec", "{\n\"cmd\": ls}"}, "not valid JSON (line 2 column 8)"},
       {{"code_exec", "[1]"}, "not an object"},
       {{"read_file", R"({"pth":"x","limit":"y"})"},
-       "'path' is missing; 'limit' must be an integer; there is no argument 'pth'"}};
+       "'path' is missing, and must be a string; 'limit' must be an integer, not the string \"y\"; there is no "
+       "argument "
+       "'pth'"}};
   for (const auto& [call, wanted] : cases) {
     scripted_model model;
     memory_environment env;
