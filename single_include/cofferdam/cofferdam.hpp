@@ -17668,24 +17668,27 @@ class function : public detail::basic_definition<function> {
                     "parameters");
       if constexpr (detail::has_signature<handler>) {
         cofferdam::detail::require_safe_callable<given>();
-        require_result<handler>();
-        set<handler>(std::get<sizeof...(At)>(std::move(all)),
-                     detail::type_list<
-                         typename detail::is_argument<std::remove_cvref_t<std::tuple_element_t<At, Parts>>>::type...>(),
-                     std::vector<detail::argument_rules>{std::get<At>(all).rules()...}, std::index_sequence<At...>());
+        if constexpr (is_right<handler>())
+          set<handler>(
+              std::get<sizeof...(At)>(std::move(all)),
+              detail::type_list<
+                  typename detail::is_argument<std::remove_cvref_t<std::tuple_element_t<At, Parts>>>::type...>(),
+              std::vector<detail::argument_rules>{std::get<At>(all).rules()...}, std::index_sequence<At...>());
       }
     }
   }
 
   template <class Handler>
-  static constexpr void require_result() {
+  static constexpr bool is_right() {
     using result = detail::awaited_by<typename detail::signature_of<Handler>::result>;
+    constexpr bool is_result_right = result::is_awaitable && detail::answer_value<typename result::type>;
     static_assert(
-        result::is_awaitable && detail::answer_value<typename result::type>,
+        is_result_right,
         "cofferdam: the handler of a tools::function must return an awaitable of void, a type that Boost.JSON "
         "can convert, tools::tool_result or tools::tool_image");
-    static_assert(detail::signature_of<Handler>::is_const,
-                  "cofferdam: the handler of a tools::function must not be mutable: its copies share it");
+    constexpr bool is_const = detail::signature_of<Handler>::is_const;
+    static_assert(is_const, "cofferdam: the handler of a tools::function must not be mutable: its copies share it");
+    return is_result_right && is_const;
   }
 
   template <class Handler, class Given, class... Types, std::size_t... At>

@@ -5,6 +5,7 @@
 // they concern runs. Each with a control: the same attack on a runner as it is often written.
 
 #include <cofferdam/core/streaming_environment.hpp>
+#include <cofferdam/tools/function.hpp>
 
 #include "code/python_support.hpp"
 

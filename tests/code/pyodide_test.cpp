@@ -6,6 +6,7 @@
 
 #include <cofferdam/code/any_runner.hpp>
 #include <cofferdam/code/pyodide.hpp>
+#include <cofferdam/tools/function.hpp>
 
 #include "code/pyodide_support.hpp"
 #include "support/error_of.hpp"

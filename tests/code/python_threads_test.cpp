@@ -7,6 +7,8 @@
 #include <cofferdam/code/check_syntax.hpp>
 #include <cofferdam/code/python.hpp>
 #include <cofferdam/core/with.hpp>
+#include <cofferdam/tools/argument.hpp>
+#include <cofferdam/tools/function.hpp>
 
 #include "support/census.hpp"
 #include "support/complaints.hpp"
