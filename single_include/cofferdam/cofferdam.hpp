@@ -5230,8 +5230,8 @@ class argument_rules {
 
 namespace cofferdam::inline COFFERDAM_ABI::tools {
 
-// The types of arguments, as words: `argument("place", text)`. Each word is of a type of its own, so that a compiler can
-// compare the arguments of a function with the parameters of its handler.
+// The types of arguments, as words: `argument("place", text)`. Each word is of a type of its own, so that a compiler
+// can compare the arguments of a function with the parameters of its handler.
 
 /// UTF-8; `std::string` in C++, `str` in Python.
 enum class text_type : unsigned char { text };
@@ -6636,23 +6636,24 @@ concept agent_tool =
 ///     agent helper(chat_completions_client(executor, chat_completions_options("gpt-5-mini")), tide);
 ///     helper.max_turns(20).instructions("Answer in German.");
 ///
-/// Without tools in the constructor or by `tool` the tools are `code_exec`, `read_file`, `write_file`, `list_files` and `view_image`. If no
-/// tool ends the work, `finish` is added.
+/// Without tools in the constructor or by `tool` the tools are `code_exec`, `read_file`, `write_file`, `list_files` and
+/// `view_image`. If no tool ends the work, `finish` is added.
 /// \par Threads  sessions of one agent may run at once, on the model's executor, a strand on pools.
 class agent {
  public:
   /// Makes a tool over a session's environment, which outlives the tool.
   using tool_maker = std::function<tools::any_tool(any_environment& environment)>;
 
-  /// \param given  tools as for `tool`: `agent(model, tide, [](any_environment& env) { return tools::code_exec(env); })`.
+  /// \param given  tools as for `tool`: `agent(model, tide, [](any_environment& env) { return tools::code_exec(env);
+  ///               })`.
   template <chat_model M, class... Tools>
     requires((agent_tool<Tools> && ...))
   explicit agent(M model, Tools&&... given) : model_(as_any(std::move(model))) {
     (tool(std::forward<Tools>(given)), ...);
   }
 
-  /// Adds a `tools::function`, or another tool that can be copied. Each session has a copy. The first added tool replaces
-  /// the default ones.
+  /// Adds a `tools::function`, or another tool that can be copied. Each session has a copy. The first added tool
+  /// replaces the default ones.
   template <tools::tool T>
     requires std::copy_constructible<T>
   agent& tool(T one) {
@@ -17140,7 +17141,7 @@ class definition : public detail::basic_definition<definition> {
 
 namespace cofferdam::inline COFFERDAM_ABI::tools::detail {
 
-// ---- the signature of a handler --------------------------------------------------------------------------------------
+// ---- the signature of a handler -------------------------------------------------------------------------------------
 
 /// The result and the parameters of a callable; without members if it has no single operator().
 template <class Callable>
@@ -17193,7 +17194,7 @@ constexpr bool takes_all() {
   }
 }
 
-// ---- the types of C++ for the types of arguments ---------------------------------------------------------------------
+// ---- the types of C++ for the types of arguments --------------------------------------------------------------------
 
 template <class T>
 concept json_integer =
@@ -17301,7 +17302,7 @@ T argument_for(const checked_arguments& arguments, const std::string& name) {
   }
 }
 
-// ---- the result of a handler -----------------------------------------------------------------------------------------
+// ---- the result of a handler ----------------------------------------------------------------------------------------
 
 template <class T>
 class awaited_by {
@@ -17443,7 +17444,7 @@ void fit_rules(const std::string& function, argument_rules& rules) {
   }
 }
 
-// ---- for models ------------------------------------------------------------------------------------------------------
+// ---- for models -----------------------------------------------------------------------------------------------------
 
 /// Makes the answer for a model.
 inline tool_result answer_of(const handler_value& result) {
@@ -17490,7 +17491,7 @@ inline awaitable<tool_result> answer_call(shared_arguments list, function_handle
   co_return answer_for(failure, state.cancelled() != asio::cancellation_type::none);
 }
 
-// ---- for code --------------------------------------------------------------------------------------------------------
+// ---- for code -------------------------------------------------------------------------------------------------------
 
 /// Replaces the tags of Python values that the type of an argument has in JSON.
 inline void untag(boost::json::value& value, const value_type& type) {
@@ -17600,9 +17601,9 @@ namespace cofferdam::inline COFFERDAM_ABI::tools {
 ///
 /// **The arguments are untrusted**: a model or its code has chosen them. Only what the description states is checked.
 /// Wrong arguments are an answer that names each of them; in Python they are a TypeError. An exception from the handler
-/// is an answer as well; in Python it is a `HostFunctionError`, which derives from RuntimeError and is a global of every
-/// run with functions, unless the code or the request defines that name. **Both show `what()`**, so it must not contain
-/// secrets.
+/// is an answer as well; in Python it is a `HostFunctionError`, which derives from RuntimeError and is a global of
+/// every run with functions, unless the code or the request defines that name. **Both show `what()`**, so it must not
+/// contain secrets.
 ///
 /// In Python a call waits until the handler ends. Its time counts against the time limit of the run. If the run ends
 /// first, the handler is cancelled (terminal) and awaited. Calls of one run are served one after another, calls of
@@ -17624,8 +17625,8 @@ class function : public detail::basic_definition<function> {
   /// \param parts        the arguments (`argument`), and last the handler. A lambda that captures by value must be a
   ///                     named object: g++ before 13 would destroy the captures of a temporary twice, so a temporary
   ///                     does not compile there.
-  /// \throws error{exec_errc::invalid_argument} for a wrong name, two arguments of one name, a default that does not fit, an
-  ///     optional argument for a parameter that cannot be empty, or an empty handler.
+  /// \throws error{exec_errc::invalid_argument} for a wrong name, two arguments of one name, a default that does not
+  ///     fit, an optional argument for a parameter that cannot be empty, or an empty handler.
   template <class... Parts>
     requires(sizeof...(Parts) >= 1)
   function(std::string name, std::string description, Parts&&... parts)
@@ -17640,8 +17641,8 @@ class function : public detail::basic_definition<function> {
   boost::json::object parameters() const { return arguments_->schema(); }
 
   /// Calls the function for a model.
-  /// \throws error{exec_errc::provider_lost}, error{exec_errc::environment_closed} from the handler; never because of the
-  ///     arguments or another exception.
+  /// \throws error{exec_errc::provider_lost}, error{exec_errc::environment_closed} from the handler; never because of
+  ///     the arguments or another exception.
   /// \par Cancellation  terminal: what the handler throws.
   awaitable<tool_result> call(boost::json::value arguments) const {
     return detail::answer_call(arguments_, call_, std::move(arguments));
@@ -41628,7 +41629,8 @@ class call {
 
   /// Returns the name of the tool or the prompt, or the URI of the resource.
   const std::string& name() const noexcept { return name_; }
-  /// Returns the arguments. Of a tool: checked against its `tools::definition`, without nulls that are not allowed. Of a resource: the values of the template's variables.
+  /// Returns the arguments. Of a tool: checked against its `tools::definition`, without nulls that are not allowed. Of
+  /// a resource: the values of the template's variables.
   const boost::json::object& arguments() const noexcept { return arguments_; }
 
   /// Returns the protocol version: "2025-11-25".
@@ -42128,8 +42130,8 @@ class server_core;
 /// With a provider the tools are `code_exec`, `start_command`, `read_output`, `signal_command`, `list_commands`,
 /// `read_file`, `write_file`, `list_files`, `view_image`, `download_file`, with `server_options::input_folder` also
 /// `upload_file`, and the files of the workspace are resources (`sandbox://workspace/PATH`); with a runner, or
-/// `python`, there are `run_python`, `create_python_context` and `close_python_context`. Add functions, other tools and your own
-/// handlers by `add`, `resource` and `prompt`, before or while it serves.
+/// `python`, there are `run_python`, `create_python_context` and `close_python_context`. Add functions, other tools and
+/// your own handlers by `add`, `resource` and `prompt`, before or while it serves.
 /// \par Lifetime  outlives what serves. \par Threads  one executor (a strand on pools).
 /// \par Source    the Model Context Protocol, 2024-11-05 to 2026-07-28. \par Example  examples/cofferdam_mcp.cpp
 class server {
@@ -42219,7 +42221,8 @@ class server {
   /// Serves one client over the program's standard input and output until the input ends; then ends all work of the
   /// client. Meanwhile descriptor 1 of the program is a copy of 2, and 0 is /dev/null, so that output of the program or
   /// its libraries cannot mix with the messages. Both are restored at the end.
-  /// \throws error{exec_errc::io_error} if there is no standard input or output; the exceptions of closing the environment.
+  /// \throws error{exec_errc::io_error} if there is no standard input or output; the exceptions of closing the
+  ///     environment.
   /// \par Cancellation  terminal: as if the client had disconnected; then error{exec_errc::cancelled}.
   awaitable<void> serve_stdio();
 
@@ -42237,8 +42240,8 @@ class server {
   /// separate clients that trust each other: every client with the token can use all its names. Clients that must be
   /// isolated from each other need different tokens. A legacy client may reconnect after a lost connection to get its
   /// answer; for a modern one a lost connection cancels the request.
-  /// \throws error{exec_errc::invalid_argument} without a token, unless `server_options::without_token` was called and the
-  ///     listener is loopback, before any request is served, and the second time; the exceptions of closing
+  /// \throws error{exec_errc::invalid_argument} without a token, unless `server_options::without_token` was called and
+  ///     the listener is loopback, before any request is served, and the second time; the exceptions of closing
   ///     environments, after everything else.
   /// \par Cancellation  terminal: requests are cancelled, then all is closed, which is not; throws
   ///                    error{exec_errc::cancelled}.
@@ -68393,8 +68396,8 @@ inline std::string expected_type(const boost::json::value& property) {
   return made;
 }
 
-/// Checks a client's arguments against a schema that `tools::definition::input` has accepted. A null that the schema does not allow
-/// counts as a missing argument, and is removed.
+/// Checks a client's arguments against a schema that `tools::definition::input` has accepted. A null that the schema
+/// does not allow counts as a missing argument, and is removed.
 /// \return  empty if they are valid; otherwise one sentence with the errors, for the model.
 inline std::string argument_complaint(const boost::json::object& schema, boost::json::object& arguments) {
   std::string complaints;

@@ -37,23 +37,24 @@ concept agent_tool =
 ///     agent helper(chat_completions_client(executor, chat_completions_options("gpt-5-mini")), tide);
 ///     helper.max_turns(20).instructions("Answer in German.");
 ///
-/// Without tools in the constructor or by `tool` the tools are `code_exec`, `read_file`, `write_file`, `list_files` and `view_image`. If no
-/// tool ends the work, `finish` is added.
+/// Without tools in the constructor or by `tool` the tools are `code_exec`, `read_file`, `write_file`, `list_files` and
+/// `view_image`. If no tool ends the work, `finish` is added.
 /// \par Threads  sessions of one agent may run at once, on the model's executor, a strand on pools.
 class agent {
  public:
   /// Makes a tool over a session's environment, which outlives the tool.
   using tool_maker = std::function<tools::any_tool(any_environment& environment)>;
 
-  /// \param given  tools as for `tool`: `agent(model, tide, [](any_environment& env) { return tools::code_exec(env); })`.
+  /// \param given  tools as for `tool`: `agent(model, tide, [](any_environment& env) { return tools::code_exec(env);
+  ///               })`.
   template <chat_model M, class... Tools>
     requires((agent_tool<Tools> && ...))
   explicit agent(M model, Tools&&... given) : model_(as_any(std::move(model))) {
     (tool(std::forward<Tools>(given)), ...);
   }
 
-  /// Adds a `tools::function`, or another tool that can be copied. Each session has a copy. The first added tool replaces
-  /// the default ones.
+  /// Adds a `tools::function`, or another tool that can be copied. Each session has a copy. The first added tool
+  /// replaces the default ones.
   template <tools::tool T>
     requires std::copy_constructible<T>
   agent& tool(T one) {

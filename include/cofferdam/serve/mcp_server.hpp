@@ -56,8 +56,8 @@ class server_core;
 /// With a provider the tools are `code_exec`, `start_command`, `read_output`, `signal_command`, `list_commands`,
 /// `read_file`, `write_file`, `list_files`, `view_image`, `download_file`, with `server_options::input_folder` also
 /// `upload_file`, and the files of the workspace are resources (`sandbox://workspace/PATH`); with a runner, or
-/// `python`, there are `run_python`, `create_python_context` and `close_python_context`. Add functions, other tools and your own
-/// handlers by `add`, `resource` and `prompt`, before or while it serves.
+/// `python`, there are `run_python`, `create_python_context` and `close_python_context`. Add functions, other tools and
+/// your own handlers by `add`, `resource` and `prompt`, before or while it serves.
 /// \par Lifetime  outlives what serves. \par Threads  one executor (a strand on pools).
 /// \par Source    the Model Context Protocol, 2024-11-05 to 2026-07-28. \par Example  examples/cofferdam_mcp.cpp
 class server {
@@ -147,7 +147,8 @@ class server {
   /// Serves one client over the program's standard input and output until the input ends; then ends all work of the
   /// client. Meanwhile descriptor 1 of the program is a copy of 2, and 0 is /dev/null, so that output of the program or
   /// its libraries cannot mix with the messages. Both are restored at the end.
-  /// \throws error{exec_errc::io_error} if there is no standard input or output; the exceptions of closing the environment.
+  /// \throws error{exec_errc::io_error} if there is no standard input or output; the exceptions of closing the
+  ///     environment.
   /// \par Cancellation  terminal: as if the client had disconnected; then error{exec_errc::cancelled}.
   awaitable<void> serve_stdio();
 
@@ -165,8 +166,8 @@ class server {
   /// separate clients that trust each other: every client with the token can use all its names. Clients that must be
   /// isolated from each other need different tokens. A legacy client may reconnect after a lost connection to get its
   /// answer; for a modern one a lost connection cancels the request.
-  /// \throws error{exec_errc::invalid_argument} without a token, unless `server_options::without_token` was called and the
-  ///     listener is loopback, before any request is served, and the second time; the exceptions of closing
+  /// \throws error{exec_errc::invalid_argument} without a token, unless `server_options::without_token` was called and
+  ///     the listener is loopback, before any request is served, and the second time; the exceptions of closing
   ///     environments, after everything else.
   /// \par Cancellation  terminal: requests are cancelled, then all is closed, which is not; throws
   ///                    error{exec_errc::cancelled}.

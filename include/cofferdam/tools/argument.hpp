@@ -16,8 +16,8 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::tools {
 
-// The types of arguments, as words: `argument("place", text)`. Each word is of a type of its own, so that a compiler can
-// compare the arguments of a function with the parameters of its handler.
+// The types of arguments, as words: `argument("place", text)`. Each word is of a type of its own, so that a compiler
+// can compare the arguments of a function with the parameters of its handler.
 
 /// UTF-8; `std::string` in C++, `str` in Python.
 enum class text_type : unsigned char { text };

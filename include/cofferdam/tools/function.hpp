@@ -51,9 +51,9 @@ namespace cofferdam::inline COFFERDAM_ABI::tools {
 ///
 /// **The arguments are untrusted**: a model or its code has chosen them. Only what the description states is checked.
 /// Wrong arguments are an answer that names each of them; in Python they are a TypeError. An exception from the handler
-/// is an answer as well; in Python it is a `HostFunctionError`, which derives from RuntimeError and is a global of every
-/// run with functions, unless the code or the request defines that name. **Both show `what()`**, so it must not contain
-/// secrets.
+/// is an answer as well; in Python it is a `HostFunctionError`, which derives from RuntimeError and is a global of
+/// every run with functions, unless the code or the request defines that name. **Both show `what()`**, so it must not
+/// contain secrets.
 ///
 /// In Python a call waits until the handler ends. Its time counts against the time limit of the run. If the run ends
 /// first, the handler is cancelled (terminal) and awaited. Calls of one run are served one after another, calls of
@@ -75,8 +75,8 @@ class function : public detail::basic_definition<function> {
   /// \param parts        the arguments (`argument`), and last the handler. A lambda that captures by value must be a
   ///                     named object: g++ before 13 would destroy the captures of a temporary twice, so a temporary
   ///                     does not compile there.
-  /// \throws error{exec_errc::invalid_argument} for a wrong name, two arguments of one name, a default that does not fit, an
-  ///     optional argument for a parameter that cannot be empty, or an empty handler.
+  /// \throws error{exec_errc::invalid_argument} for a wrong name, two arguments of one name, a default that does not
+  ///     fit, an optional argument for a parameter that cannot be empty, or an empty handler.
   template <class... Parts>
     requires(sizeof...(Parts) >= 1)
   function(std::string name, std::string description, Parts&&... parts)
@@ -91,8 +91,8 @@ class function : public detail::basic_definition<function> {
   boost::json::object parameters() const { return arguments_->schema(); }
 
   /// Calls the function for a model.
-  /// \throws error{exec_errc::provider_lost}, error{exec_errc::environment_closed} from the handler; never because of the
-  ///     arguments or another exception.
+  /// \throws error{exec_errc::provider_lost}, error{exec_errc::environment_closed} from the handler; never because of
+  ///     the arguments or another exception.
   /// \par Cancellation  terminal: what the handler throws.
   awaitable<tool_result> call(boost::json::value arguments) const {
     return detail::answer_call(arguments_, call_, std::move(arguments));

@@ -77,7 +77,7 @@ void fit_rules(const std::string& function, argument_rules& rules) {
   }
 }
 
-// ---- for models ------------------------------------------------------------------------------------------------------
+// ---- for models -----------------------------------------------------------------------------------------------------
 
 /// Makes the answer for a model.
 inline tool_result answer_of(const handler_value& result) {
@@ -124,7 +124,7 @@ inline awaitable<tool_result> answer_call(shared_arguments list, function_handle
   co_return answer_for(failure, state.cancelled() != asio::cancellation_type::none);
 }
 
-// ---- for code --------------------------------------------------------------------------------------------------------
+// ---- for code -------------------------------------------------------------------------------------------------------
 
 /// Replaces the tags of Python values that the type of an argument has in JSON.
 inline void untag(boost::json::value& value, const value_type& type) {

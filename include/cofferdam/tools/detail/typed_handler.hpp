@@ -33,7 +33,7 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::tools::detail {
 
-// ---- the signature of a handler --------------------------------------------------------------------------------------
+// ---- the signature of a handler -------------------------------------------------------------------------------------
 
 /// The result and the parameters of a callable; without members if it has no single operator().
 template <class Callable>
@@ -86,7 +86,7 @@ constexpr bool takes_all() {
   }
 }
 
-// ---- the types of C++ for the types of arguments ---------------------------------------------------------------------
+// ---- the types of C++ for the types of arguments --------------------------------------------------------------------
 
 template <class T>
 concept json_integer =
@@ -194,7 +194,7 @@ T argument_for(const checked_arguments& arguments, const std::string& name) {
   }
 }
 
-// ---- the result of a handler -----------------------------------------------------------------------------------------
+// ---- the result of a handler ----------------------------------------------------------------------------------------
 
 template <class T>
 class awaited_by {

@@ -70,8 +70,8 @@ inline std::string expected_type(const boost::json::value& property) {
   return made;
 }
 
-/// Checks a client's arguments against a schema that `tools::definition::input` has accepted. A null that the schema does not allow
-/// counts as a missing argument, and is removed.
+/// Checks a client's arguments against a schema that `tools::definition::input` has accepted. A null that the schema
+/// does not allow counts as a missing argument, and is removed.
 /// \return  empty if they are valid; otherwise one sentence with the errors, for the model.
 inline std::string argument_complaint(const boost::json::object& schema, boost::json::object& arguments) {
   std::string complaints;
