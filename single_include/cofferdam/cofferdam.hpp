@@ -17394,6 +17394,9 @@ awaitable<handler_value> call_with_all(std::shared_ptr<const Handler> handler, c
 #include <boost/json/object.hpp>
 #include <boost/json/value.hpp>
 
+#include <cmath>
+#include <concepts>
+#include <cstdlib>
 #include <exception>
 #include <functional>
 #include <limits>
@@ -17402,6 +17405,7 @@ awaitable<handler_value> call_with_all(std::shared_ptr<const Handler> handler, c
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
 // The two ways to call a function: by a model, with JSON, and by code, with values of Python.
@@ -17505,7 +17509,8 @@ inline void untag(boost::json::value& value, const value_type& type) {
             : text == "inf" ? std::numeric_limits<double>::infinity()
                             : -std::numeric_limits<double>::infinity();
   } else if (type.kind() == value_kind::number && tag == "int") {
-    value = std::strtod(text.c_str(), nullptr);
+    const double number = std::strtod(text.c_str(), nullptr);
+    if (std::isfinite(number)) value = number;
   } else if (type.kind() == value_kind::binary && (tag == "bytes" || tag == "bytearray")) {
     value = boost::json::string(cofferdam::detail::text_at(value.if_object(), "base64"));
   }

@@ -375,6 +375,10 @@ TEST(Function, values_of_python_that_json_lacks_reach_the_handler) {
   const auto large = call_from_code(one, R"({"number":{"$python":"int","text":"1000000000000000000000"},
       "raw":{"$python":"bytearray","base64":""},"list":[{"$python":"float","text":"inf"}]})");
   EXPECT_EQ(large, "1e+21 0 inf");
+  EXPECT_THROW(call_from_code(one, R"({"number":{"$python":"int","text":"1)" + std::string(400, '0') + R"("},
+      "raw":{"$python":"bytes","base64":""},"list":[1]})"),
+               std::runtime_error)
+      << "an integer that no double holds is not infinity";
 }
 
 TEST(Function, an_integer_of_python_beyond_64_bits_is_named) {

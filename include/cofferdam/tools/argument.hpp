@@ -2,7 +2,6 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
-#include <cofferdam/core/error.hpp>
 #include <cofferdam/tools/detail/argument_rules.hpp>
 #include <cofferdam/tools/detail/value_type.hpp>
 

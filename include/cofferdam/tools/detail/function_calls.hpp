@@ -5,6 +5,7 @@
 #include <cofferdam/code/tagged_value.hpp>
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/base64.hpp>
+#include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/number_text.hpp>
 #include <cofferdam/core/printable_text.hpp>
@@ -27,6 +28,9 @@
 #include <boost/json/object.hpp>
 #include <boost/json/value.hpp>
 
+#include <cmath>
+#include <concepts>
+#include <cstdlib>
 #include <exception>
 #include <functional>
 #include <limits>
@@ -35,6 +39,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
 // The two ways to call a function: by a model, with JSON, and by code, with values of Python.
@@ -138,7 +143,8 @@ inline void untag(boost::json::value& value, const value_type& type) {
             : text == "inf" ? std::numeric_limits<double>::infinity()
                             : -std::numeric_limits<double>::infinity();
   } else if (type.kind() == value_kind::number && tag == "int") {
-    value = std::strtod(text.c_str(), nullptr);
+    const double number = std::strtod(text.c_str(), nullptr);
+    if (std::isfinite(number)) value = number;
   } else if (type.kind() == value_kind::binary && (tag == "bytes" || tag == "bytearray")) {
     value = boost::json::string(cofferdam::detail::text_at(value.if_object(), "base64"));
   }
