@@ -33,7 +33,6 @@
 #include <cofferdam/code/code_result.hpp>
 #include <cofferdam/code/code_runner.hpp>
 #include <cofferdam/code/guard.hpp>
-#include <cofferdam/code/host_function.hpp>
 #include <cofferdam/code/interpreter_info.hpp>
 #include <cofferdam/code/limit_code.hpp>
 #include <cofferdam/code/make_runner.hpp>
@@ -127,10 +126,12 @@
 #include <cofferdam/serve/mcp/server_options.hpp>
 #include <cofferdam/serve/mcp_server.hpp>
 #include <cofferdam/tools.hpp>
+#include <cofferdam/tools/argument.hpp>
 #include <cofferdam/tools/arguments.hpp>
 #include <cofferdam/tools/code_exec.hpp>
-#include <cofferdam/tools/described_tool.hpp>
+#include <cofferdam/tools/definition.hpp>
 #include <cofferdam/tools/finish.hpp>
+#include <cofferdam/tools/function.hpp>
 #include <cofferdam/tools/list_files.hpp>
 #include <cofferdam/tools/read_file.hpp>
 #include <cofferdam/tools/run_python.hpp>

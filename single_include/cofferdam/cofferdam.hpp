@@ -3408,20 +3408,20 @@ namespace cofferdam::inline COFFERDAM_ABI {
 
 /// The reason why a model gave no usable answer: the `cause()` of the `error` that a `chat_model` throws.
 enum class chat_errc {
-  context_overflow = 1,  ///< the conversation is longer than the model's context: send less (errc::too_large)
-  output_limit,          ///< the answer was cut off by the limit of output tokens (errc::too_large)
-  request_too_large,     ///< one request with more tokens or bytes than the service takes at a time (errc::too_large)
-  not_authenticated,     ///< no key, or a wrong one (errc::permission_denied)
-  not_permitted,         ///< the key may not do that (errc::permission_denied)
-  no_quota,              ///< no credit or quota left: waiting does not help (errc::permission_denied)
-  no_such_model,         ///< no such model, or a wrong base URL (errc::not_found)
-  rejected,              ///< the service does not understand the request (errc::invalid_argument)
-  rate_limited,          ///< too many requests, also after the retries (errc::provider_failed)
-  service_failed,        ///< a failure of the service, also after the retries (errc::provider_failed)
-  filtered,              ///< a filter of the service withheld the answer (errc::provider_failed)
-  bad_answer,            ///< the response is not an answer (errc::io_error)
-  cut_off,               ///< the connection was lost within an answer (errc::io_error)
-  timed_out,             ///< no whole answer within the time limit (errc::io_error)
+  context_overflow = 1,  ///< the conversation is longer than the model's context: send less (exec_errc::too_large)
+  output_limit,          ///< the answer was cut off by the limit of output tokens (exec_errc::too_large)
+  request_too_large,  ///< one request with more tokens or bytes than the service takes at a time (exec_errc::too_large)
+  not_authenticated,  ///< no key, or a wrong one (exec_errc::permission_denied)
+  not_permitted,      ///< the key may not do that (exec_errc::permission_denied)
+  no_quota,           ///< no credit or quota left: waiting does not help (exec_errc::permission_denied)
+  no_such_model,      ///< no such model, or a wrong base URL (exec_errc::not_found)
+  rejected,           ///< the service does not understand the request (exec_errc::invalid_argument)
+  rate_limited,       ///< too many requests, also after the retries (exec_errc::provider_failed)
+  service_failed,     ///< a failure of the service, also after the retries (exec_errc::provider_failed)
+  filtered,           ///< a filter of the service withheld the answer (exec_errc::provider_failed)
+  bad_answer,         ///< the response is not an answer (exec_errc::io_error)
+  cut_off,            ///< the connection was lost within an answer (exec_errc::io_error)
+  timed_out,          ///< no whole answer within the time limit (exec_errc::io_error)
 };
 
 namespace detail {
@@ -4059,6 +4059,7 @@ awaitable<command_result> stream_output(E& environment, command c, OnOutput&& on
 #include <memory>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -4149,6 +4150,11 @@ template <class T>
 concept watched_tool = tool<T> && requires(T& t, boost::json::value arguments, tool_output_listener listener) {
   { t.call(std::move(arguments), std::move(listener)) } -> awaitable_of<tool_result>;
 };
+
+/// A callable that makes a tool over an environment: `[](any_environment& env) { return tools::code_exec(env); }`.
+template <class Make>
+concept tool_maker = std::invocable<std::decay_t<Make>&, any_environment&> &&
+                     tool<std::invoke_result_t<std::decay_t<Make>&, any_environment&>>;
 
 /// Optional properties of a tool, `false` by default:
 /// * `reads_only()`: its calls change nothing, and may run in parallel with other such calls;
@@ -4389,459 +4395,6 @@ class code_exec {
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::tools
 
-// ---- cofferdam/detail/core/number_text.hpp ----
-
-
-#include <array>
-#include <charconv>
-#include <cmath>
-#include <string>
-
-namespace cofferdam::inline COFFERDAM_ABI::detail {
-
-/// Formats a number as Python's `repr` does: the fewest digits that read back as the same number, with a point (`12.0`,
-/// `0.1`), and with an exponent below 0.0001 and from 1e+16 on. `inf`, `-inf` and `nan` if it is not finite.
-inline std::string number_text(double number) {
-  if (std::isnan(number)) return "nan";
-  if (std::isinf(number)) return number < 0 ? "-inf" : "inf";
-  const double size = std::abs(number);
-  const bool is_plain = size == 0 || (size >= 1e-4 && size < 1e16);
-  std::array<char, 32> digits;
-  const auto written = std::to_chars(digits.data(), digits.data() + digits.size(), number,
-                                     is_plain ? std::chars_format::fixed : std::chars_format::scientific);
-  std::string text(digits.data(), written.ptr);
-  if (is_plain && text.find('.') == std::string::npos) text += ".0";
-  return text;
-}
-
-}  // namespace cofferdam::inline COFFERDAM_ABI::detail
-
-// ---- cofferdam/tools/arguments.hpp ----
-
-
-#include <boost/json/array.hpp>
-#include <boost/json/object.hpp>
-#include <boost/json/value.hpp>
-
-#include <cmath>
-#include <cstdint>
-#include <limits>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
-
-namespace cofferdam::inline COFFERDAM_ABI::tools {
-
-/// The type of an argument's value.
-enum class argument_kind { text, integer, number, boolean, texts, object };
-
-/// One argument of a tool: `argument("limit", argument_kind::integer, "Most lines.").between(1,
-/// 10000).otherwise(2000)`.
-class argument {
- public:
-  argument(std::string name, argument_kind kind, std::string description)
-      : name_(std::move(name)), kind_(kind), description_(std::move(description)) {}
-
-  /// Makes the argument mandatory.
-  argument& required() {
-    required_ = true;
-    return *this;
-  }
-  /// Sets the range of an integer or a number, or the length range of a text in bytes.
-  argument& between(double least, double most) {
-    least_ = least;
-    most_ = most;
-    return *this;
-  }
-  /// Sets the allowed values of a text.
-  argument& one_of(std::vector<std::string> choices) {
-    choices_ = std::move(choices);
-    return *this;
-  }
-  /// Sets the default value.
-  argument& otherwise(boost::json::value value) {
-    default_ = std::move(value);
-    return *this;
-  }
-
-  const std::string& name() const noexcept { return name_; }
-  bool is_required() const noexcept { return required_; }
-  const std::optional<boost::json::value>& fallback() const noexcept { return default_; }
-
-  boost::json::object schema() const {
-    boost::json::object made;
-    switch (kind_) {
-      case argument_kind::text: made["type"] = "string"; break;
-      case argument_kind::integer: made["type"] = "integer"; break;
-      case argument_kind::number: made["type"] = "number"; break;
-      case argument_kind::boolean: made["type"] = "boolean"; break;
-      case argument_kind::texts: {
-        boost::json::object each;
-        each["type"] = "string";
-        made["type"] = "array";
-        made["items"] = std::move(each);
-        break;
-      }
-      case argument_kind::object:
-        made["type"] = "object";
-        made["additionalProperties"] = true;
-        break;
-    }
-    made["description"] = description_;
-    const bool text = kind_ == argument_kind::text;
-    if (least_) limit(made, text ? "minLength" : "minimum", *least_);
-    if (most_) limit(made, text ? "maxLength" : "maximum", *most_);
-    if (!choices_.empty()) {
-      boost::json::array all;
-      for (const std::string& each : choices_) all.emplace_back(each);
-      made["enum"] = std::move(all);
-    }
-    if (default_) made["default"] = *default_;
-    return made;
-  }
-
-  /// Returns an error message for an invalid value; empty if the value is valid. An integer may be written as 2.0.
-  std::string complaint(const boost::json::value& value) const {
-    const std::string mine = "'" + name_ + "' must be ";
-    switch (kind_) {
-      case argument_kind::text:
-        if (!value.is_string()) return mine + "a string";
-        return text_complaint(value.get_string(), mine);
-      case argument_kind::integer:
-      case argument_kind::number: {
-        const bool whole = kind_ == argument_kind::integer;
-        const std::string what = mine + (whole ? "an integer" : "a number");
-        if (!value.is_number()) return what;
-        const double number = value.to_number<double>();
-        if (!std::isfinite(number) || (whole && (std::floor(number) != number || std::abs(number) > 9e15))) return what;
-        if ((least_ && number < *least_) || (most_ && number > *most_)) return what + limits();
-        return {};
-      }
-      case argument_kind::boolean: return value.is_bool() ? std::string() : mine + "true or false";
-      case argument_kind::texts:
-        if (!value.is_array()) return mine + "an array of strings";
-        for (const boost::json::value& each : value.get_array())
-          if (!each.is_string()) return mine + "an array of strings";
-        return {};
-      case argument_kind::object: return value.is_object() ? std::string() : mine + "an object";
-    }
-    return {};
-  }
-
- private:
-  static std::string shown(double number) {
-    if (std::floor(number) == number && std::abs(number) < 9e15)
-      return std::to_string(static_cast<std::int64_t>(number));
-    return cofferdam::detail::number_text(number);
-  }
-  static void limit(boost::json::object& schema, const char* name, double number) {
-    if (std::floor(number) == number && std::abs(number) < 9e15) {
-      schema[name] = static_cast<std::int64_t>(number);
-    } else {
-      schema[name] = number;
-    }
-  }
-  std::string limits() const {
-    std::string text;
-    if (least_) text += " of at least " + shown(*least_);
-    if (most_) text += std::string(least_ ? " and" : " of") + " at most " + shown(*most_);
-    return text;
-  }
-  std::string text_complaint(const boost::json::string& text, const std::string& mine) const {
-    if (least_ && static_cast<double>(text.size()) < *least_) {
-      if (*least_ == 1) return "'" + name_ + "' must not be empty";
-      return mine + "at least " + shown(*least_) + " bytes long";
-    }
-    if (most_ && static_cast<double>(text.size()) > *most_) return mine + "at most " + shown(*most_) + " bytes long";
-    if (choices_.empty()) return {};
-    std::string all;
-    for (const std::string& each : choices_) {
-      if (std::string_view(text.data(), text.size()) == each) return {};
-      all += (all.empty() ? "" : ", ") + each;
-    }
-    return mine + "one of: " + all;
-  }
-
-  std::string name_;
-  argument_kind kind_;
-  std::string description_;
-  bool required_ = false;
-  std::optional<double> least_;
-  std::optional<double> most_;
-  std::vector<std::string> choices_;
-  std::optional<boost::json::value> default_;
-};
-
-/// Arguments that have been checked. A missing argument has its default, or is absent.
-class checked_arguments {
- public:
-  checked_arguments() = default;
-  explicit checked_arguments(boost::json::object values) : values_(std::move(values)) {}
-
-  bool has(std::string_view name) const { return find(name) != nullptr; }
-  /// Returns an empty text if the argument is absent.
-  std::string text(std::string_view name) const {
-    const boost::json::value* const found = find(name);
-    if (found == nullptr || !found->is_string()) return {};
-    return {found->get_string().data(), found->get_string().size()};
-  }
-  /// Returns 0 if the argument is absent.
-  std::int64_t integer(std::string_view name) const { return static_cast<std::int64_t>(std::llround(number(name))); }
-  double number(std::string_view name) const {
-    const boost::json::value* const found = find(name);
-    return found != nullptr && found->is_number() ? found->to_number<double>() : 0;
-  }
-  /// Returns false if the argument is absent.
-  bool boolean(std::string_view name) const {
-    const boost::json::value* const found = find(name);
-    return found != nullptr && found->is_bool() && found->get_bool();
-  }
-  std::vector<std::string> texts(std::string_view name) const {
-    std::vector<std::string> all;
-    const boost::json::value* const found = find(name);
-    if (found != nullptr && found->is_array())
-      for (const boost::json::value& each : found->get_array())
-        all.emplace_back(each.get_string().data(), each.get_string().size());
-    return all;
-  }
-  boost::json::object object(std::string_view name) const {
-    const boost::json::value* const found = find(name);
-    return found != nullptr && found->is_object() ? found->get_object() : boost::json::object();
-  }
-
- private:
-  const boost::json::value* find(std::string_view name) const {
-    return values_.if_contains(boost::json::string_view(name.data(), name.size()));
-  }
-
-  boost::json::object values_;
-};
-
-/// The description of a tool's arguments, from which both the schema for the model and the check of the model's
-/// arguments are made.
-///
-/// Flat, without unions: this subset is common to the schema dialects of all services. Other arguments than those
-/// described are errors. Null is the same as a missing argument.
-class argument_list {
- public:
-  argument_list() = default;
-  template <class... Arguments>
-  explicit argument_list(argument first, Arguments... more) {
-    list_.push_back(std::move(first));
-    (list_.push_back(std::move(more)), ...);
-  }
-
-  /// Returns a JSON schema of type "object".
-  boost::json::object schema() const {
-    boost::json::object properties;
-    boost::json::array required;
-    for (const argument& each : list_) {
-      properties[each.name()] = each.schema();
-      if (each.is_required()) required.emplace_back(each.name());
-    }
-    boost::json::object made;
-    made["type"] = "object";
-    made["properties"] = std::move(properties);
-    if (!required.empty()) made["required"] = std::move(required);
-    made["additionalProperties"] = false;
-    return made;
-  }
-
-  /// Checks the arguments from a model.
-  /// \param checked  receives the arguments if they are valid.
-  /// \return         an empty text if they are valid; otherwise one sentence for the model with all errors.
-  std::string check(const boost::json::value& arguments, checked_arguments& checked) const {
-    const boost::json::object* const object = arguments.if_object();
-    if (object == nullptr) return "The arguments must be a JSON object" + names() + ".";
-    std::string complaints;
-    const auto complain = [&complaints](const std::string& one) {
-      complaints += (complaints.empty() ? "" : "; ") + one;
-    };
-    boost::json::object values;
-    for (const argument& each : list_) {
-      const boost::json::value* const given = object->if_contains(each.name());
-      if (given == nullptr || given->is_null()) {
-        if (each.is_required()) complain("'" + each.name() + "' is missing");
-        if (each.fallback()) values[each.name()] = *each.fallback();
-        continue;
-      }
-      const std::string wrong = each.complaint(*given);
-      if (!wrong.empty()) complain(wrong);
-      values[each.name()] = *given;
-    }
-    std::size_t unknown = 0;
-    for (const auto& member : *object)
-      if (!is_known(member.key()) && ++unknown <= 5)
-        complain("there is no argument '" + one_line(std::string_view(member.key().data(), member.key().size()), 60) +
-                 "'");
-    if (!complaints.empty()) return "Wrong arguments: " + complaints + ".";
-    checked = checked_arguments(std::move(values));
-    return {};
-  }
-
- private:
-  bool is_known(boost::json::string_view name) const {
-    for (const argument& each : list_)
-      if (name == each.name()) return true;
-    return false;
-  }
-  std::string names() const {
-    std::string all;
-    for (const argument& each : list_) all += (all.empty() ? " with '" : ", '") + each.name() + "'";
-    return all;
-  }
-
-  std::vector<argument> list_;
-};
-
-}  // namespace cofferdam::inline COFFERDAM_ABI::tools
-
-// ---- cofferdam/tools/described_tool.hpp ----
-
-
-#include <boost/json/object.hpp>
-#include <boost/json/value.hpp>
-
-#include <string>
-#include <string_view>
-#include <utility>
-
-namespace cofferdam::inline COFFERDAM_ABI::tools {
-
-/// The common base of the library's tools: a name and a description that can be changed, arguments that are checked
-/// against their description, and failures that become answers. A tool derives from `described_tool<itself>` and has
-/// `awaitable<tool_result> work(checked_arguments)`.
-/// \par Cancellation  terminal, as for the work itself.
-template <class Derived>
-class described_tool {
- public:
-  std::string_view name() const noexcept { return name_; }
-  Derived& name(std::string text) {
-    name_ = std::move(text);
-    return static_cast<Derived&>(*this);
-  }
-  std::string_view description() const noexcept { return description_; }
-  Derived& description(std::string text) {
-    description_ = std::move(text);
-    return static_cast<Derived&>(*this);
-  }
-  boost::json::object parameters() const { return arguments_.schema(); }
-
-  /// \throws error{exec_errc::cancelled}, error{exec_errc::provider_lost}, error{exec_errc::environment_closed}; never
-  ///     because of the model's arguments or the outcome of the work.
-  awaitable<tool_result> call(boost::json::value arguments) {
-    return checked(static_cast<Derived*>(this), arguments_, std::move(arguments));
-  }
-
- protected:
-  described_tool(std::string name, std::string description, argument_list arguments)
-      : name_(std::move(name)), description_(std::move(description)), arguments_(std::move(arguments)) {}
-  ~described_tool() = default;
-  described_tool(described_tool&&) noexcept = default;
-  described_tool& operator=(described_tool&&) noexcept = default;
-  described_tool(const described_tool&) = default;
-  described_tool& operator=(const described_tool&) = default;
-
- private:
-  static awaitable<tool_result> checked(Derived* self, const argument_list& list, boost::json::value arguments) {
-    checked_arguments values;
-    std::string complaint = list.check(arguments, values);
-    if (!complaint.empty()) co_return tool_result("Error: " + complaint, false);
-    try {
-      tool_result result = co_await self->work(std::move(values));
-      co_return result;
-    } catch (const error& failure) {
-      if (cofferdam::detail::ends_everything(failure)) throw;
-      complaint = failure.what();
-    }
-    co_return tool_result("Error: " + complaint, false);
-  }
-
-  std::string name_;
-  std::string description_;
-  argument_list arguments_;
-};
-
-}  // namespace cofferdam::inline COFFERDAM_ABI::tools
-
-// ---- cofferdam/tools/finish.hpp ----
-
-
-#include <boost/json/array.hpp>
-#include <boost/json/object.hpp>
-
-#include <string>
-#include <utility>
-#include <vector>
-
-namespace cofferdam::inline COFFERDAM_ABI::tools {
-
-/// The tool that a model calls when its work is done: `tools::finish tool(environment);`
-///
-/// Arguments: `reason`; `paths`, the files for the user. Every path must be a regular file of the workspace. Otherwise
-/// the answer has the wrong paths, and the work goes on. The result's `files()` are the paths.
-/// \par Lifetime  the environment outlives the tool and its calls, and stays at one address.
-/// \par Source    Stirrup's finish tool, without its defects.
-template <code_exec_environment E>
-class finish : public described_tool<finish<E>> {
- public:
-  explicit finish(E& environment)
-      : described_tool<finish<E>>(
-            "finish",
-            "End the task. Call it alone, when the work is done or cannot go on. List every file the user should "
-            "receive.",
-            argument_list(
-                argument("reason", argument_kind::text, "What was done, or why it cannot be done.").required(),
-                argument(
-                    "paths", argument_kind::texts,
-                    "Files created or changed for the user, relative to the workspace. Files only, no directories.")
-                    .required())),
-        environment_(&environment) {}
-
-  bool ends_work() const noexcept { return true; }
-
-  awaitable<tool_result> work(checked_arguments arguments) { return check(environment_, std::move(arguments)); }
-
- private:
-  static awaitable<tool_result> check(E* environment, checked_arguments arguments) {
-    const std::vector<std::string> paths = arguments.texts("paths");
-    std::string complaints;
-    for (const std::string& path : paths) {
-      const std::string name = "\"" + one_line(path) + "\" ";
-      std::string complaint;
-      try {
-        const directory_entry found = co_await stat(*environment, path);
-        if (found.is_directory()) complaint = name + "is a directory: list the files in it";
-        if (found.type() == file_type::symlink) complaint = name + "is a symbolic link: name the file itself";
-        if (found.type() == file_type::other) complaint = name + "is no regular file";
-      } catch (const error& failure) {
-        if (cofferdam::detail::ends_everything(failure)) throw;
-        complaint = failure.code() == exec_errc::not_found ? name + "does not exist" : std::string(failure.what());
-      }
-      if (!complaint.empty()) complaints += "\n- " + complaint;
-    }
-    if (!complaints.empty())
-      co_return tool_result("Error: not finished, because some paths are no files of the workspace:" + complaints +
-                                "\nCheck that the files were saved, and call again with the right paths.",
-                            false);
-    boost::json::object facts;
-    facts["reason"] = arguments.text("reason");
-    boost::json::array list;
-    for (const std::string& path : paths) list.emplace_back(path);
-    facts["paths"] = std::move(list);
-    tool_result result("Finished: " + arguments.text("reason"), true);
-    result.files(paths);
-    result.data(std::move(facts));
-    co_return result;
-  }
-
-  E* environment_;
-};
-
-}  // namespace cofferdam::inline COFFERDAM_ABI::tools
-
 // ---- cofferdam/detail/core/base64_blocks.hpp ----
 
 
@@ -5024,6 +4577,1089 @@ inline std::optional<bytes> base64_decode(std::string_view text, base64_alphabet
 }
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail
+
+// ---- cofferdam/detail/core/number_text.hpp ----
+
+
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <string>
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+/// Formats a number as Python's `repr` does: the fewest digits that read back as the same number, with a point (`12.0`,
+/// `0.1`), and with an exponent below 0.0001 and from 1e+16 on. `inf`, `-inf` and `nan` if it is not finite.
+inline std::string number_text(double number) {
+  if (std::isnan(number)) return "nan";
+  if (std::isinf(number)) return number < 0 ? "-inf" : "inf";
+  const double size = std::abs(number);
+  const bool is_plain = size == 0 || (size >= 1e-4 && size < 1e16);
+  std::array<char, 32> digits;
+  const auto written = std::to_chars(digits.data(), digits.data() + digits.size(), number,
+                                     is_plain ? std::chars_format::fixed : std::chars_format::scientific);
+  std::string text(digits.data(), written.ptr);
+  if (is_plain && text.find('.') == std::string::npos) text += ".0";
+  return text;
+}
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
+
+// ---- cofferdam/detail/net/json_object_view.hpp ----
+
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <boost/json/string.hpp>
+#include <boost/json/value.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <vector>
+
+// Reads foreign JSON by its keys. A member that is missing or has the wrong type gives no value or an empty text. The
+// same holds for every member of a missing object.
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+/// Converts to the string view type of Boost.JSON.
+inline boost::json::string_view json_view(std::string_view text) noexcept { return {text.data(), text.size()}; }
+inline boost::json::string json_text(std::string_view text) { return boost::json::string(json_view(text)); }
+inline std::string_view view_of(const boost::json::string& text) noexcept { return {text.data(), text.size()}; }
+
+/// A view of a foreign object, or of none.
+class json_object_view {
+ public:
+  json_object_view(const boost::json::object& object) noexcept : object_(&object) {}
+  json_object_view(const boost::json::object* object) noexcept : object_(object) {}
+
+  const boost::json::value* find(std::string_view key) const noexcept {
+    return object_ == nullptr ? nullptr : object_->if_contains(json_view(key));
+  }
+
+ private:
+  const boost::json::object* object_;
+};
+
+/// Returns the value at a key, of any kind; null if there is none.
+inline const boost::json::value* member(json_object_view object, std::string_view key) noexcept {
+  return object.find(key);
+}
+
+inline const boost::json::object* object_at(json_object_view object, std::string_view key) noexcept {
+  const boost::json::value* const found = object.find(key);
+  return found == nullptr ? nullptr : found->if_object();
+}
+
+inline const boost::json::array* array_at(json_object_view object, std::string_view key) noexcept {
+  const boost::json::value* const found = object.find(key);
+  return found == nullptr ? nullptr : found->if_array();
+}
+
+/// Returns the text of a member, as a view into the object; no value if there is none.
+inline std::optional<std::string_view> if_text_at(json_object_view object, std::string_view key) noexcept {
+  const boost::json::value* const found = object.find(key);
+  if (found == nullptr || !found->is_string()) return std::nullopt;
+  return view_of(found->get_string());
+}
+
+/// Returns the text of a member, as a view into the object; empty if there is none.
+inline std::string_view text_at(json_object_view object, std::string_view key) noexcept {
+  return if_text_at(object, key).value_or(std::string_view());
+}
+
+inline bool is_true_at(json_object_view object, std::string_view key) noexcept {
+  const boost::json::value* const found = object.find(key);
+  return found != nullptr && found->is_bool() && found->get_bool();
+}
+
+/// Returns a 64-bit integer, however it was written.
+inline std::optional<std::int64_t> number_at(json_object_view object, std::string_view key) {
+  const boost::json::value* const found = object.find(key);
+  if (found == nullptr || !found->is_number()) return std::nullopt;
+  std::error_code failure;
+  const auto number = found->to_number<std::int64_t>(failure);
+  if (failure) return std::nullopt;
+  return number;
+}
+
+/// Returns a non-negative integer, however it was written.
+inline std::optional<std::uint64_t> count_at(json_object_view object, std::string_view key) {
+  const boost::json::value* const found = object.find(key);
+  if (found == nullptr || !found->is_number()) return std::nullopt;
+  std::error_code failure;
+  const auto number = found->to_number<std::uint64_t>(failure);
+  if (failure) return std::nullopt;
+  return number;
+}
+
+/// Returns the texts of an array; other elements are left out.
+inline std::vector<std::string> texts_at(json_object_view object, std::string_view key) {
+  std::vector<std::string> texts;
+  if (const boost::json::array* const all = array_at(object, key))
+    for (const boost::json::value& each : *all)
+      if (const boost::json::string* const text = each.if_string()) texts.emplace_back(view_of(*text));
+  return texts;
+}
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
+
+// ---- cofferdam/code/tagged_value.hpp ----
+
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <boost/json/string.hpp>
+#include <boost/json/value.hpp>
+
+#include <charconv>
+#include <cmath>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+// Values that go into a run and come out of it are JSON. A Python value that JSON cannot represent is an object with a
+// tag:
+//
+//   {"$python": "int", "text": "123456789012345678901234567890"}        beyond 64 bits; "0x..." if it is very long
+//   {"$python": "float", "text": "nan"}                                 nan, inf, -inf
+//   {"$python": "bytes", "base64": "AAEC"}                              also "bytearray", and "str" with surrogates
+//   {"$python": "tuple", "items": [1, 2]}                               also "set", "frozenset"
+//   {"$python": "dict", "items": [[1, "one"], ...]}                     a dict with more than 1,000 keys, or with keys
+//                                                                       that are not texts or begin with $
+//   {"$python": "datetime", "text": "2026-01-31T12:00:00+02:00"}        also "date", "time"; with "zone": "CEST" if its
+//                                                                       timezone has a name
+//   {"$python": "timedelta", "days": 1, "seconds": 2, "microseconds": 3}
+//   {"$python": "decimal", "text": "1.10"}
+//   {"$python": "complex", "real": "1.0", "imag": "-0.0"}
+//   {"$python": "text", "type": "__main__.thing", "text": "<thing>"}    any other value: its repr; with "why" if the
+//                                                                       type is not the reason
+//
+// All but the last go both ways unchanged. Floats are the same double at both ends. A value of a run that has more than
+// 4 MiB in this form, or more than 100 levels, is "text" as a whole, and so is a reference of a value to itself.
+//
+// An object with the key "$python" that is none of these is a ValueError of the run. Pass JSON from elsewhere, which
+// may contain such a key, through `python_json`.
+
+namespace cofferdam::inline COFFERDAM_ABI {
+
+/// Returns the kind of a tagged value ("bytes", "tuple", ...); empty for a plain JSON value.
+/// \par Lifetime  a view into `value`.
+inline std::string_view python_type(const boost::json::value& value) noexcept {
+  return detail::text_at(value.if_object(), "$python");
+}
+
+/// Makes a Python `bytes`.
+inline boost::json::value python_bytes(bytes_view content) {
+  boost::json::object made;
+  made["$python"] = "bytes";
+  made["base64"] = detail::base64_encode(content);
+  return made;
+}
+
+/// Makes a value from JSON from elsewhere: a "$python" in it, at any depth, is a key like any other.
+/// \par Cost  linear; objects with such a key are copied into a list of pairs.
+inline boost::json::value python_json(boost::json::value plain) {
+  if (plain.is_array())
+    for (boost::json::value& each : plain.get_array()) each = python_json(std::move(each));
+  if (!plain.is_object()) return plain;
+  for (auto& each : plain.get_object()) each.value() = python_json(std::move(each.value()));
+  if (!plain.get_object().contains("$python")) return plain;
+  boost::json::array items;
+  for (auto& each : plain.get_object()) {
+    boost::json::array pair;
+    pair.emplace_back(each.key());
+    pair.push_back(std::move(each.value()));
+    items.push_back(std::move(pair));
+  }
+  boost::json::object made;
+  made["$python"] = "dict";
+  made["items"] = std::move(items);
+  return made;
+}
+
+/// Makes an integer of any length, from decimal digits or "0x..."; any other text is a ValueError of the run.
+/// \par Cost  in the run, decimal digits take less than quadratic time; "0x..." takes linear time.
+inline boost::json::value python_int(std::string digits) {
+  boost::json::object made;
+  made["$python"] = "int";
+  made["text"] = std::move(digits);
+  return made;
+}
+
+/// Makes a Python `tuple`, `set` or `frozenset` of these items.
+/// \param kind  one of the three words.
+inline boost::json::value python_items(std::string_view kind, boost::json::array items) {
+  boost::json::object made;
+  made["$python"] = kind;
+  made["items"] = std::move(items);
+  return made;
+}
+
+/// Returns the content of a Python `bytes` or `bytearray` from a run; no value for any other value.
+inline std::optional<bytes> bytes_of(const boost::json::value& value) {
+  const std::string_view kind = python_type(value);
+  if (kind != "bytes" && kind != "bytearray") return std::nullopt;
+  const boost::json::value* const text = value.get_object().if_contains("base64");
+  if (text == nullptr || !text->is_string()) return std::nullopt;
+  return detail::base64_decode(std::string_view(text->get_string().data(), text->get_string().size()));
+}
+
+namespace detail {
+
+/// JSON has no nan and no infinity.
+inline void mark_special_floats(boost::json::value& value) {
+  if (value.is_array()) {
+    for (boost::json::value& each : value.get_array()) mark_special_floats(each);
+  } else if (value.is_object()) {
+    for (auto& each : value.get_object()) mark_special_floats(each.value());
+  } else if (value.is_double() && !std::isfinite(value.get_double())) {
+    boost::json::object made;
+    made["$python"] = "float";
+    made["text"] = std::isnan(value.get_double()) ? "nan" : value.get_double() < 0 ? "-inf" : "inf";
+    value = std::move(made);
+  }
+}
+
+/// Decodes floats, which Python sends as {"$f": text}, because not all JSON parsers read them exactly. Returns false if
+/// a text is not a float: the run has then tampered with its report.
+inline bool read_floats(boost::json::value& value) {
+  if (value.is_array()) {
+    for (boost::json::value& each : value.get_array())
+      if (!read_floats(each)) return false;
+    return true;
+  }
+  if (!value.is_object()) return true;
+  boost::json::object& object = value.get_object();
+  const boost::json::value* const text = object.size() == 1 ? object.if_contains("$f") : nullptr;
+  if (text == nullptr) {
+    for (auto& each : object)
+      if (!read_floats(each.value())) return false;
+    return true;
+  }
+  if (!text->is_string()) return false;
+  const std::string_view digits = view_of(text->get_string());
+  double number = 0;
+  const std::from_chars_result end = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+  if (end.ec != std::errc() || end.ptr != digits.data() + digits.size()) return false;
+  value = number;
+  mark_special_floats(value);
+  return true;
+}
+
+}  // namespace detail
+
+}  // namespace cofferdam::inline COFFERDAM_ABI
+
+// ---- cofferdam/net/readable_json.hpp ----
+
+
+#include <boost/json/object.hpp>
+#include <boost/json/serialize.hpp>
+#include <boost/json/value.hpp>
+
+#include <algorithm>
+#include <charconv>
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <system_error>
+
+namespace cofferdam::inline COFFERDAM_ABI {
+
+namespace detail {
+
+/// Returns the same JSON with every number that has a point or an exponent formatted by `number_text`.
+inline std::string with_readable_numbers(std::string_view json) {
+  std::string result;
+  result.reserve(json.size());
+  std::size_t copied = 0;
+  for (std::size_t at = 0; at < json.size(); ++at) {
+    if (json[at] == '"') {
+      for (++at; at < json.size() && json[at] != '"'; ++at)
+        if (json[at] == '\\') ++at;
+    } else if (json[at] == '-' || (json[at] >= '0' && json[at] <= '9')) {
+      const std::size_t end = std::min(json.find_first_not_of("0123456789+-.eE", at), json.size());
+      const std::string_view token = json.substr(at, end - at);
+      double number = 0;
+      if (token.find_first_of(".eE") != std::string_view::npos &&
+          std::from_chars(token.data(), token.data() + token.size(), number).ec == std::errc()) {
+        result.append(json.substr(copied, at - copied)).append(number_text(number));
+        copied = end;
+      }
+      at = end - 1;
+    }
+  }
+  result.append(json.substr(copied));
+  return result;
+}
+
+}  // namespace detail
+
+/// Serializes JSON for people and models: as `boost::json::serialize`, but with `12.0` instead of `1.2E1`. The text
+/// reads back as the same value.
+inline std::string readable_json(const boost::json::value& value) {
+  return detail::with_readable_numbers(boost::json::serialize(value));
+}
+inline std::string readable_json(const boost::json::object& value) {
+  return detail::with_readable_numbers(boost::json::serialize(value));
+}
+
+}  // namespace cofferdam::inline COFFERDAM_ABI
+
+// ---- cofferdam/tools/detail/value_type.hpp ----
+
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <boost/json/value.hpp>
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline COFFERDAM_ABI::tools::detail {
+
+/// The kind of an argument's value.
+enum class value_kind { text, integer, number, boolean, binary, list, object, any };
+
+/// The numbers that a `number` may be. JSON has finite ones only; Python has all.
+enum class number_range { finite, all };
+
+/// Names a JSON value in a complaint: `the string "a"`, `2.5`, `an array`.
+inline std::string shown_value(const boost::json::value& value) {
+  const std::string_view tag = python_type(value);
+  if (tag == "int") return "one beyond 64 bits";
+  if (!tag.empty()) return "a Python " + one_line(tag, 20);
+  if (value.is_string()) return "the string \"" + one_line(cofferdam::detail::view_of(value.get_string()), 40) + "\"";
+  if (value.is_array()) return "an array";
+  if (value.is_object()) return "an object";
+  if (value.is_double()) return number_text(value.get_double());
+  return readable_json(value);
+}
+
+/// The type of an argument's value, known at run time.
+class value_type {
+ public:
+  explicit value_type(value_kind kind) : kind_(kind) {}
+  /// Makes the type of a list.
+  static value_type list_of(value_type item) {
+    value_type made(value_kind::list);
+    made.item_.push_back(std::move(item));
+    return made;
+  }
+
+  value_kind kind() const noexcept { return kind_; }
+  /// Returns the type of a list's items. Only a list has one.
+  const value_type& item() const { return item_.front(); }
+
+  /// Returns the JSON schema, without a description.
+  boost::json::object schema() const {
+    boost::json::object made;
+    switch (kind_) {
+      case value_kind::text: made["type"] = "string"; break;
+      case value_kind::integer: made["type"] = "integer"; break;
+      case value_kind::number: made["type"] = "number"; break;
+      case value_kind::boolean: made["type"] = "boolean"; break;
+      case value_kind::binary:
+        made["type"] = "string";
+        made["contentEncoding"] = "base64";
+        break;
+      case value_kind::list:
+        made["type"] = "array";
+        made["items"] = item().schema();
+        break;
+      case value_kind::object:
+        made["type"] = "object";
+        made["additionalProperties"] = true;
+        break;
+      case value_kind::any: break;
+    }
+    return made;
+  }
+
+  /// Returns the type of a Python parameter, as the driver knows it; empty for any.
+  const char* python_name() const noexcept {
+    switch (kind_) {
+      case value_kind::text: return "str";
+      case value_kind::integer: return "int";
+      case value_kind::number: return "float";
+      case value_kind::boolean: return "bool";
+      case value_kind::binary: return "bytes";
+      case value_kind::list: return "list";
+      case value_kind::object: return "dict";
+      case value_kind::any: break;
+    }
+    return "";
+  }
+
+  /// Returns "a string", "an array of integers".
+  std::string one() const {
+    switch (kind_) {
+      case value_kind::text: return "a string";
+      case value_kind::integer: return "an integer";
+      case value_kind::number: return "a number";
+      case value_kind::boolean: return "true or false";
+      case value_kind::binary: return "a string in base64";
+      case value_kind::list: return "an array of " + item().several();
+      case value_kind::object: return "an object";
+      case value_kind::any: break;
+    }
+    return "a value";
+  }
+
+  /// Returns a phrase for the part of the value that does not fit; empty if the whole value fits. An integer may be
+  /// written as 2.0.
+  std::string misfit(const boost::json::value& value, number_range range) const {
+    if (kind_ == value_kind::list && value.is_array()) {
+      const boost::json::array& items = value.get_array();
+      for (std::size_t i = 0; i < items.size(); ++i) {
+        const std::string inside = item().misfit(items[i], range);
+        if (!inside.empty()) return "one whose item " + std::to_string(i) + " is " + inside;
+      }
+      return {};
+    }
+    return fits(value, range) ? std::string() : shown_value(value);
+  }
+
+ private:
+  bool fits(const boost::json::value& value, number_range range) const {
+    switch (kind_) {
+      case value_kind::text: return value.is_string();
+      case value_kind::integer: return is_integer(value);
+      case value_kind::number:
+        return value.is_number() && (range == number_range::all || std::isfinite(value.to_number<double>()));
+      case value_kind::boolean: return value.is_bool();
+      case value_kind::binary:
+        return value.is_string() && base64_decode(cofferdam::detail::view_of(value.get_string())).has_value();
+      case value_kind::list: return false;
+      case value_kind::object: return value.is_object();
+      case value_kind::any: break;
+    }
+    return true;
+  }
+
+  static bool is_integer(const boost::json::value& value) {
+    if (value.is_int64()) return true;
+    if (value.is_uint64())
+      return value.get_uint64() <= static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
+    return value.is_double() && std::floor(value.get_double()) == value.get_double() &&
+           std::abs(value.get_double()) <= 9e15;
+  }
+
+  std::string several() const {
+    switch (kind_) {
+      case value_kind::text: return "strings";
+      case value_kind::integer: return "integers";
+      case value_kind::number: return "numbers";
+      case value_kind::boolean: return "booleans";
+      case value_kind::binary: return "strings in base64";
+      case value_kind::list: return "arrays of " + item().several();
+      case value_kind::object: return "objects";
+      case value_kind::any: break;
+    }
+    return "values";
+  }
+
+  value_kind kind_;
+  std::vector<value_type> item_;  // one for a list, otherwise none
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::tools::detail
+
+// ---- cofferdam/tools/detail/argument_rules.hpp ----
+
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <boost/json/value.hpp>
+
+#include <cmath>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline COFFERDAM_ABI::tools::detail {
+
+/// What an argument of any type may be, known at run time.
+class argument_rules {
+ public:
+  std::string name;
+  std::string description;
+  value_type type = value_type(value_kind::any);
+  bool required = true;
+  std::optional<double> least;
+  std::optional<double> most;
+  std::vector<std::string> choices;
+  std::optional<boost::json::value> fallback;
+
+  boost::json::object schema() const {
+    boost::json::object made = type.schema();
+    if (!description.empty()) made["description"] = description;
+    const bool is_text = type.kind() == value_kind::text;
+    if (least) limit(made, is_text ? "minLength" : "minimum", *least);
+    if (most) limit(made, is_text ? "maxLength" : "maximum", *most);
+    if (!choices.empty()) {
+      boost::json::array all;
+      for (const std::string& each : choices) all.emplace_back(each);
+      made["enum"] = std::move(all);
+    }
+    if (fallback) made["default"] = *fallback;
+    return made;
+  }
+
+  /// Returns an error message for an invalid value; empty if the value is valid.
+  std::string complaint(const boost::json::value& value, number_range range) const {
+    const std::string wanted = "'" + name + "' must be " + type.one();
+    const std::string misfit = type.misfit(value, range);
+    if (!misfit.empty()) return wanted + ", not " + misfit;
+    if (value.is_string() && type.kind() == value_kind::text)
+      return text_complaint(cofferdam::detail::view_of(value.get_string()));
+    if (!value.is_number() || (!least && !most)) return {};
+    const auto number = value.to_number<double>();
+    const bool is_within = (!least || number >= *least) && (!most || number <= *most);
+    return is_within ? std::string() : wanted + limits() + ", not " + shown_value(value);
+  }
+
+  /// Returns an error message for a missing value.
+  std::string missing() const {
+    return "'" + name + "' is missing" +
+           (type.kind() == value_kind::any ? std::string() : ", and must be " + type.one());
+  }
+
+ private:
+  static std::string shown(double number) {
+    if (std::floor(number) == number && std::abs(number) < 9e15)
+      return std::to_string(static_cast<std::int64_t>(number));
+    return number_text(number);
+  }
+  static void limit(boost::json::object& schema, const char* key, double number) {
+    if (std::floor(number) == number && std::abs(number) < 9e15) {
+      schema[key] = static_cast<std::int64_t>(number);
+    } else {
+      schema[key] = number;
+    }
+  }
+  std::string limits() const {
+    std::string words;
+    if (least) words += " of at least " + shown(*least);
+    if (most) words += std::string(least ? " and" : " of") + " at most " + shown(*most);
+    return words;
+  }
+  std::string text_complaint(std::string_view given) const {
+    const std::string wanted = "'" + name + "' must be ";
+    const std::string size = " bytes long, not " + std::to_string(given.size());
+    if (least && static_cast<double>(given.size()) < *least) {
+      if (*least == 1) return "'" + name + "' must not be empty";
+      return wanted + "at least " + shown(*least) + size;
+    }
+    if (most && static_cast<double>(given.size()) > *most) return wanted + "at most " + shown(*most) + size;
+    if (choices.empty()) return {};
+    std::string all;
+    for (const std::string& each : choices) {
+      if (given == each) return {};
+      all += (all.empty() ? "" : ", ") + each;
+    }
+    return wanted + "one of " + all + ", not \"" + one_line(given, 40) + "\"";
+  }
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::tools::detail
+
+// ---- cofferdam/tools/argument.hpp ----
+
+
+#include <boost/json/value.hpp>
+
+#include <concepts>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline COFFERDAM_ABI::tools {
+
+// The types of arguments, as words: `argument("place", text)`. Each word is of a type of its own, so that a compiler
+// can compare the arguments of a function with the parameters of its handler.
+
+/// UTF-8; `std::string` in C++, `str` in Python.
+enum class text_type : unsigned char { text };
+/// From -2^63 to 2^63 - 1; any integer type in C++, `int` in Python. A model may write 2.0 for 2.
+enum class integer_type : unsigned char { integer };
+/// `double` in C++, `float` in Python, where it may be nan or infinite.
+enum class number_type : unsigned char { number };
+/// `bool` in C++ and in Python.
+enum class boolean_type : unsigned char { boolean };
+/// Base64 from a model; `bytes` in C++ and in Python.
+enum class binary_type : unsigned char { binary };
+/// `boost::json::object` in C++, `dict` in Python.
+enum class object_type : unsigned char { object };
+/// Any JSON value, also null; `boost::json::value` in C++. Python values that JSON cannot represent are tagged (see
+/// `tagged_value.hpp`).
+enum class any_type : unsigned char { any };
+
+using enum text_type;
+using enum integer_type;
+using enum number_type;
+using enum boolean_type;
+using enum binary_type;
+using enum object_type;
+using enum any_type;
+
+/// `std::vector` of the item's type in C++, `list` in Python: `argument("places", list_of(text))`.
+template <class Item>
+class list_type {};
+
+/// The type of an argument that is the type of the handler's parameter: `argument("place")`.
+class deduced_type {};
+
+namespace detail {
+
+/// Names the type at run time. Defined for the types above.
+template <class Type>
+class argument_type_name;
+template <value_kind Kind>
+class plain_type_name {
+ public:
+  static value_type value() { return value_type(Kind); }
+};
+template <>
+class argument_type_name<text_type> : public plain_type_name<value_kind::text> {};
+template <>
+class argument_type_name<integer_type> : public plain_type_name<value_kind::integer> {};
+template <>
+class argument_type_name<number_type> : public plain_type_name<value_kind::number> {};
+template <>
+class argument_type_name<boolean_type> : public plain_type_name<value_kind::boolean> {};
+template <>
+class argument_type_name<binary_type> : public plain_type_name<value_kind::binary> {};
+template <>
+class argument_type_name<object_type> : public plain_type_name<value_kind::object> {};
+template <>
+class argument_type_name<any_type> : public plain_type_name<value_kind::any> {};
+template <class Item>
+class argument_type_name<list_type<Item>> {
+ public:
+  static value_type value() { return value_type::list_of(argument_type_name<Item>::value()); }
+};
+
+}  // namespace detail
+
+/// One of the words above, or a `list_type`.
+template <class Type>
+concept argument_type = requires { detail::argument_type_name<Type>::value(); };
+
+/// Makes the type of a list.
+template <argument_type Item>
+constexpr list_type<Item> list_of(Item) noexcept {
+  return {};
+}
+
+/// One argument of a function: `argument("limit", integer, "Most lines.").between(1, 10'000).otherwise(2000)`.
+///
+/// An argument must be given, unless `optional` or `otherwise` was called. Null is the same as a missing argument, but
+/// for an argument of the type `any`.
+template <class Type = deduced_type>
+class argument {
+ public:
+  /// Describes an argument with the type of the handler's parameter; an argument for a `std::optional` is optional.
+  /// \param name         UTF-8, for Python an identifier.
+  /// \param description  for the model.
+  explicit argument(std::string name, std::string description = {})
+    requires std::same_as<Type, deduced_type>
+  {
+    rules_.name = std::move(name);
+    rules_.description = std::move(description);
+  }
+  /// \param type  `text`, `integer`, `number`, `boolean`, `binary`, `object`, `any`, or `list_of` one of them.
+  argument(std::string name, Type type, std::string description = {})
+    requires argument_type<Type>
+  {
+    static_cast<void>(type);
+    rules_.name = std::move(name);
+    rules_.description = std::move(description);
+    rules_.type = detail::argument_type_name<Type>::value();
+  }
+
+  /// Permits calls without the argument.
+  argument& optional() {
+    rules_.required = false;
+    return *this;
+  }
+  /// Sets the default value.
+  argument& otherwise(boost::json::value value) {
+    rules_.required = false;
+    rules_.fallback = std::move(value);
+    return *this;
+  }
+  /// Sets the range of an integer or a number, or the length range of a text in bytes.
+  argument& between(double least, double most) {
+    rules_.least = least;
+    rules_.most = most;
+    return *this;
+  }
+  /// Sets the allowed values of a text.
+  argument& one_of(std::vector<std::string> choices) {
+    rules_.choices = std::move(choices);
+    return *this;
+  }
+
+  const std::string& name() const noexcept { return rules_.name; }
+  const std::string& description() const noexcept { return rules_.description; }
+  bool is_required() const noexcept { return rules_.required; }
+
+  /// For the library: the same, without the type in C++.
+  const detail::argument_rules& rules() const noexcept { return rules_; }
+
+ private:
+  detail::argument_rules rules_;
+};
+
+argument(std::string) -> argument<deduced_type>;
+argument(std::string, std::string) -> argument<deduced_type>;
+argument(std::string, const char*) -> argument<deduced_type>;
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::tools
+
+// ---- cofferdam/tools/arguments.hpp ----
+
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <boost/json/string_view.hpp>
+#include <boost/json/value.hpp>
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline COFFERDAM_ABI::tools {
+
+/// Arguments that have been checked. A missing argument has its default, or is absent.
+class checked_arguments {
+ public:
+  checked_arguments() = default;
+  explicit checked_arguments(boost::json::object values) : values_(std::move(values)) {}
+
+  bool has(std::string_view name) const { return find(name) != nullptr; }
+  /// Returns an empty text if the argument is absent.
+  std::string text(std::string_view name) const {
+    const boost::json::value* const found = find(name);
+    if (found == nullptr || !found->is_string()) return {};
+    return {found->get_string().data(), found->get_string().size()};
+  }
+  /// Returns 0 if the argument is absent.
+  std::int64_t integer(std::string_view name) const {
+    const boost::json::value* const found = find(name);
+    if (found != nullptr && !found->is_double() && found->is_number()) return found->to_number<std::int64_t>();
+    return static_cast<std::int64_t>(std::llround(number(name)));
+  }
+  /// Returns 0 if the argument is absent.
+  double number(std::string_view name) const {
+    const boost::json::value* const found = find(name);
+    return found != nullptr && found->is_number() ? found->to_number<double>() : 0;
+  }
+  /// Returns false if the argument is absent.
+  bool boolean(std::string_view name) const {
+    const boost::json::value* const found = find(name);
+    return found != nullptr && found->is_bool() && found->get_bool();
+  }
+  /// Returns the texts of a list; none if the argument is absent.
+  std::vector<std::string> texts(std::string_view name) const {
+    std::vector<std::string> all;
+    const boost::json::value* const found = find(name);
+    if (found != nullptr && found->is_array())
+      for (const boost::json::value& each : found->get_array())
+        if (each.is_string()) all.emplace_back(each.get_string().data(), each.get_string().size());
+    return all;
+  }
+  /// Returns no bytes if the argument is absent.
+  bytes binary(std::string_view name) const {
+    const boost::json::value* const found = find(name);
+    if (found == nullptr || !found->is_string()) return {};
+    return base64_decode({found->get_string().data(), found->get_string().size()}).value_or(bytes());
+  }
+  /// Returns an empty object if the argument is absent.
+  boost::json::object object(std::string_view name) const {
+    const boost::json::value* const found = find(name);
+    return found != nullptr && found->is_object() ? found->get_object() : boost::json::object();
+  }
+  /// Returns null if the argument is absent.
+  boost::json::value value(std::string_view name) const {
+    const boost::json::value* const found = find(name);
+    return found != nullptr ? *found : boost::json::value();
+  }
+  /// Returns all arguments that are not absent.
+  const boost::json::object& values() const& noexcept { return values_; }
+  boost::json::object values() && { return std::move(values_); }
+
+ private:
+  const boost::json::value* find(std::string_view name) const {
+    return values_.if_contains(boost::json::string_view(name.data(), name.size()));
+  }
+
+  boost::json::object values_;
+};
+
+/// The arguments of a function, from which both the schema for the model and the check of the model's arguments are
+/// made.
+///
+/// Flat, without unions: this subset is common to the schema dialects of all services. Other arguments than those
+/// described are errors.
+class argument_list {
+ public:
+  argument_list() = default;
+  /// \throws error{exec_errc::invalid_argument} if two arguments have the same name, or if a default does not fit.
+  template <argument_type... Types>
+  explicit argument_list(argument<Types>... described) {
+    (add(described.rules()), ...);
+  }
+
+  /// For the library: the arguments in order.
+  const std::vector<detail::argument_rules>& rules() const noexcept { return list_; }
+  explicit argument_list(std::vector<detail::argument_rules> described) {
+    for (detail::argument_rules& each : described) add(std::move(each));
+  }
+
+  /// Returns a JSON schema of type "object".
+  boost::json::object schema() const {
+    boost::json::object properties;
+    boost::json::array required;
+    for (const detail::argument_rules& each : list_) {
+      properties[each.name] = each.schema();
+      if (each.required) required.emplace_back(each.name);
+    }
+    boost::json::object made;
+    made["type"] = "object";
+    made["properties"] = std::move(properties);
+    if (!required.empty()) made["required"] = std::move(required);
+    made["additionalProperties"] = false;
+    return made;
+  }
+
+  /// Checks the arguments from a model.
+  /// \param checked  receives the arguments if they are valid.
+  /// \return         an empty text if they are valid; otherwise one sentence for the model with all errors.
+  std::string check(const boost::json::value& arguments, checked_arguments& checked) const {
+    return check(arguments, checked, detail::number_range::finite);
+  }
+  /// For the library: the same for arguments from code, where numbers may be infinite.
+  std::string check(const boost::json::value& arguments, checked_arguments& checked, detail::number_range range) const {
+    const boost::json::object* const object = arguments.if_object();
+    if (object == nullptr)
+      return "The arguments must be a JSON object" + names() + ", not " + detail::shown_value(arguments) + ".";
+    std::string complaints;
+    const auto complain = [&complaints](const std::string& one) {
+      complaints += (complaints.empty() ? "" : "; ") + one;
+    };
+    boost::json::object values;
+    for (const detail::argument_rules& each : list_) {
+      const boost::json::value* const given = object->if_contains(each.name);
+      const bool is_any = each.type.kind() == detail::value_kind::any;
+      if (given == nullptr || (given->is_null() && !is_any)) {
+        if (each.required) complain(each.missing());
+        if (each.fallback) values[each.name] = *each.fallback;
+        continue;
+      }
+      const std::string wrong = each.complaint(*given, range);
+      if (!wrong.empty()) complain(wrong);
+      values[each.name] = *given;
+    }
+    std::size_t unknown = 0;
+    for (const auto& member : *object)
+      if (!is_known(member.key()) && ++unknown <= 5)
+        complain("there is no argument '" + one_line(std::string_view(member.key().data(), member.key().size()), 60) +
+                 "'");
+    if (!complaints.empty()) return "Wrong arguments: " + complaints + ".";
+    checked = checked_arguments(std::move(values));
+    return {};
+  }
+
+ private:
+  void add(detail::argument_rules one) {
+    if (is_known(one.name))
+      throw error(exec_errc::invalid_argument, "tools: there are two arguments '" + one.name + "'; rename one");
+    const std::string wrong = one.fallback ? one.complaint(*one.fallback, detail::number_range::all) : std::string();
+    if (!wrong.empty())
+      throw error(exec_errc::invalid_argument, "tools: the default of an argument does not fit: " + wrong);
+    list_.push_back(std::move(one));
+  }
+  bool is_known(boost::json::string_view name) const {
+    for (const detail::argument_rules& each : list_)
+      if (name == each.name) return true;
+    return false;
+  }
+  std::string names() const {
+    std::string all;
+    for (const detail::argument_rules& each : list_) all += (all.empty() ? " with '" : ", '") + each.name + "'";
+    return all;
+  }
+
+  std::vector<detail::argument_rules> list_;
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::tools
+
+// ---- cofferdam/tools/detail/described_tool.hpp ----
+
+
+#include <boost/json/object.hpp>
+#include <boost/json/value.hpp>
+
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace cofferdam::inline COFFERDAM_ABI::tools::detail {
+
+/// The common base of the library's tools: a name and a description that can be changed, arguments that are checked
+/// against their description, and failures that become answers. A tool derives from `described_tool<itself>` and has
+/// `awaitable<tool_result> work(checked_arguments)`.
+/// \par Cancellation  terminal, as for the work itself.
+template <class Derived>
+class described_tool {
+ public:
+  std::string_view name() const noexcept { return name_; }
+  Derived& name(std::string text) {
+    name_ = std::move(text);
+    return static_cast<Derived&>(*this);
+  }
+  std::string_view description() const noexcept { return description_; }
+  Derived& description(std::string text) {
+    description_ = std::move(text);
+    return static_cast<Derived&>(*this);
+  }
+  boost::json::object parameters() const { return arguments_.schema(); }
+
+  /// \throws error{exec_errc::cancelled}, error{exec_errc::provider_lost}, error{exec_errc::environment_closed}; never
+  ///     because of the model's arguments or the outcome of the work.
+  awaitable<tool_result> call(boost::json::value arguments) {
+    return checked(static_cast<Derived*>(this), arguments_, std::move(arguments));
+  }
+
+ protected:
+  described_tool(std::string name, std::string description, argument_list arguments)
+      : name_(std::move(name)), description_(std::move(description)), arguments_(std::move(arguments)) {}
+  ~described_tool() = default;
+  described_tool(described_tool&&) noexcept = default;
+  described_tool& operator=(described_tool&&) noexcept = default;
+  described_tool(const described_tool&) = default;
+  described_tool& operator=(const described_tool&) = default;
+
+ private:
+  static awaitable<tool_result> checked(Derived* self, const argument_list& list, boost::json::value arguments) {
+    checked_arguments values;
+    std::string complaint = list.check(arguments, values);
+    if (!complaint.empty()) co_return tool_result("Error: " + complaint, false);
+    try {
+      tool_result result = co_await self->work(std::move(values));
+      co_return result;
+    } catch (const error& failure) {
+      if (cofferdam::detail::ends_everything(failure)) throw;
+      complaint = failure.what();
+    }
+    co_return tool_result("Error: " + complaint, false);
+  }
+
+  std::string name_;
+  std::string description_;
+  argument_list arguments_;
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::tools::detail
+
+// ---- cofferdam/tools/finish.hpp ----
+
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline COFFERDAM_ABI::tools {
+
+/// The tool that a model calls when its work is done: `tools::finish tool(environment);`
+///
+/// Arguments: `reason`; `paths`, the files for the user. Every path must be a regular file of the workspace. Otherwise
+/// the answer has the wrong paths, and the work goes on. The result's `files()` are the paths.
+/// \par Lifetime  the environment outlives the tool and its calls, and stays at one address.
+/// \par Source    Stirrup's finish tool, without its defects.
+template <code_exec_environment E>
+class finish : public detail::described_tool<finish<E>> {
+ public:
+  explicit finish(E& environment)
+      : detail::described_tool<finish<E>>(
+            "finish",
+            "End the task. Call it alone, when the work is done or cannot go on. List every file the user should "
+            "receive.",
+            argument_list(
+                argument("reason", text, "What was done, or why it cannot be done."),
+                argument(
+                    "paths", list_of(text),
+                    "Files created or changed for the user, relative to the workspace. Files only, no directories."))),
+        environment_(&environment) {}
+
+  bool ends_work() const noexcept { return true; }
+
+  awaitable<tool_result> work(checked_arguments arguments) { return check(environment_, std::move(arguments)); }
+
+ private:
+  static awaitable<tool_result> check(E* environment, checked_arguments arguments) {
+    const std::vector<std::string> paths = arguments.texts("paths");
+    std::string complaints;
+    for (const std::string& path : paths) {
+      const std::string name = "\"" + one_line(path) + "\" ";
+      std::string complaint;
+      try {
+        const directory_entry found = co_await stat(*environment, path);
+        if (found.is_directory()) complaint = name + "is a directory: list the files in it";
+        if (found.type() == file_type::symlink) complaint = name + "is a symbolic link: name the file itself";
+        if (found.type() == file_type::other) complaint = name + "is no regular file";
+      } catch (const error& failure) {
+        if (cofferdam::detail::ends_everything(failure)) throw;
+        complaint = failure.code() == exec_errc::not_found ? name + "does not exist" : std::string(failure.what());
+      }
+      if (!complaint.empty()) complaints += "\n- " + complaint;
+    }
+    if (!complaints.empty())
+      co_return tool_result("Error: not finished, because some paths are no files of the workspace:" + complaints +
+                                "\nCheck that the files were saved, and call again with the right paths.",
+                            false);
+    boost::json::object facts;
+    facts["reason"] = arguments.text("reason");
+    boost::json::array list;
+    for (const std::string& path : paths) list.emplace_back(path);
+    facts["paths"] = std::move(list);
+    tool_result result("Finished: " + arguments.text("reason"), true);
+    result.files(paths);
+    result.data(std::move(facts));
+    co_return result;
+  }
+
+  E* environment_;
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::tools
 
 // ---- cofferdam/detail/files/glob.hpp ----
 
@@ -5311,23 +5947,22 @@ namespace cofferdam::inline COFFERDAM_ABI::tools {
 /// answer has one line for each entry, with its size or type. Names with special characters are quoted and escaped.
 /// \par Lifetime  the environment outlives the tool and its calls, and stays at one address.
 template <code_exec_environment E>
-class list_files : public described_tool<list_files<E>> {
+class list_files : public detail::described_tool<list_files<E>> {
  public:
   explicit list_files(E& environment)
-      : described_tool<list_files<E>>(
+      : detail::described_tool<list_files<E>>(
             "list_files",
             "List a directory of the workspace, in name order, with types and sizes. Set `recursive` to walk "
             "subdirectories and `pattern` to filter. When the answer names a cursor there is more: call again with it.",
             argument_list(
-                argument("path", argument_kind::text, "Directory relative to the workspace.")
-                    .between(1, 4095)
-                    .otherwise("."),
-                argument("recursive", argument_kind::boolean, "Also list everything below it.").otherwise(false),
-                argument("pattern", argument_kind::text,
+                argument("path", text, "Directory relative to the workspace.").between(1, 4095).otherwise("."),
+                argument("recursive", boolean, "Also list everything below it.").otherwise(false),
+                argument("pattern", text,
                          "Shell wildcard that the path below the directory must match, such as *.csv or src/**/*.py.")
-                    .between(1, 4095),
-                argument("limit", argument_kind::integer, "Most entries to return.").between(1, 2000).otherwise(200),
-                argument("cursor", argument_kind::text, "The cursor of the previous answer."))),
+                    .between(1, 4095)
+                    .optional(),
+                argument("limit", integer, "Most entries to return.").between(1, 2000).otherwise(200),
+                argument("cursor", text, "The cursor of the previous answer.").optional())),
         environment_(&environment) {}
 
   bool reads_only() const noexcept { return true; }
@@ -5450,24 +6085,23 @@ namespace cofferdam::inline COFFERDAM_ABI::tools {
 /// with the range and the total number of lines, and then the lines of the file. Broken UTF-8 becomes U+FFFD.
 /// \par Lifetime  the environment outlives the tool and its calls, and stays at one address.
 template <code_exec_environment E>
-class read_file : public described_tool<read_file<E>> {
+class read_file : public detail::described_tool<read_file<E>> {
  public:
   /// \param largest  maximum size of a file in bytes; a longer file is not read.
   explicit read_file(E& environment, std::size_t largest = std::size_t{16} * 1024 * 1024)
-      : described_tool<read_file<E>>(
+      : detail::described_tool<read_file<E>>(
             "read_file",
             "Read a text file from the workspace. Returns at most `limit` lines from line `offset` on, or the last "
             "`tail` "
             "lines, and says how many lines there are, so that large files can be read in parts. For images use "
             "view_image; for other binary files use a command.",
             argument_list(
-                argument("path", argument_kind::text, "Path relative to the workspace.").required().between(1, 4095),
-                argument("offset", argument_kind::integer, "First line to return, counting from 1.")
-                    .between(1, 1e9)
-                    .otherwise(1),
-                argument("limit", argument_kind::integer, "Most lines to return.").between(1, 10000).otherwise(2000),
-                argument("tail", argument_kind::integer, "Return this many lines from the end instead.")
-                    .between(1, 10000))),
+                argument("path", text, "Path relative to the workspace.").between(1, 4095),
+                argument("offset", integer, "First line to return, counting from 1.").between(1, 1e9).otherwise(1),
+                argument("limit", integer, "Most lines to return.").between(1, 10000).otherwise(2000),
+                argument("tail", integer, "Return this many lines from the end instead.")
+                    .between(1, 10000)
+                    .optional())),
         environment_(&environment),
         largest_(largest) {}
 
@@ -5719,17 +6353,17 @@ namespace cofferdam::inline COFFERDAM_ABI::tools {
 /// \par Lifetime  the environment outlives the tool and its calls, and stays at one address.
 /// \par Source    Stirrup's `view_image`, without its defects.
 template <code_exec_environment E>
-class view_image : public described_tool<view_image<E>> {
+class view_image : public detail::described_tool<view_image<E>> {
  public:
   explicit view_image(E& environment)
-      : described_tool<view_image<E>>(
+      : detail::described_tool<view_image<E>>(
             "view_image",
             "Look at an image file from the workspace (png, jpeg, gif or webp). The picture itself is returned so that "
             "you "
             "can see it. Use it to check plots and screenshots you made. For one that is too large set `shrink`.",
             argument_list(
-                argument("path", argument_kind::text, "Path relative to the workspace.").required().between(1, 4095),
-                argument("shrink", argument_kind::boolean,
+                argument("path", text, "Path relative to the workspace.").between(1, 4095),
+                argument("shrink", boolean,
                          "Look at a smaller copy; needs Pillow or ImageMagick in the workspace's environment.")
                     .otherwise(false))),
         environment_(&environment) {}
@@ -5868,25 +6502,23 @@ namespace cofferdam::inline COFFERDAM_ABI::tools {
 /// Arguments: `path`; `content`; `mode`: overwrite, append or create; `encoding`: utf-8 or base64.
 /// \par Lifetime  the environment outlives the tool and its calls, and stays at one address.
 template <code_exec_environment E>
-class write_file : public described_tool<write_file<E>> {
+class write_file : public detail::described_tool<write_file<E>> {
  public:
   /// \param largest  maximum size in bytes of a file to append to.
   explicit write_file(E& environment, std::size_t largest = std::size_t{16} * 1024 * 1024)
-      : described_tool<write_file<E>>(
+      : detail::described_tool<write_file<E>>(
             "write_file",
             "Create or change a file in the workspace. Missing parent directories are made. Prefer this to echo or "
             "here-documents: the content is written exactly as given.",
-            argument_list(
-                argument("path", argument_kind::text, "Path relative to the workspace.").required().between(1, 4095),
-                argument("content", argument_kind::text, "The whole content, or the part to add when mode is append.")
-                    .required(),
-                argument("mode", argument_kind::text,
-                         "overwrite replaces the file; append adds to its end; create fails if it exists.")
-                    .one_of({"overwrite", "append", "create"})
-                    .otherwise("overwrite"),
-                argument("encoding", argument_kind::text, "base64 when content is base64 of binary data.")
-                    .one_of({"utf-8", "base64"})
-                    .otherwise("utf-8"))),
+            argument_list(argument("path", text, "Path relative to the workspace.").between(1, 4095),
+                          argument("content", text, "The whole content, or the part to add when mode is append."),
+                          argument("mode", text,
+                                   "overwrite replaces the file; append adds to its end; create fails if it exists.")
+                              .one_of({"overwrite", "append", "create"})
+                              .otherwise("overwrite"),
+                          argument("encoding", text, "base64 when content is base64 of binary data.")
+                              .one_of({"utf-8", "base64"})
+                              .otherwise("utf-8"))),
         environment_(&environment),
         largest_(largest) {}
 
@@ -5955,29 +6587,45 @@ class write_file : public described_tool<write_file<E>> {
 
 namespace cofferdam::inline COFFERDAM_ABI {
 
+/// A tool that an agent can copy for each session, or a callable that makes one over the session's environment.
+template <class T>
+concept agent_tool =
+    tools::tool_maker<T> || (tools::tool<std::remove_cvref_t<T>> && std::copy_constructible<std::remove_cvref_t<T>>);
+
 /// A model, its tools and its limits: a copyable recipe without any state. A `session` does the work.
 ///
-///     agent helper(chat_completions_client(executor, chat_completions_options("gpt-5-mini")));
+///     agent helper(chat_completions_client(executor, chat_completions_options("gpt-5-mini")), tide);
 ///     helper.max_turns(20).instructions("Answer in German.");
 ///
-/// Without a call of `tool` the tools are `code_exec`, `read_file`, `write_file`, `list_files` and `view_image`. If no
-/// tool ends the work, `finish` is added.
+/// Without tools in the constructor or by `tool` the tools are `code_exec`, `read_file`, `write_file`, `list_files` and
+/// `view_image`. If no tool ends the work, `finish` is added.
 /// \par Threads  sessions of one agent may run at once, on the model's executor, a strand on pools.
 class agent {
  public:
   /// Makes a tool over a session's environment, which outlives the tool.
   using tool_maker = std::function<tools::any_tool(any_environment& environment)>;
 
-  template <chat_model M>
-  explicit agent(M model) : model_(as_any(std::move(model))) {}
+  /// \param given  tools as for `tool`: `agent(model, tide, [](any_environment& env) { return tools::code_exec(env);
+  ///               })`.
+  template <chat_model M, class... Tools>
+    requires((agent_tool<Tools> && ...))
+  explicit agent(M model, Tools&&... given) : model_(as_any(std::move(model))) {
+    (tool(std::forward<Tools>(given)), ...);
+  }
 
-  /// Adds a tool. The first added tool replaces the default ones: `helper.tool([](any_environment& env) { return
+  /// Adds a `tools::function`, or another tool that can be copied. Each session has a copy. The first added tool
+  /// replaces the default ones.
+  template <tools::tool T>
+    requires std::copy_constructible<T>
+  agent& tool(T one) {
+    makers_.push_back([one = std::move(one)](any_environment&) { return tools::any_tool(one); });
+    return *this;
+  }
+  /// Adds a tool over the environment of a session: `helper.tool([](any_environment& env) { return
   /// tools::code_exec(env); })`.
   /// \param make  called once for each session. g++ before 13 refuses a temporary lambda that captures by value: name
   ///              it first.
-  template <class Make>
-    requires std::invocable<std::decay_t<Make>&, any_environment&> &&
-             tools::tool<std::invoke_result_t<std::decay_t<Make>&, any_environment&>>
+  template <tools::tool_maker Make>
   agent& tool(Make&& make) {
     detail::require_safe_callable<Make>();
     makers_.push_back([make = std::decay_t<Make>(std::forward<Make>(make))](any_environment& environment) mutable {
@@ -7170,8 +7818,8 @@ class http_proxy {
   /// \param url      `http://[USER:PASSWORD@]HOST[:PORT]`, or without `http://`; user and password percent-encoded.
   ///                 Default port: 80.
   /// \param setting  the option or variable that it comes from, for the error message.
-  /// \throws error{errc::invalid_argument} for anything else. The sentence does not show the URL, which may contain a
-  ///     password.
+  /// \throws error{exec_errc::invalid_argument} for anything else. The sentence does not show the URL, which may
+  ///     contain a password.
   static http_proxy parse(std::string_view url, std::string_view setting);
 
   /// Returns a name or an address, without brackets.
@@ -7198,7 +7846,7 @@ class proxy_rules {
   /// \param exceptions  hosts to reach directly, separated by commas or blanks: `example.com` (and names that end in
   ///                    `.example.com`; a dot or `*.` before it changes nothing), `example.com:8443`, `10.1.2.3`,
   ///                    `10.0.0.0/8`, `::1`, or `*` for everything. Any other entry matches no host.
-  /// \throws error{errc::invalid_argument} for an invalid proxy.
+  /// \throws error{exec_errc::invalid_argument} for an invalid proxy.
   explicit proxy_rules(std::string_view proxy, std::string_view exceptions = {},
                        std::string_view setting = "HTTPS_PROXY");
 
@@ -7463,7 +8111,8 @@ inline endpoint sandbox_endpoint(std::string_view pattern, std::uint16_t port, c
 
 namespace cofferdam::inline COFFERDAM_ABI {
 
-/// The limits of a head. A larger head is `error{errc::io_error}` with `net_errc::head_too_large` or `too_many_fields`.
+/// The limits of a head. A larger head is `error{exec_errc::io_error}` with `net_errc::head_too_large` or
+/// `too_many_fields`.
 class http_parser_limits {
  public:
   http_parser_limits() = default;
@@ -7817,8 +8466,8 @@ class http_response {
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// The limits of one request. An expired time limit is error{errc::io_error} with `net_errc::timed_out`, and closes the
-/// connection.
+/// The limits of one request. An expired time limit is error{exec_errc::io_error} with `net_errc::timed_out`, and
+/// closes the connection.
 class http_limits {
  public:
   http_limits() = default;
@@ -7832,8 +8481,8 @@ class http_limits {
   /// Sets the time limit between two pieces of the answer's body, while the caller reads. Default 60 s.
   /// \param limit  more than zero; no value: no limit.
   http_limits& idle(std::optional<std::chrono::milliseconds> limit) { return set(idle_, limit); }
-  /// Sets the maximum size of a body that `request` keeps whole; a longer body is error{errc::too_large}. Default 16
-  /// MiB.
+  /// Sets the maximum size of a body that `request` keeps whole; a longer body is error{exec_errc::too_large}. Default
+  /// 16 MiB.
   http_limits& body(std::size_t most) {
     body_ = most;
     return *this;
@@ -7934,7 +8583,7 @@ class http_pool;
 /// \par Threads   the client's executor only.
 class http_exchange {
  public:
-  /// Holds no answer; reading throws `error{errc::invalid_argument}`.
+  /// Holds no answer; reading throws `error{exec_errc::invalid_argument}`.
   http_exchange();
   http_exchange(http_exchange&&) noexcept;
   http_exchange& operator=(http_exchange&&) noexcept;
@@ -7948,15 +8597,15 @@ class http_exchange {
   /// Reads the next piece of the body, as it arrived; nothing is read in advance (back-pressure).
   /// \param into  not empty; kept by the caller until the awaitable completes.
   /// \return      the number of bytes; 0 at the end and after it.
-  /// \throws      error{errc::io_error} if the connection ended too early (net_errc::truncated), if nothing arrived
-  ///              within the idle limit (net_errc::timed_out), or if the data is not HTTP;
-  ///              error{errc::environment_closed} if the client was closed.
-  /// \par Cancellation  terminal: closes the connection; throws error{errc::cancelled}.
+  /// \throws      error{exec_errc::io_error} if the connection ended too early (net_errc::truncated), if nothing
+  ///              arrived within the idle limit (net_errc::timed_out), or if the data is not HTTP;
+  ///              error{exec_errc::environment_closed} if the client was closed.
+  /// \par Cancellation  terminal: closes the connection; throws error{exec_errc::cancelled}.
   awaitable<std::size_t> read_some(std::span<std::byte> into);
 
   /// Reads the rest of the body.
-  /// \param most  maximum size in bytes. A longer body closes the connection and throws error{errc::too_large}, before
-  ///              anything is read if its length is announced.
+  /// \param most  maximum size in bytes. A longer body closes the connection and throws error{exec_errc::too_large},
+  ///              before anything is read if its length is announced.
   awaitable<bytes> read_all(std::size_t most);
 
  private:
@@ -7996,9 +8645,9 @@ class http_upgrade {
 /// the request has `Accept-Encoding`. A server may answer while the body is still being sent: a status of 300 or more
 /// stops the sending at once; with a lower status the rest of the body is sent first (the Docker daemon reports
 /// progress while it reads), and then the body of the answer is read.
-/// \par Errors    `error{errc::io_error}` with the name of the peer, and with the system's code or a `net_errc` as its
-///                `cause()`; error{errc::invalid_argument}, error{errc::too_large}, error{errc::cancelled}. A status is
-///                not an error.
+/// \par Errors    `error{exec_errc::io_error}` with the name of the peer, and with the system's code or a `net_errc` as
+///                its `cause()`; error{exec_errc::invalid_argument}, error{exec_errc::too_large},
+///                error{exec_errc::cancelled}. A status is not an error.
 /// \par Cancellation  terminal, everywhere: closes that connection and leaves the client usable.
 /// \par Lifetime  the destructor closes idle connections; requests under way continue. Not copied. Neither the client
 ///                nor its answers may outlive the executor's context.
@@ -8035,7 +8684,7 @@ class http_client {
   awaitable<http_upgrade> upgrade(http_request what, http_limits limits);
 
   /// Closes all connections, idle or not. Requests under way and later requests fail with
-  /// error{errc::environment_closed}. Streams of `upgrade` stay open. Does nothing the second time.
+  /// error{exec_errc::environment_closed}. Streams of `upgrade` stay open. Does nothing the second time.
   awaitable<void> close();
 
  private:
@@ -8054,108 +8703,6 @@ class http_client {
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail
 
-
-// ---- cofferdam/detail/net/json_object_view.hpp ----
-
-
-#include <boost/json/array.hpp>
-#include <boost/json/object.hpp>
-#include <boost/json/string.hpp>
-#include <boost/json/value.hpp>
-
-#include <cstdint>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <system_error>
-#include <vector>
-
-// Reads foreign JSON by its keys. A member that is missing or has the wrong type gives no value or an empty text. The
-// same holds for every member of a missing object.
-
-namespace cofferdam::inline COFFERDAM_ABI::detail {
-
-/// Converts to the string view type of Boost.JSON.
-inline boost::json::string_view json_view(std::string_view text) noexcept { return {text.data(), text.size()}; }
-inline boost::json::string json_text(std::string_view text) { return boost::json::string(json_view(text)); }
-inline std::string_view view_of(const boost::json::string& text) noexcept { return {text.data(), text.size()}; }
-
-/// A view of a foreign object, or of none.
-class json_object_view {
- public:
-  json_object_view(const boost::json::object& object) noexcept : object_(&object) {}
-  json_object_view(const boost::json::object* object) noexcept : object_(object) {}
-
-  const boost::json::value* find(std::string_view key) const noexcept {
-    return object_ == nullptr ? nullptr : object_->if_contains(json_view(key));
-  }
-
- private:
-  const boost::json::object* object_;
-};
-
-/// Returns the value at a key, of any kind; null if there is none.
-inline const boost::json::value* member(json_object_view object, std::string_view key) noexcept {
-  return object.find(key);
-}
-
-inline const boost::json::object* object_at(json_object_view object, std::string_view key) noexcept {
-  const boost::json::value* const found = object.find(key);
-  return found == nullptr ? nullptr : found->if_object();
-}
-
-inline const boost::json::array* array_at(json_object_view object, std::string_view key) noexcept {
-  const boost::json::value* const found = object.find(key);
-  return found == nullptr ? nullptr : found->if_array();
-}
-
-/// Returns the text of a member, as a view into the object; no value if there is none.
-inline std::optional<std::string_view> if_text_at(json_object_view object, std::string_view key) noexcept {
-  const boost::json::value* const found = object.find(key);
-  if (found == nullptr || !found->is_string()) return std::nullopt;
-  return view_of(found->get_string());
-}
-
-/// Returns the text of a member, as a view into the object; empty if there is none.
-inline std::string_view text_at(json_object_view object, std::string_view key) noexcept {
-  return if_text_at(object, key).value_or(std::string_view());
-}
-
-inline bool is_true_at(json_object_view object, std::string_view key) noexcept {
-  const boost::json::value* const found = object.find(key);
-  return found != nullptr && found->is_bool() && found->get_bool();
-}
-
-/// Returns a 64-bit integer, however it was written.
-inline std::optional<std::int64_t> number_at(json_object_view object, std::string_view key) {
-  const boost::json::value* const found = object.find(key);
-  if (found == nullptr || !found->is_number()) return std::nullopt;
-  std::error_code failure;
-  const auto number = found->to_number<std::int64_t>(failure);
-  if (failure) return std::nullopt;
-  return number;
-}
-
-/// Returns a non-negative integer, however it was written.
-inline std::optional<std::uint64_t> count_at(json_object_view object, std::string_view key) {
-  const boost::json::value* const found = object.find(key);
-  if (found == nullptr || !found->is_number()) return std::nullopt;
-  std::error_code failure;
-  const auto number = found->to_number<std::uint64_t>(failure);
-  if (failure) return std::nullopt;
-  return number;
-}
-
-/// Returns the texts of an array; other elements are left out.
-inline std::vector<std::string> texts_at(json_object_view object, std::string_view key) {
-  std::vector<std::string> texts;
-  if (const boost::json::array* const all = array_at(object, key))
-    for (const boost::json::value& each : *all)
-      if (const boost::json::string* const text = each.if_string()) texts.emplace_back(view_of(*text));
-  return texts;
-}
-
-}  // namespace cofferdam::inline COFFERDAM_ABI::detail
 
 // ---- cofferdam/detail/net/sse_reader.hpp ----
 
@@ -8199,7 +8746,7 @@ class sse_reader {
   explicit sse_reader(std::size_t most = std::size_t{16} * 1024 * 1024) : most_(most) {}
 
   /// Takes a piece and calls `each(sse_event)` for every event that it completes.
-  /// \throws error{errc::too_large} for an event that is longer than the limit. The reader is unusable after that.
+  /// \throws error{exec_errc::too_large} for an event that is longer than the limit. The reader is unusable after that.
   template <class Each>
   void feed(std::string_view piece, Each&& each) {
     while (!piece.empty()) {
@@ -8319,7 +8866,7 @@ inline std::string hexadecimal(std::span<const unsigned char> content) {
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// \throws error{errc::io_error}
+/// \throws error{exec_errc::io_error}
 inline void fill_random(std::span<unsigned char> room) {
   while (!room.empty()) {
     const ssize_t got = ::getrandom(room.data(), room.size(), 0);
@@ -8931,62 +9478,6 @@ inline std::string complaint_sentence(const std::string& peer, int status, chat_
 }
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail
-
-// ---- cofferdam/net/readable_json.hpp ----
-
-
-#include <boost/json/object.hpp>
-#include <boost/json/serialize.hpp>
-#include <boost/json/value.hpp>
-
-#include <algorithm>
-#include <charconv>
-#include <cstddef>
-#include <string>
-#include <string_view>
-#include <system_error>
-
-namespace cofferdam::inline COFFERDAM_ABI {
-
-namespace detail {
-
-/// Returns the same JSON with every number that has a point or an exponent formatted by `number_text`.
-inline std::string with_readable_numbers(std::string_view json) {
-  std::string result;
-  result.reserve(json.size());
-  std::size_t copied = 0;
-  for (std::size_t at = 0; at < json.size(); ++at) {
-    if (json[at] == '"') {
-      for (++at; at < json.size() && json[at] != '"'; ++at)
-        if (json[at] == '\\') ++at;
-    } else if (json[at] == '-' || (json[at] >= '0' && json[at] <= '9')) {
-      const std::size_t end = std::min(json.find_first_not_of("0123456789+-.eE", at), json.size());
-      const std::string_view token = json.substr(at, end - at);
-      double number = 0;
-      if (token.find_first_of(".eE") != std::string_view::npos &&
-          std::from_chars(token.data(), token.data() + token.size(), number).ec == std::errc()) {
-        result.append(json.substr(copied, at - copied)).append(number_text(number));
-        copied = end;
-      }
-      at = end - 1;
-    }
-  }
-  result.append(json.substr(copied));
-  return result;
-}
-
-}  // namespace detail
-
-/// Serializes JSON for people and models: as `boost::json::serialize`, but with `12.0` instead of `1.2E1`. The text
-/// reads back as the same value.
-inline std::string readable_json(const boost::json::value& value) {
-  return detail::with_readable_numbers(boost::json::serialize(value));
-}
-inline std::string readable_json(const boost::json::object& value) {
-  return detail::with_readable_numbers(boost::json::serialize(value));
-}
-
-}  // namespace cofferdam::inline COFFERDAM_ABI
 
 // ---- cofferdam/llm/detail/completion_reply.hpp ----
 
@@ -10042,7 +10533,7 @@ class code_result {
 
 }  // namespace cofferdam::inline COFFERDAM_ABI
 
-// ---- cofferdam/code/host_function.hpp ----
+// ---- cofferdam/detail/code/host_function.hpp ----
 
 
 #include <boost/json/object.hpp>
@@ -10052,20 +10543,20 @@ class code_result {
 #include <cstddef>
 #include <functional>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-namespace cofferdam::inline COFFERDAM_ABI {
+namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 /// A parameter of a host function.
 class host_parameter {
  public:
   /// \param name  a Python identifier, no keyword.
   /// \param type  "str", "int", "float", "bool", "list", "dict", "bytes", or empty for any.
-  host_parameter(std::string name, std::string type) : name_(std::move(name)), type_(std::move(type)) {}
-  host_parameter(std::string name, std::string type, boost::json::value default_value)
+  host_parameter(std::string name, std::string type, std::optional<boost::json::value> default_value)
       : name_(std::move(name)), type_(std::move(type)), default_(std::move(default_value)) {}
 
   const std::string& name() const noexcept { return name_; }
@@ -10078,25 +10569,16 @@ class host_parameter {
   std::optional<boost::json::value> default_;
 };
 
-/// A coroutine of the host that the code of one run may call as a Python function:
-///
-///     host_function("search", look_up).parameter("query", "str").parameter("most", "int", 5).doc("Searches.")
-///
-/// The call waits in Python until the coroutine ends. Its time counts against the time limit of the run. If the run
-/// ends first, the coroutine is cancelled (terminal) and awaited. Calls of one run are served one after another, calls
-/// of different runs at once. A handler may run code itself, also by the runner that called it. If such a run would
-/// need the context that waits for the handler (directly or through other handlers), `run_code` throws
-/// error{exec_errc::deadlock} at once. This is detected in coroutines that the handler awaits, or spawns on its own
-/// executor.
-///
-/// **The arguments come from the guest and are untrusted**: only their names and types have been checked.
+/// Thrown by a handler for arguments that its checks refuse: a TypeError in Python.
+class wrong_arguments : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// A function of the host as runners see it. Users write a `tools::function`, which converts to it.
 ///
 /// The handler gets an object of all parameters (tagged values as in `tagged_value.hpp`) and returns the result of the
-/// call; use `python_json` for JSON from elsewhere. An exception from it becomes a `HostFunctionError` in Python, with
-/// `what()` as its text (at most 16 KiB, through `printable_text`). So `what()` must not contain secrets. The class
-/// derives from RuntimeError. It is a global of every run with functions, unless the code or the request defines that
-/// name.
-/// \par Threads  the executor of the coroutine that called `run_code`; if that is no strand, a strand over it.
+/// call. Only their names and types have been checked.
 class host_function {
  public:
   using handler = std::function<awaitable<boost::json::value>(boost::json::object arguments)>;
@@ -10108,30 +10590,20 @@ class host_function {
   template <class Call>
     requires std::constructible_from<handler, Call>
   host_function(std::string name, Call&& call) : name_(require_name(std::move(name))), call_(std::forward<Call>(call)) {
-    detail::require_safe_callable<Call>();
-    if (!call_) throw error(exec_errc::invalid_argument, "host_function: '" + name_ + "' has no handler");
+    require_safe_callable<Call>();
+    if (!call_) throw error(exec_errc::invalid_argument, "code_request: '" + name_ + "' has no handler");
   }
 
-  /// Adds a parameter that every call must give.
-  host_function& parameter(std::string name, std::string type) & {
-    return add(host_parameter(require_name(std::move(name)), require_type(std::move(type))));
-  }
-  [[nodiscard]] host_function parameter(std::string name, std::string type) && {
-    return std::move(parameter(std::move(name), std::move(type)));
-  }
-  /// Adds a parameter with a default.
-  host_function& parameter(std::string name, std::string type, boost::json::value default_value) & {
+  /// Adds a parameter. One without a default must be given in every call.
+  host_function& parameter(std::string name, std::string type,
+                           std::optional<boost::json::value> default_value = std::nullopt) {
     return add(host_parameter(require_name(std::move(name)), require_type(std::move(type)), std::move(default_value)));
   }
-  [[nodiscard]] host_function parameter(std::string name, std::string type, boost::json::value default_value) && {
-    return std::move(parameter(std::move(name), std::move(type), std::move(default_value)));
-  }
   /// Sets the text that `help()` shows.
-  host_function& doc(std::string text) & {
+  host_function& doc(std::string text) {
     doc_ = std::move(text);
     return *this;
   }
-  [[nodiscard]] host_function doc(std::string text) && { return std::move(doc(std::move(text))); }
 
   const std::string& name() const noexcept { return name_; }
   const std::string& doc() const noexcept { return doc_; }
@@ -10147,7 +10619,9 @@ class host_function {
     if (!good)
       throw error(
           exec_errc::invalid_argument,
-          "host_function: functions and parameters are called by letters, digits and '_', not by a digit first");
+          "code_request: functions and arguments that code calls are named by letters, digits and '_', not by a digit "
+          "first; rename '" +
+              name + "'");
     for (const std::string_view word :
          {"False", "None",     "True",  "and",    "as",   "assert", "async",  "await",    "break",
           "class", "continue", "def",   "del",    "elif", "else",   "except", "finally",  "for",
@@ -10155,20 +10629,20 @@ class host_function {
           "or",    "pass",     "raise", "return", "try",  "while",  "with",   "yield",    "__debug__"})
       if (name == word)
         throw error(exec_errc::invalid_argument,
-                    "host_function: '" + name + "' is a word of Python's own; choose another name");
+                    "code_request: '" + name + "' is a keyword of Python; choose another name");
     return name;
   }
   static std::string require_type(std::string type) {
     for (const char* const known : {"", "str", "int", "float", "bool", "list", "dict", "bytes"})
       if (type == known) return type;
     throw error(exec_errc::invalid_argument,
-                "host_function: a parameter's type is str, int, float, bool, list, dict, bytes, or empty for any");
+                "code_request: a parameter's type is str, int, float, bool, list, dict, bytes, or empty for any");
   }
   host_function& add(host_parameter one) {
     for (const host_parameter& each : parameters_)
       if (each.name() == one.name())
         throw error(exec_errc::invalid_argument,
-                    "host_function: '" + name_ + "' has two parameters '" + one.name() + "'");
+                    "code_request: '" + name_ + "' has two parameters '" + one.name() + "'");
     parameters_.push_back(std::move(one));
     return *this;
   }
@@ -10179,7 +10653,7 @@ class host_function {
   handler call_;
 };
 
-}  // namespace cofferdam::inline COFFERDAM_ABI
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
 
 // ---- cofferdam/code/code_request.hpp ----
 
@@ -10273,17 +10747,18 @@ class code_request {
   [[nodiscard]] code_request context(std::string name) && { return std::move(context(std::move(name))); }
   const std::optional<std::string>& context() const noexcept { return context_; }
 
-  /// Adds a coroutine of the host that the code may call.
+  /// Adds a function of the host that the code may call: `request.function(tide)` for a `tools::function tide`.
   /// \throws error{exec_errc::invalid_argument} if there is a function of this name already.
-  code_request& function(host_function one) & {
-    for (const host_function& each : functions_)
+  code_request& function(detail::host_function one) & {
+    for (const detail::host_function& each : functions_)
       if (each.name() == one.name())
         throw error(exec_errc::invalid_argument, "code_request: there are two functions '" + one.name() + "'");
     functions_.push_back(std::move(one));
     return *this;
   }
-  [[nodiscard]] code_request function(host_function one) && { return std::move(function(std::move(one))); }
-  const std::vector<host_function>& functions() const noexcept { return functions_; }
+  [[nodiscard]] code_request function(detail::host_function one) && { return std::move(function(std::move(one))); }
+  /// For runners: the functions in the order in which they were added.
+  const std::vector<detail::host_function>& functions() const noexcept { return functions_; }
 
   /// Adds a function that ends the run with a final value: `SUBMIT(answer=42)`.
   /// \param name    its name.
@@ -10374,7 +10849,7 @@ class code_request {
   boost::json::object variables_;
   std::optional<std::chrono::milliseconds> timeout_;
   std::optional<std::string> context_;
-  std::vector<host_function> functions_;
+  std::vector<detail::host_function> functions_;
   std::string final_name_;
   std::vector<std::string> final_fields_;
   std::optional<std::size_t> kept_output_;
@@ -12961,7 +13436,7 @@ class directory {
   }
 
   /// Starts a file that becomes visible with `atomic_file::commit`; makes missing parents at once.
-  /// \throws also error{errc::not_a_file} if a directory, FIFO, socket or device has the name.
+  /// \throws also error{exec_errc::not_a_file} if a directory, FIFO, socket or device has the name.
   detail::atomic_file create_file(std::string_view path) const { return create_in(path, unique_fd()); }
 
   /// Starts a file in `staging`, a directory on the same file system outside the tree, so that a killed host leaves no
@@ -15920,155 +16395,783 @@ class variables : public pipeable {
 // The headers of programs that need commands, files, layers and recipes, without a backend.
 
 
-// ---- cofferdam/code/tagged_value.hpp ----
+// ---- cofferdam/tools/definition.hpp ----
 
 
-#include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
-#include <boost/json/string.hpp>
 #include <boost/json/value.hpp>
 
-#include <charconv>
-#include <cmath>
-#include <cstddef>
 #include <optional>
 #include <string>
-#include <string_view>
-#include <system_error>
 #include <utility>
 
-// Values that go into a run and come out of it are JSON. A Python value that JSON cannot represent is an object with a
-// tag:
-//
-//   {"$python": "int", "text": "123456789012345678901234567890"}        beyond 64 bits; "0x..." if it is very long
-//   {"$python": "float", "text": "nan"}                                 nan, inf, -inf
-//   {"$python": "bytes", "base64": "AAEC"}                              also "bytearray", and "str" with surrogates
-//   {"$python": "tuple", "items": [1, 2]}                               also "set", "frozenset"
-//   {"$python": "dict", "items": [[1, "one"], ...]}                     a dict with more than 1,000 keys, or with keys
-//                                                                       that are not texts or begin with $
-//   {"$python": "datetime", "text": "2026-01-31T12:00:00+02:00"}        also "date", "time"; with "zone": "CEST" if its
-//                                                                       timezone has a name
-//   {"$python": "timedelta", "days": 1, "seconds": 2, "microseconds": 3}
-//   {"$python": "decimal", "text": "1.10"}
-//   {"$python": "complex", "real": "1.0", "imag": "-0.0"}
-//   {"$python": "text", "type": "__main__.thing", "text": "<thing>"}    any other value: its repr; with "why" if the
-//                                                                       type is not the reason
-//
-// All but the last go both ways unchanged. Floats are the same double at both ends. A value of a run that has more than
-// 4 MiB in this form, or more than 100 levels, is "text" as a whole, and so is a reference of a value to itself.
-//
-// An object with the key "$python" that is none of these is a ValueError of the run. Pass JSON from elsewhere, which
-// may contain such a key, through `python_json`.
-
-namespace cofferdam::inline COFFERDAM_ABI {
-
-/// Returns the kind of a tagged value ("bytes", "tuple", ...); empty for a plain JSON value.
-/// \par Lifetime  a view into `value`.
-inline std::string_view python_type(const boost::json::value& value) noexcept {
-  return detail::text_at(value.if_object(), "$python");
-}
-
-/// Makes a Python `bytes`.
-inline boost::json::value python_bytes(bytes_view content) {
-  boost::json::object made;
-  made["$python"] = "bytes";
-  made["base64"] = detail::base64_encode(content);
-  return made;
-}
-
-/// Makes a value from JSON from elsewhere: a "$python" in it, at any depth, is a key like any other.
-/// \par Cost  linear; objects with such a key are copied into a list of pairs.
-inline boost::json::value python_json(boost::json::value plain) {
-  if (plain.is_array())
-    for (boost::json::value& each : plain.get_array()) each = python_json(std::move(each));
-  if (!plain.is_object()) return plain;
-  for (auto& each : plain.get_object()) each.value() = python_json(std::move(each.value()));
-  if (!plain.get_object().contains("$python")) return plain;
-  boost::json::array items;
-  for (auto& each : plain.get_object()) {
-    boost::json::array pair;
-    pair.emplace_back(each.key());
-    pair.push_back(std::move(each.value()));
-    items.push_back(std::move(pair));
-  }
-  boost::json::object made;
-  made["$python"] = "dict";
-  made["items"] = std::move(items);
-  return made;
-}
-
-/// Makes an integer of any length, from decimal digits or "0x..."; any other text is a ValueError of the run.
-/// \par Cost  in the run, decimal digits take less than quadratic time; "0x..." takes linear time.
-inline boost::json::value python_int(std::string digits) {
-  boost::json::object made;
-  made["$python"] = "int";
-  made["text"] = std::move(digits);
-  return made;
-}
-
-/// Makes a Python `tuple`, `set` or `frozenset` of these items.
-/// \param kind  one of the three words.
-inline boost::json::value python_items(std::string_view kind, boost::json::array items) {
-  boost::json::object made;
-  made["$python"] = kind;
-  made["items"] = std::move(items);
-  return made;
-}
-
-/// Returns the content of a Python `bytes` or `bytearray` from a run; no value for any other value.
-inline std::optional<bytes> bytes_of(const boost::json::value& value) {
-  const std::string_view kind = python_type(value);
-  if (kind != "bytes" && kind != "bytearray") return std::nullopt;
-  const boost::json::value* const text = value.get_object().if_contains("base64");
-  if (text == nullptr || !text->is_string()) return std::nullopt;
-  return detail::base64_decode(std::string_view(text->get_string().data(), text->get_string().size()));
-}
+namespace cofferdam::inline COFFERDAM_ABI::tools {
 
 namespace detail {
 
-/// JSON has no nan and no infinity.
-inline void mark_special_floats(boost::json::value& value) {
-  if (value.is_array()) {
-    for (boost::json::value& each : value.get_array()) mark_special_floats(each);
-  } else if (value.is_object()) {
-    for (auto& each : value.get_object()) mark_special_floats(each.value());
-  } else if (value.is_double() && !std::isfinite(value.get_double())) {
-    boost::json::object made;
-    made["$python"] = "float";
-    made["text"] = std::isnan(value.get_double()) ? "nan" : value.get_double() < 0 ? "-inf" : "inf";
-    value = std::move(made);
+/// What a model or a client is told of a function, apart from its arguments. `Derived` is the class of the object that
+/// the setters return.
+template <class Derived>
+class basic_definition {
+ public:
+  /// Sets the name.
+  /// \throws error{exec_errc::invalid_argument} for a name that is not `[A-Za-z0-9_.-]{1,128}`.
+  Derived& name(std::string text) {
+    name_ = checked_name(std::move(text));
+    return self();
   }
-}
+  /// Sets the description, for models.
+  Derived& description(std::string text) {
+    description_ = std::move(text);
+    return self();
+  }
+  /// Sets the title, for people who use an MCP client.
+  Derived& title(std::string text) {
+    title_ = std::move(text);
+    return self();
+  }
+  /// Sets the JSON schema of the answer as data, for MCP clients.
+  Derived& output(boost::json::object schema) {
+    output_ = std::move(schema);
+    return self();
+  }
+  /// Sets hints about the effects of a call. Default: all effects are possible. Calls of an agent that only read may
+  /// run at once.
+  Derived& hints(bool read_only, bool destructive, bool idempotent, bool open_world) {
+    read_only_ = read_only;
+    destructive_ = destructive;
+    idempotent_ = idempotent;
+    open_world_ = open_world;
+    return self();
+  }
 
-/// Decodes floats, which Python sends as {"$f": text}, because not all JSON parsers read them exactly. Returns false if
-/// a text is not a float: the run has then tampered with its report.
-inline bool read_floats(boost::json::value& value) {
-  if (value.is_array()) {
-    for (boost::json::value& each : value.get_array())
-      if (!read_floats(each)) return false;
-    return true;
+  const std::string& name() const noexcept { return name_; }
+  const std::string& description() const noexcept { return description_; }
+  const std::string& title() const noexcept { return title_; }
+  const std::optional<boost::json::object>& output() const noexcept { return output_; }
+  bool reads_only() const noexcept { return read_only_; }
+  bool is_destructive() const noexcept { return destructive_; }
+  bool is_idempotent() const noexcept { return idempotent_; }
+  bool is_open_world() const noexcept { return open_world_; }
+
+ protected:
+  basic_definition(std::string name, std::string description)
+      : name_(checked_name(std::move(name))), description_(std::move(description)) {}
+  ~basic_definition() = default;
+  basic_definition(basic_definition&&) noexcept = default;
+  basic_definition& operator=(basic_definition&&) noexcept = default;
+  basic_definition(const basic_definition&) = default;
+  basic_definition& operator=(const basic_definition&) = default;
+
+ private:
+  Derived& self() noexcept { return static_cast<Derived&>(*this); }
+  static std::string checked_name(std::string name) {
+    bool good = !name.empty() && name.size() <= 128;
+    for (const char c : name)
+      good = good && ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+                      c == '.' || c == '-');
+    if (!good)
+      throw error(exec_errc::invalid_argument,
+                  "tools: the name of a function has 1 to 128 letters, digits, dots, dashes and underscores, not \"" +
+                      name + "\"");
+    return name;
   }
-  if (!value.is_object()) return true;
-  boost::json::object& object = value.get_object();
-  const boost::json::value* const text = object.size() == 1 ? object.if_contains("$f") : nullptr;
-  if (text == nullptr) {
-    for (auto& each : object)
-      if (!read_floats(each.value())) return false;
-    return true;
-  }
-  if (!text->is_string()) return false;
-  const std::string_view digits = view_of(text->get_string());
-  double number = 0;
-  const std::from_chars_result end = std::from_chars(digits.data(), digits.data() + digits.size(), number);
-  if (end.ec != std::errc() || end.ptr != digits.data() + digits.size()) return false;
-  value = number;
-  mark_special_floats(value);
-  return true;
-}
+
+  std::string name_;
+  std::string description_;
+  std::string title_;
+  std::optional<boost::json::object> output_;
+  bool read_only_ = false;
+  bool destructive_ = true;
+  bool idempotent_ = false;
+  bool open_world_ = true;
+};
 
 }  // namespace detail
 
-}  // namespace cofferdam::inline COFFERDAM_ABI
+/// The description of a function without its handler, for handlers that only one protocol has (`mcp::tool_handler`):
+/// `definition("wait", "Waits.", argument("ms", integer))`. With a handler it is a `function`.
+class definition : public detail::basic_definition<definition> {
+ public:
+  /// \param name      matches `[A-Za-z0-9_.-]{1,128}`.
+  /// \param described  the arguments, each with its type.
+  /// \throws error{exec_errc::invalid_argument}
+  template <argument_type... Types>
+  definition(std::string name, std::string description, argument<Types>... described)
+      : basic_definition(std::move(name), std::move(description)), arguments_(std::move(described)...) {}
+
+  /// Sets the JSON schema of the arguments, of type "object", instead of arguments from the constructor. Its
+  /// `required`, the `type` of each property, and `additionalProperties: false` are checked before the handler is
+  /// called; the handler must check the rest.
+  /// \throws error{exec_errc::invalid_argument} if it is not an object schema.
+  definition& input(boost::json::object schema) {
+    const std::string complaint = schema_complaint(schema);
+    if (!complaint.empty())
+      throw error(exec_errc::invalid_argument, "tools: the input schema of '" + name() + "' " + complaint);
+    input_ = std::move(schema);
+    return *this;
+  }
+
+  /// Returns the schema of `input`, if it was called.
+  const std::optional<boost::json::object>& input() const noexcept { return input_; }
+  /// Returns the arguments from the constructor.
+  const argument_list& arguments() const noexcept { return arguments_; }
+  /// Returns a JSON schema of type "object".
+  boost::json::object parameters() const { return input_ ? *input_ : arguments_.schema(); }
+
+ private:
+  /// Returns the reason why a schema cannot describe arguments; empty if it can.
+  static std::string schema_complaint(const boost::json::object& schema) {
+    if (cofferdam::detail::text_at(schema, "type") != "object") return R"(has no "type": "object")";
+    if (schema.contains("properties") && cofferdam::detail::object_at(schema, "properties") == nullptr)
+      return "has 'properties' that are no object";
+    const boost::json::value* const required = schema.if_contains("required");
+    if (required == nullptr) return {};
+    if (!required->is_array()) return "has a 'required' that is no array";
+    for (const boost::json::value& each : required->get_array())
+      if (!each.is_string()) return "has a 'required' with something that is no string";
+    return {};
+  }
+
+  argument_list arguments_;
+  std::optional<boost::json::object> input_;
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::tools
+
+// ---- cofferdam/tools/detail/typed_handler.hpp ----
+
+
+#include <boost/json/object.hpp>
+#include <boost/json/value.hpp>
+#include <boost/json/value_from.hpp>
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+// Compares the handler of a function with its arguments, and converts between JSON and C++.
+
+namespace cofferdam::inline COFFERDAM_ABI::tools::detail {
+
+// ---- the signature of a handler -------------------------------------------------------------------------------------
+
+/// The result and the parameters of a callable; without members if it has no single operator().
+template <class Callable>
+class signature_of {};
+template <bool IsConst, class Result, class... Parameters>
+class known_signature {
+ public:
+  static constexpr bool is_const = IsConst;
+  using result = Result;
+  using parameters = std::tuple<std::type_identity<Parameters>...>;
+};
+template <class R, class... P>
+class signature_of<R (*)(P...)> : public known_signature<true, R, P...> {};
+template <class R, class... P>
+class signature_of<R (*)(P...) noexcept> : public known_signature<true, R, P...> {};
+template <class R, class C, class... P>
+class signature_of<R (C::*)(P...)> : public known_signature<false, R, P...> {};
+template <class R, class C, class... P>
+class signature_of<R (C::*)(P...) noexcept> : public known_signature<false, R, P...> {};
+template <class R, class C, class... P>
+class signature_of<R (C::*)(P...) const> : public known_signature<true, R, P...> {};
+template <class R, class C, class... P>
+class signature_of<R (C::*)(P...) const noexcept> : public known_signature<true, R, P...> {};
+template <class Callable>
+  requires requires { &Callable::operator(); }
+class signature_of<Callable> : public signature_of<decltype(&Callable::operator())> {};
+
+template <class Handler>
+concept has_signature = requires { typename signature_of<Handler>::parameters; };
+
+template <class Handler>
+inline constexpr std::size_t parameter_count = std::tuple_size_v<typename signature_of<Handler>::parameters>;
+/// The type of the parameter of this number, as written.
+template <class Handler, std::size_t At>
+using parameter_of = typename std::tuple_element_t<At, typename signature_of<Handler>::parameters>::type;
+
+/// True for a callable that may hold nothing to call.
+template <class Handler>
+class can_be_empty : public std::is_pointer<Handler> {};
+template <class Signature>
+class can_be_empty<std::function<Signature>> : public std::true_type {};
+
+/// Returns true if the handler takes all arguments in one `checked_arguments`.
+template <class Handler>
+constexpr bool takes_all() {
+  if constexpr (parameter_count<Handler> == 1) {
+    return std::same_as<std::remove_cvref_t<parameter_of<Handler, 0>>, checked_arguments>;
+  } else {
+    return false;
+  }
+}
+
+// ---- the types of C++ for the types of arguments --------------------------------------------------------------------
+
+template <class T>
+concept json_integer =
+    std::integral<T> && !std::same_as<T, bool> && !std::same_as<T, char> && !std::same_as<T, wchar_t> &&
+    !std::same_as<T, char8_t> && !std::same_as<T, char16_t> && !std::same_as<T, char32_t>;
+
+/// The argument type for a type of C++; `void` if there is none.
+template <class T>
+class type_for {
+ public:
+  using type = void;
+};
+template <class Type>
+class type_is {
+ public:
+  using type = Type;
+};
+template <>
+class type_for<std::string> : public type_is<text_type> {};
+template <>
+class type_for<bool> : public type_is<boolean_type> {};
+template <json_integer T>
+class type_for<T> : public type_is<integer_type> {};
+template <std::floating_point T>
+class type_for<T> : public type_is<number_type> {};
+template <>
+class type_for<bytes> : public type_is<binary_type> {};
+template <>
+class type_for<boost::json::object> : public type_is<object_type> {};
+template <>
+class type_for<boost::json::value> : public type_is<any_type> {};
+template <class T>
+  requires(!std::same_as<typename type_for<T>::type, void>)
+class type_for<std::vector<T>> : public type_is<list_type<typename type_for<T>::type>> {};
+
+/// Returns true if a value of an argument's type can be converted to a T.
+template <class Type, class T>
+class value_fits
+    : public std::bool_constant<std::same_as<T, boost::json::value> || std::same_as<typename type_for<T>::type, Type>> {
+};
+template <class T>
+class value_fits<deduced_type, T> : public std::bool_constant<!std::same_as<typename type_for<T>::type, void>> {};
+template <class Item, class T>
+class value_fits<list_type<Item>, std::vector<T>> : public value_fits<Item, T> {};
+
+template <class T>
+class without_optional {
+ public:
+  using type = T;
+  static constexpr bool value = false;
+};
+template <class T>
+class without_optional<std::optional<T>> {
+ public:
+  using type = T;
+  static constexpr bool value = true;
+};
+
+/// True if an argument of the type can be passed to a parameter.
+template <class Type, class Parameter>
+inline constexpr bool argument_fits =
+    (!std::is_lvalue_reference_v<Parameter> || std::is_const_v<std::remove_reference_t<Parameter>>)&&value_fits<
+        Type, typename without_optional<std::remove_cvref_t<Parameter>>::type>::value;
+
+/// Converts a value that has been checked against the type of its argument.
+/// \throws wrong_arguments for an integer that is too large for T.
+template <class T>
+T converted(boost::json::value value, const std::string& name) {
+  if constexpr (std::same_as<T, boost::json::value>) {
+    return value;
+  } else if constexpr (std::same_as<T, boost::json::object>) {
+    return std::move(value.as_object());
+  } else if constexpr (std::same_as<T, std::string>) {
+    return std::string(cofferdam::detail::view_of(value.as_string()));
+  } else if constexpr (std::same_as<T, bool>) {
+    return value.as_bool();
+  } else if constexpr (std::same_as<T, bytes>) {
+    return base64_decode(cofferdam::detail::view_of(value.as_string())).value_or(bytes());
+  } else if constexpr (json_integer<T>) {
+    const auto number = value.to_number<std::int64_t>();
+    if (!std::in_range<T>(number))
+      throw cofferdam::detail::wrong_arguments(
+          "Wrong arguments: '" + name + "' must be an integer from " + std::to_string(std::numeric_limits<T>::min()) +
+          " to " + std::to_string(std::numeric_limits<T>::max()) + ", not " + shown_value(value) + ".");
+    return static_cast<T>(number);
+  } else if constexpr (std::floating_point<T>) {
+    return static_cast<T>(value.to_number<double>());
+  } else {
+    T items;
+    for (boost::json::value& each : value.as_array())
+      items.push_back(converted<typename T::value_type>(std::move(each), name));
+    return items;
+  }
+}
+
+/// Converts an argument for a parameter. One that is absent is an empty optional or null.
+template <class T>
+T argument_for(const checked_arguments& arguments, const std::string& name) {
+  using without = without_optional<T>;
+  if constexpr (without::value) {
+    if (!arguments.has(name)) return std::nullopt;
+    return converted<typename without::type>(arguments.value(name), name);
+  } else {
+    return converted<T>(arguments.value(name), name);
+  }
+}
+
+// ---- the result of a handler ----------------------------------------------------------------------------------------
+
+template <class T>
+class awaited_by {
+ public:
+  static constexpr bool is_awaitable = false;
+  using type = void;
+};
+template <class T>
+class awaited_by<awaitable<T>> {
+ public:
+  static constexpr bool is_awaitable = true;
+  using type = T;
+};
+
+template <class T>
+concept answer_value = std::same_as<T, void> || std::same_as<T, tool_result> || std::same_as<T, tool_image> ||
+                       boost::json::has_value_from<T>::value;
+
+/// What a handler has returned: nothing, a JSON value or a whole answer.
+class handler_value {
+ public:
+  handler_value() = default;
+  explicit handler_value(boost::json::value value) : value_(std::move(value)) {}
+  explicit handler_value(tool_result answer) : answer_(std::move(answer)) {}
+
+  const boost::json::value& value() const noexcept { return value_; }
+  const std::optional<tool_result>& answer() const noexcept { return answer_; }
+
+ private:
+  boost::json::value value_;
+  std::optional<tool_result> answer_;
+};
+
+inline handler_value as_handler_value(tool_result answer) { return handler_value(std::move(answer)); }
+inline handler_value as_handler_value(tool_image image) {
+  tool_result answer(std::string(), true);
+  answer.image(std::move(image));
+  return handler_value(std::move(answer));
+}
+template <class T>
+handler_value as_handler_value(T value) {
+  return handler_value(boost::json::value_from(std::move(value)));
+}
+
+/// Awaits a handler.
+template <class Result>
+awaitable<handler_value> value_of(awaitable<Result> work) {
+  if constexpr (std::same_as<Result, void>) {
+    co_await std::move(work);
+    co_return handler_value();
+  } else {
+    Result result = co_await std::move(work);
+    co_return as_handler_value(std::move(result));
+  }
+}
+
+/// Calls a handler with its parameters, which live as long as its work.
+/// \param handler  kept alive by this frame: it may be a lambda with captures.
+template <class Handler, std::size_t... At>
+awaitable<handler_value> call_typed(std::shared_ptr<const Handler> handler,
+                                    std::shared_ptr<const std::vector<std::string>> names, checked_arguments arguments,
+                                    std::index_sequence<At...>) {
+  static_cast<void>(names);
+  static_cast<void>(arguments);
+  std::tuple<std::remove_cvref_t<parameter_of<Handler, At>>...> values(
+      argument_for<std::remove_cvref_t<parameter_of<Handler, At>>>(arguments, (*names)[At])...);
+  static_cast<void>(values);
+  handler_value value = co_await value_of((*handler)(std::move(std::get<At>(values))...));
+  co_return value;
+}
+
+/// Calls a handler with all arguments.
+template <class Handler>
+awaitable<handler_value> call_with_all(std::shared_ptr<const Handler> handler, checked_arguments arguments) {
+  handler_value value = co_await value_of((*handler)(std::move(arguments)));
+  co_return value;
+}
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::tools::detail
+
+// ---- cofferdam/tools/detail/function_calls.hpp ----
+
+
+#include <asio/cancellation_state.hpp>
+#include <asio/cancellation_type.hpp>
+#include <asio/this_coro.hpp>
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <boost/json/value.hpp>
+
+#include <cmath>
+#include <concepts>
+#include <cstdlib>
+#include <exception>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+// The two ways to call a function: by a model, with JSON, and by code, with values of Python.
+
+namespace cofferdam::inline COFFERDAM_ABI::tools::detail {
+
+template <class... Types>
+class type_list {};
+
+template <class T>
+class is_argument {
+ public:
+  static constexpr bool value = false;
+};
+template <class Type>
+class is_argument<argument<Type>> {
+ public:
+  static constexpr bool value = true;
+  using type = Type;
+};
+
+using function_handler = std::function<awaitable<handler_value>(checked_arguments arguments)>;
+using shared_arguments = std::shared_ptr<const argument_list>;
+
+/// Completes an argument by the type of its parameter.
+/// \throws error{exec_errc::invalid_argument} if the argument can be missing, and the parameter cannot be empty.
+template <class Type, class Parameter>
+void fit_rules(const std::string& function, argument_rules& rules) {
+  using plain = std::remove_cvref_t<Parameter>;
+  using without = without_optional<plain>;
+  if constexpr (std::same_as<Type, deduced_type>)
+    rules.type = argument_type_name<typename type_for<typename without::type>::type>::value();
+  if constexpr (without::value) {
+    rules.required = false;
+  } else if constexpr (!std::same_as<plain, boost::json::value>) {
+    if (!rules.required && !rules.fallback)
+      throw error(exec_errc::invalid_argument, "tools: the argument '" + rules.name + "' of the function '" + function +
+                                                   "' is optional: the handler's parameter has to be a "
+                                                   "std::optional, or the argument needs otherwise(value)");
+  }
+}
+
+// ---- for models -----------------------------------------------------------------------------------------------------
+
+/// Makes the answer for a model.
+inline tool_result answer_of(const handler_value& result) {
+  if (result.answer()) return *result.answer();
+  const boost::json::value& value = result.value();
+  if (value.is_null()) return {"done", true};
+  if (value.is_string()) return {std::string(cofferdam::detail::view_of(value.get_string())), true};
+  if (value.is_double()) return {number_text(value.get_double()), true};
+  tool_result answer(readable_json(value), true);
+  if (value.is_object()) answer.data(value.get_object());
+  return answer;
+}
+
+/// Converts a handler's exception to an answer, or rethrows it if the work cannot continue.
+inline tool_result answer_for(const std::exception_ptr& failure, bool is_cancelled) {
+  if (is_cancelled) std::rethrow_exception(failure);
+  try {
+    std::rethrow_exception(failure);
+  } catch (const cofferdam::detail::wrong_arguments& wrong) {
+    return {"Error: " + std::string(wrong.what()), false};
+  } catch (const error& known) {
+    if (cofferdam::detail::ends_everything(known)) throw;
+    return {"Error: " + printable_text(known.what()), false};
+  } catch (const std::exception& other) {
+    return {"Error: the tool failed: " + one_line(other.what(), 1000), false};
+  } catch (...) {
+    return {"Error: the tool failed in an unknown way.", false};
+  }
+}
+
+inline awaitable<tool_result> answer_call(shared_arguments list, function_handler handler,
+                                          boost::json::value arguments) {
+  checked_arguments values;
+  const std::string complaint = list->check(arguments, values);
+  if (!complaint.empty()) co_return tool_result("Error: " + complaint, false);
+  std::exception_ptr failure;
+  try {
+    const handler_value result = co_await handler(std::move(values));
+    co_return answer_of(result);
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  const asio::cancellation_state state = co_await asio::this_coro::cancellation_state;
+  co_return answer_for(failure, state.cancelled() != asio::cancellation_type::none);
+}
+
+// ---- for code -------------------------------------------------------------------------------------------------------
+
+/// Replaces the tags of Python values that the type of an argument has in JSON.
+inline void untag(boost::json::value& value, const value_type& type) {
+  if (type.kind() == value_kind::list && value.is_array())
+    for (boost::json::value& each : value.get_array()) untag(each, type.item());
+  const std::string_view tag = python_type(value);
+  if (tag.empty()) return;
+  const std::string text(cofferdam::detail::text_at(value.if_object(), "text"));
+  if (type.kind() == value_kind::number && tag == "float") {
+    value = text == "nan"   ? std::numeric_limits<double>::quiet_NaN()
+            : text == "inf" ? std::numeric_limits<double>::infinity()
+                            : -std::numeric_limits<double>::infinity();
+  } else if (type.kind() == value_kind::number && tag == "int") {
+    const double number = std::strtod(text.c_str(), nullptr);
+    if (std::isfinite(number)) value = number;
+  } else if (type.kind() == value_kind::binary && (tag == "bytes" || tag == "bytearray")) {
+    value = boost::json::string(cofferdam::detail::text_at(value.if_object(), "base64"));
+  }
+}
+
+/// Makes the value for code.
+inline boost::json::value python_value(handler_value result) {
+  if (!result.answer()) return result.value();
+  const tool_result& answer = *result.answer();
+  if (!answer.success()) throw std::runtime_error(answer.text());
+  if (!answer.data().empty()) return python_json(answer.data());
+  if (answer.images().empty()) return boost::json::value(answer.text());
+  boost::json::array images;
+  for (const tool_image& each : answer.images()) images.push_back(python_bytes(each.content()));
+  boost::json::object made;
+  made["text"] = answer.text();
+  made["images"] = std::move(images);
+  return made;
+}
+
+inline awaitable<boost::json::value> python_call(std::string name, shared_arguments list, function_handler handler,
+                                                 boost::json::object arguments) {
+  for (const argument_rules& each : list->rules())
+    if (boost::json::value* const given = arguments.if_contains(each.name)) untag(*given, each.type);
+  checked_arguments values;
+  const boost::json::value given(std::move(arguments));
+  const std::string complaint = list->check(given, values, number_range::all);
+  if (!complaint.empty()) throw cofferdam::detail::wrong_arguments(name + ": " + complaint);
+  handler_value result = co_await handler(std::move(values));
+  co_return python_value(std::move(result));
+}
+
+/// Makes the function that a runner gives to code.
+inline cofferdam::detail::host_function python_function(std::string name, std::string description,
+                                                        shared_arguments list, function_handler handler) {
+  auto call = [name, list, handler = std::move(handler)](boost::json::object arguments) {
+    return python_call(name, list, handler, std::move(arguments));
+  };
+  cofferdam::detail::host_function made(std::move(name), call);
+  made.doc(std::move(description));
+  for (const argument_rules& each : list->rules()) {
+    if (each.required) {
+      made.parameter(each.name, each.type.python_name());
+      continue;
+    }
+    boost::json::value usual = each.fallback.value_or(nullptr);
+    if (usual.is_string() && each.type.kind() == value_kind::binary)
+      usual = python_bytes(base64_decode(cofferdam::detail::view_of(usual.get_string())).value_or(bytes()));
+    made.parameter(each.name, each.type.python_name(), std::optional<boost::json::value>(std::move(usual)));
+  }
+  return made;
+}
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::tools::detail
+
+// ---- cofferdam/tools/function.hpp ----
+
+
+#include <boost/json/object.hpp>
+#include <boost/json/value.hpp>
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <string>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline COFFERDAM_ABI::tools {
+
+/// A function of your program that models and their code can call, described once:
+///
+///     tools::function tide("tide", "Returns the height of the tide at a place, in metres.",
+///                          tools::argument("place", tools::text, "Name of a harbour."), height_at);
+///
+///     agent helper(model, tide);  // a tool of an agent
+///     server.add(tide);           // a tool of an mcp::server
+///     request.function(tide);     // a Python function: tide("Brest"), tide(place="Brest")
+///
+/// The JSON schema and the Python signature are made from the arguments. The handler is a coroutine with one parameter
+/// for each argument, in order, such as `awaitable<double> height_at(std::string place)`; the compiler compares their
+/// types (see `text_type` and its like). A parameter of the type `boost::json::value` takes any argument. An argument
+/// without a type, `argument("place")`, has that of its parameter. A `std::optional` parameter makes its argument
+/// optional. Instead, the handler may take all arguments in one `checked_arguments`.
+///
+/// The handler returns an `awaitable` of nothing, of what Boost.JSON can convert (numbers, texts, `bool`, vectors,
+/// maps, `boost::json::value`), of a `tool_result` or of a `tool_image`. A model gets a text, and an object also as
+/// data. Code gets the value itself, tagged as in `tagged_value.hpp` (use `python_json` for JSON from elsewhere); of a
+/// `tool_result` it gets the data if there are any, otherwise the text, and a dict of "text" and "images" if there are
+/// images.
+///
+/// **The arguments are untrusted**: a model or its code has chosen them. Only what the description states is checked.
+/// Wrong arguments are an answer that names each of them; in Python they are a TypeError. An exception from the handler
+/// is an answer as well; in Python it is a `HostFunctionError`, which derives from RuntimeError and is a global of
+/// every run with functions, unless the code or the request defines that name. **Both show `what()`**, so it must not
+/// contain secrets.
+///
+/// In Python a call waits until the handler ends. Its time counts against the time limit of the run. If the run ends
+/// first, the handler is cancelled (terminal) and awaited. Calls of one run are served one after another, calls of
+/// different runs at once. A handler may run code itself, also by the runner that called it. If such a run would need
+/// the context that waits for the handler (directly or through other handlers), `run_code` throws
+/// error{exec_errc::deadlock} at once. This is detected in coroutines that the handler awaits, or spawns on its own
+/// executor.
+///
+/// A value: copies share the handler, which may be called by several models and runs at once.
+/// \par Lifetime      a call keeps the handler alive, but not what the handler refers to.
+/// \par Cancellation  terminal, as far as the handler honours it.
+/// \par Threads       the executor of the agent, the server, or the coroutine that called `run_code`; if the last is no
+///                    strand, a strand over it.
+/// \par Example       examples/10_python.cpp, examples/12_mcp_server.cpp
+class function : public detail::basic_definition<function> {
+ public:
+  /// \param name         matches `[A-Za-z0-9_-]{1,64}`; for Python an identifier of 1 to 100 characters, no keyword.
+  /// \param description  for the model; `help()` in Python.
+  /// \param parts        the arguments (`argument`), and last the handler. A lambda that captures by value must be a
+  ///                     named object: g++ before 13 would destroy the captures of a temporary twice, so a temporary
+  ///                     does not compile there.
+  /// \throws error{exec_errc::invalid_argument} for a wrong name, two arguments of one name, a default that does not
+  ///     fit, an optional argument for a parameter that cannot be empty, or an empty handler.
+  template <class... Parts>
+    requires(sizeof...(Parts) >= 1)
+  function(std::string name, std::string description, Parts&&... parts)
+      : basic_definition(std::move(name), std::move(description)) {
+    std::tuple<Parts&&...> all(std::forward<Parts>(parts)...);
+    build<std::tuple<Parts...>>(all, std::make_index_sequence<sizeof...(Parts) - 1>());
+  }
+
+  /// Returns the arguments.
+  const argument_list& arguments() const noexcept { return *arguments_; }
+  /// Returns a JSON schema of type "object".
+  boost::json::object parameters() const { return arguments_->schema(); }
+
+  /// Calls the function for a model.
+  /// \throws error{exec_errc::provider_lost}, error{exec_errc::environment_closed} from the handler; never because of
+  ///     the arguments or another exception.
+  /// \par Cancellation  terminal: what the handler throws.
+  awaitable<tool_result> call(boost::json::value arguments) const {
+    return detail::answer_call(arguments_, call_, std::move(arguments));
+  }
+
+  /// For `code_request::function`.
+  /// \throws error{exec_errc::invalid_argument} if the name of the function or of an argument cannot be one in Python.
+  operator cofferdam::detail::host_function() const {
+    return detail::python_function(name(), description(), arguments_, call_);
+  }
+
+ private:
+  template <class Parts, class All, std::size_t... At>
+  void build(All& all, std::index_sequence<At...>) {
+    using given = std::tuple_element_t<sizeof...(At), Parts>;
+    using handler = std::decay_t<given>;
+    constexpr bool are_arguments =
+        (detail::is_argument<std::remove_cvref_t<std::tuple_element_t<At, Parts>>>::value && ... && true);
+    static_assert(are_arguments && !detail::is_argument<handler>::value,
+                  "cofferdam: tools::function takes a name, a description, arguments, and last a handler");
+    if constexpr (are_arguments && !detail::is_argument<handler>::value) {
+      static_assert(detail::has_signature<handler>,
+                    "cofferdam: the handler of a tools::function must be a function, or a lambda without auto "
+                    "parameters");
+      if constexpr (detail::has_signature<handler>) {
+        cofferdam::detail::require_safe_callable<given>();
+        if constexpr (is_right<handler>())
+          set<handler>(
+              std::get<sizeof...(At)>(std::move(all)),
+              detail::type_list<
+                  typename detail::is_argument<std::remove_cvref_t<std::tuple_element_t<At, Parts>>>::type...>(),
+              std::vector<detail::argument_rules>{std::get<At>(all).rules()...}, std::index_sequence<At...>());
+      }
+    }
+  }
+
+  template <class Handler>
+  static constexpr bool is_right() {
+    using result = detail::awaited_by<typename detail::signature_of<Handler>::result>;
+    constexpr bool is_result_right = result::is_awaitable && detail::answer_value<typename result::type>;
+    static_assert(
+        is_result_right,
+        "cofferdam: the handler of a tools::function must return an awaitable of void, a type that Boost.JSON "
+        "can convert, tools::tool_result or tools::tool_image");
+    constexpr bool is_const = detail::signature_of<Handler>::is_const;
+    static_assert(is_const, "cofferdam: the handler of a tools::function must not be mutable: its copies share it");
+    return is_result_right && is_const;
+  }
+
+  template <class Handler, class Given, class... Types, std::size_t... At>
+  void set(Given&& given, detail::type_list<Types...>, std::vector<detail::argument_rules> rules,
+           std::index_sequence<At...>) {
+    if constexpr (detail::takes_all<Handler>()) {
+      static_assert((argument_type<Types> && ... && true),
+                    "cofferdam: an argument of a tools::function needs a type if the handler takes checked_arguments");
+      keep<Handler>(std::forward<Given>(given), std::move(rules), [](auto handler, auto, checked_arguments arguments) {
+        return detail::call_with_all<Handler>(std::move(handler), std::move(arguments));
+      });
+    } else {
+      constexpr bool is_count_right = detail::parameter_count<Handler> == sizeof...(Types);
+      static_assert(is_count_right,
+                    "cofferdam: the handler of a tools::function must have one parameter for each argument, in order, "
+                    "or one checked_arguments");
+      if constexpr (is_count_right) {
+        constexpr bool do_fit = (detail::argument_fits<Types, detail::parameter_of<Handler, At>> && ... && true);
+        static_assert(do_fit,
+                      "cofferdam: a parameter of the handler of a tools::function does not fit its argument: text is "
+                      "std::string, integer std::int64_t or another integer, number double, boolean bool, binary "
+                      "cofferdam::bytes, object boost::json::object, list_of a std::vector, any boost::json::value, "
+                      "which takes all others too; std::optional of these for an optional argument");
+        if constexpr (do_fit) {
+          (detail::fit_rules<Types, detail::parameter_of<Handler, At>>(name(), rules[At]), ...);
+          keep<Handler>(std::forward<Given>(given), std::move(rules),
+                        [](auto handler, auto names, checked_arguments arguments) {
+                          return detail::call_typed<Handler>(std::move(handler), std::move(names), std::move(arguments),
+                                                             std::index_sequence<At...>());
+                        });
+        }
+      }
+    }
+  }
+
+  template <class Handler, class Given, class Call>
+  void keep(Given&& given, std::vector<detail::argument_rules> rules, Call call) {
+    auto names = std::make_shared<std::vector<std::string>>();
+    for (const detail::argument_rules& each : rules) names->push_back(each.name);
+    std::shared_ptr<const Handler> handler = std::make_shared<const Handler>(std::forward<Given>(given));
+    if constexpr (detail::can_be_empty<Handler>::value) {
+      if (!*handler) throw error(exec_errc::invalid_argument, "tools: the function '" + name() + "' has no handler");
+    }
+    arguments_ = std::make_shared<const argument_list>(std::move(rules));
+    call_ = [call, handler = std::move(handler),
+             names = std::shared_ptr<const std::vector<std::string>>(std::move(names))](checked_arguments arguments) {
+      return call(handler, names, std::move(arguments));
+    };
+  }
+
+  std::shared_ptr<const argument_list> arguments_;
+  std::function<awaitable<detail::handler_value>(checked_arguments arguments)> call_;
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::tools
 
 // ---- cofferdam/tools/run_python.hpp ----
 
@@ -16126,22 +17229,22 @@ class run_python {
 
  private:
   static argument_list list() {
-    argument code("code", argument_kind::text, "Python source. Plain code, no markdown fences.");
-    argument limit("timeout", argument_kind::number, "Seconds after which the run is ended. Optional.");
-    argument variables("variables", argument_kind::object,
+    argument code("code", text, "Python source. Plain code, no markdown fences.");
+    argument limit("timeout", number, "Seconds after which the run is ended. Optional.");
+    argument variables("variables", object,
                        "JSON values that are global variables of the code; their names are Python identifiers. "
                        "Optional.");
     if constexpr (context_runner<R>) {
       return argument_list(
-          std::move(code).required().between(1, 1'000'000), std::move(limit).between(0.001, 86'400),
-          std::move(variables),
-          argument("context_id", argument_kind::text, "Which interpreter to use. Leave it out for the usual one.")
+          std::move(code).between(1, 1'000'000), std::move(limit).between(0.001, 86'400).optional(),
+          std::move(variables).optional(),
+          argument("context_id", text, "Which interpreter to use. Leave it out for the usual one.")
               .between(1, 200)
               .otherwise("default"),
-          argument("reset", argument_kind::boolean, "Start this interpreter afresh before running.").otherwise(false));
+          argument("reset", boolean, "Start this interpreter afresh before running.").otherwise(false));
     } else {
-      return argument_list(std::move(code).required().between(1, 1'000'000), std::move(limit).between(0.001, 86'400),
-                           std::move(variables));
+      return argument_list(std::move(code).between(1, 1'000'000), std::move(limit).between(0.001, 86'400).optional(),
+                           std::move(variables).optional());
     }
   }
 
@@ -17029,7 +18132,7 @@ namespace cofferdam::inline COFFERDAM_ABI::docker {
 ///   session and cleared their environment.
 /// * When a command has ended, the rest of its *session* is ended. Processes that have left the session continue, and
 ///   can delay the next commands for some seconds if they still have the command's output open. A hostile command can
-///   pretend that it has ended, with the same effect. `background_policy::keep` is error{errc::unsupported}.
+///   pretend that it has ended, with the same effect. `background_policy::keep` is error{exec_errc::unsupported}.
 /// * Death by SIGINT or SIGPIPE looks like exit code 130 or 141. With a terminal, and if the container's /bin/sh is
 ///   bash, every death by a signal looks like exit code 128 and its number. A file that is not a program and has no
 ///   `#!` line may be run as a script by the container's sh.
@@ -17038,7 +18141,7 @@ namespace cofferdam::inline COFFERDAM_ABI::docker {
 /// \par Source  Engine API, "Attach to a container" and "Exec".
 enum class command_transport {
   automatic,  ///< by a warden if there is one for the image's machine, else by execs
-  warden,     ///< by a warden; error{errc::unsupported} if that is not possible
+  warden,     ///< by a warden; error{exec_errc::unsupported} if that is not possible
   attached,   ///< by a warden, with all data through the daemon, even if a direct connection is possible
   exec,       ///< each command is an exec of the daemon
 };
@@ -17383,7 +18486,7 @@ class container_options {
 
   /// Returns the variables with their values, as `NAME=value`, in order of their names.
   /// \param missing  receives the names that are to be forwarded and are not set; may be null.
-  /// \throws         error{errc::invalid_argument} for a forwarded value that is not UTF-8, or not text.
+  /// \throws         error{exec_errc::invalid_argument} for a forwarded value that is not UTF-8, or not text.
   std::vector<std::string> environment(const detail::host_view& host,
                                        std::vector<std::string>* missing = nullptr) const {
     std::vector<std::string> all;
@@ -18770,7 +19873,7 @@ class process_follower {
 
 namespace cofferdam::inline COFFERDAM_ABI::e2b {
 
-/// The reason of a failure while the sandbox still exists: the `cause()` of an error{errc::unavailable}.
+/// The reason of a failure while the sandbox still exists: the `cause()` of an error{exec_errc::unavailable}.
 enum class sandbox_errc {
   not_reached = 1,  ///< the connection to the sandbox failed before anything was done: try again
   paused,           ///< the sandbox is paused; call `environment::resume()`
@@ -19010,7 +20113,7 @@ class surroundings {
 
   /// Returns the rules in HTTPS_PROXY and NO_PROXY, in lower or upper case; lower case takes precedence, as in other
   /// programs.
-  /// \throws error{errc::invalid_argument} for an invalid proxy.
+  /// \throws error{exec_errc::invalid_argument} for an invalid proxy.
   proxy_rules proxies() const {
     const auto either = [this](std::string_view small, std::string_view large) {
       const std::string value = said(small);
@@ -19055,8 +20158,8 @@ namespace cofferdam::inline COFFERDAM_ABI::e2b::detail {
 /// The service and the key, from the options and the variables.
 class account {
  public:
-  /// \throws error{errc::invalid_argument} if there is no key (the sentence explains where to get one), or for a URL
-  ///     that is invalid or not protected.
+  /// \throws error{exec_errc::invalid_argument} if there is no key (the sentence explains where to get one), or for a
+  ///     URL that is invalid or not protected.
   static account resolve(const account_options& options, const surroundings& from) {
     account made;
     const auto chosen = [&](const std::string& option, std::string_view variable, std::string_view otherwise) {
@@ -19093,7 +20196,7 @@ class account {
 
   /// Returns the address of a port of a sandbox.
   /// \param domain  from the service's information about that sandbox; empty: the account's.
-  /// \throws error{errc::invalid_argument} as `sandbox_endpoint`, or if the address is not protected.
+  /// \throws error{exec_errc::invalid_argument} as `sandbox_endpoint`, or if the address is not protected.
   endpoint sandbox(std::uint16_t port, const std::string& id, const std::string& domain) const {
     endpoint there = sandbox_endpoint(sandbox_url_, port, id, domain.empty() ? domain_ : domain);
     require_protected(there, "sandbox_url (E2B_SANDBOX_URL)");
@@ -27360,7 +28463,7 @@ class pyodide_runner {
   /// The files of a result are in the memory of the interpreter, and the interpreter reports them itself.
   /// `code_request::keep_files` adds their contents to the result.
   /// \throws error{exec_errc::environment_closed}; error{exec_errc::provider_failed} if Deno cannot be restarted;
-  ///     error{exec_errc::deadlock} from a host function that waits for itself: see `host_function`.
+  ///     error{exec_errc::deadlock} from a host function that waits for itself: see `tools::function`.
   /// \par Cancellation  terminal: the code is ended as at its limit, then error{exec_errc::cancelled} with `partial()`.
   awaitable<code_result> run_code(code_request request) {
     const auto core = require_core();  // before the environment is used: without a core there is no environment
@@ -27874,7 +28977,7 @@ class python_runner {
   /// before the output of the next run, at most the last 64 KiB of each stream; their output during a run is part of
   /// that run's output. At its time limit a fork is killed. A context is interrupted (KeyboardInterrupt), and killed if
   /// the code does not end within the grace period.
-  /// \throws error{exec_errc::deadlock} from a host function that waits for itself: see `host_function`;
+  /// \throws error{exec_errc::deadlock} from a host function that waits for itself: see `tools::function`;
   ///     error{exec_errc::environment_closed}; error{exec_errc::provider_lost} and other exceptions of `start` if the
   ///     environment
   ///     fails, with `partial()`; error{exec_errc::provider_failed} if a driver cannot be restarted.
@@ -36621,8 +37724,8 @@ class call {
 
   /// Returns the name of the tool or the prompt, or the URI of the resource.
   const std::string& name() const noexcept { return name_; }
-  /// Returns the arguments. Of a tool: checked against `tool_definition::input`, without nulls that the schema does not
-  /// allow. Of a resource: the values of the template's variables.
+  /// Returns the arguments. Of a tool: checked against its `tools::definition`, without nulls that are not allowed. Of
+  /// a resource: the values of the template's variables.
   const boost::json::object& arguments() const noexcept { return arguments_; }
 
   /// Returns the protocol version: "2025-11-25".
@@ -36698,223 +37801,19 @@ using completion_handler = std::function<awaitable<std::vector<std::string>>(cal
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::mcp
 
-// ---- cofferdam/serve/mcp/detail/schema_check.hpp ----
-
-
-#include <boost/json/array.hpp>
-#include <boost/json/object.hpp>
-#include <boost/json/value.hpp>
-
-#include <array>
-#include <cmath>
-#include <cstddef>
-#include <string>
-#include <string_view>
-#include <utility>
-
-// Checks a part of JSON Schema before a user's handler runs: `required`, the `type` of the properties at the top,
-// `additionalProperties: false`. MCP, "Tools".
-
-namespace cofferdam::inline COFFERDAM_ABI::mcp::detail {
-
-inline bool has_json_type(const boost::json::value& value, std::string_view type) {
-  if (type == "string") return value.is_string();
-  if (type == "boolean") return value.is_bool();
-  if (type == "array") return value.is_array();
-  if (type == "object") return value.is_object();
-  if (type == "null") return value.is_null();
-  if (type == "number") return value.is_number();
-  // An integer may be written as 2.0.
-  if (type == "integer")
-    return value.is_int64() || value.is_uint64() ||
-           (value.is_double() && std::floor(value.get_double()) == value.get_double());
-  return true;
-}
-
-/// Returns true if a property's `type` allows a value.
-inline bool allows_type(const boost::json::value& property, const boost::json::value& value) {
-  const boost::json::value* const type = cofferdam::detail::member(property.if_object(), "type");
-  if (type == nullptr) return true;
-  if (type->is_string()) return has_json_type(value, view_of(type->get_string()));
-  if (!type->is_array()) return true;
-  for (const boost::json::value& each : type->get_array())
-    if (!each.is_string() || has_json_type(value, view_of(each.get_string()))) return true;
-  return false;
-}
-
-/// Returns " must be a string", " must be an integer or null"; empty if any value is valid.
-inline std::string expected_type(const boost::json::value& property) {
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 7> words{{{"string", "a string"},
-                                                                                {"boolean", "true or false"},
-                                                                                {"array", "an array"},
-                                                                                {"object", "an object"},
-                                                                                {"null", "null"},
-                                                                                {"number", "a number"},
-                                                                                {"integer", "an integer"}}};
-  std::string made;
-  const auto add = [&](const boost::json::value& type) {
-    for (const auto& [name, text] : words)
-      if (type.is_string() && view_of(type.get_string()) == name)
-        made += (made.empty() ? " must be " : " or ") + std::string(text);
-  };
-  const boost::json::value* const type = cofferdam::detail::member(property.if_object(), "type");
-  if (type == nullptr) return made;
-  add(*type);
-  if (type->is_array())
-    for (const boost::json::value& each : type->get_array()) add(each);
-  return made;
-}
-
-/// Returns the reason why a schema cannot describe a tool's arguments; empty if it can.
-inline std::string schema_complaint(const boost::json::object& schema) {
-  if (if_text_at(schema, "type") != "object") return R"(has no "type": "object")";
-  if (schema.contains("properties") && object_at(schema, "properties") == nullptr)
-    return "has 'properties' that are no object";
-  const boost::json::value* const required = schema.if_contains("required");
-  if (required == nullptr) return {};
-  if (!required->is_array()) return "has a 'required' that is no array";
-  for (const boost::json::value& each : required->get_array())
-    if (!each.is_string()) return "has a 'required' with something that is no string";
-  return {};
-}
-
-/// Checks a client's arguments against a schema that passed `schema_complaint`. A null that the schema does not allow
-/// counts as a missing argument, and is removed.
-/// \return  empty if they are valid; otherwise one sentence with the errors, for the model.
-inline std::string argument_complaint(const boost::json::object& schema, boost::json::object& arguments) {
-  std::string complaints;
-  const auto complain = [&complaints](const std::string& one) { complaints += (complaints.empty() ? "" : "; ") + one; };
-  const auto quoted = [](boost::json::string_view name) {
-    return "'" + one_line(std::string_view(name.data(), name.size()), 60) + "'";
-  };
-  const boost::json::object none;
-  const boost::json::object* const described = object_at(schema, "properties");
-  const boost::json::object& properties = described == nullptr ? none : *described;
-  for (const auto& each : properties) {
-    const boost::json::value* const given = arguments.if_contains(each.key());
-    if (given == nullptr || allows_type(each.value(), *given)) continue;
-    if (given->is_null()) {
-      arguments.erase(each.key());
-    } else {
-      complain(quoted(each.key()) + expected_type(each.value()));
-    }
-  }
-  if (const boost::json::value* const required = schema.if_contains("required"))
-    for (const boost::json::value& each : required->get_array()) {
-      if (arguments.contains(each.get_string())) continue;
-      const boost::json::value* const property = properties.if_contains(each.get_string());
-      const std::string expected = property == nullptr ? "" : expected_type(*property);
-      complain(quoted(each.get_string()) + " is missing" + (expected.empty() ? "" : ", and" + expected));
-    }
-  const boost::json::value* const others = schema.if_contains("additionalProperties");
-  if (others != nullptr && others->is_bool() && !others->get_bool() && !schema.contains("patternProperties")) {
-    std::size_t unknown = 0;
-    for (const auto& each : arguments)
-      if (!properties.contains(each.key()) && ++unknown <= 5) complain("there is no argument " + quoted(each.key()));
-  }
-  return complaints.empty() ? complaints : "Wrong arguments: " + complaints + ".";
-}
-
-}  // namespace cofferdam::inline COFFERDAM_ABI::mcp::detail
-
 // ---- cofferdam/serve/mcp/definitions.hpp ----
 
 
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 
 namespace cofferdam::inline COFFERDAM_ABI::mcp {
-
-/// The description of a tool: `tool_definition("add", "Adds two numbers.").input(schema)`.
-/// \par Source  MCP, "Tools".
-class tool_definition {
- public:
-  /// \param name  matches `[A-Za-z0-9_.-]{1,128}`.
-  /// \throws error{exec_errc::invalid_argument} for another name.
-  tool_definition(std::string name, std::string description)
-      : name_(std::move(name)), description_(std::move(description)) {
-    bool good = !name_.empty() && name_.size() <= 128;
-    for (const char c : name_)
-      good = good && ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-                      c == '.' || c == '-');
-    if (!good)
-      throw error(
-          exec_errc::invalid_argument,
-          "mcp: a tool's name has 1 to 128 letters, digits, dots, dashes and underscores, not \"" + name_ + "\"");
-    input_["type"] = "object";
-    input_["additionalProperties"] = false;
-  }
-
-  /// Sets the title, for people.
-  tool_definition& title(std::string text) {
-    title_ = std::move(text);
-    return *this;
-  }
-  /// Sets the JSON schema of the arguments, of type "object". Default: no arguments. Its `required`, the `type` of each
-  /// property, and `additionalProperties: false` are checked before the handler is called; the handler must check the
-  /// rest.
-  /// \throws error{exec_errc::invalid_argument} if it is not an object schema.
-  tool_definition& input(boost::json::object schema) {
-    const std::string complaint = detail::schema_complaint(schema);
-    if (!complaint.empty())
-      throw error(exec_errc::invalid_argument, "mcp: the input schema of the tool '" + name_ + "' " + complaint);
-    input_ = std::move(schema);
-    return *this;
-  }
-  /// Sets the JSON schema of `answer::structured`.
-  tool_definition& output(boost::json::object schema) {
-    output_ = std::move(schema);
-    return *this;
-  }
-  /// Sets hints for clients about the tool's effects. Default: all effects are possible.
-  tool_definition& hints(bool read_only, bool destructive, bool idempotent, bool open_world) {
-    read_only_ = read_only;
-    destructive_ = destructive;
-    idempotent_ = idempotent;
-    open_world_ = open_world;
-    return *this;
-  }
-
-  const std::string& name() const noexcept { return name_; }
-  const boost::json::object& input() const noexcept { return input_; }
-  bool has_output() const noexcept { return output_.has_value(); }
-
-  /// Returns the entry of `tools/list` in that version of the protocol.
-  boost::json::object json(std::string_view version) const {
-    boost::json::object made;
-    made["name"] = name_;
-    if (!title_.empty() && version >= "2025-06-18") made["title"] = title_;
-    made["description"] = description_;
-    made["inputSchema"] = input_;
-    if (output_ && version >= "2025-06-18") made["outputSchema"] = *output_;
-    if (version >= "2025-03-26") {
-      boost::json::object hints;
-      if (!title_.empty()) hints["title"] = title_;
-      hints["readOnlyHint"] = read_only_;
-      hints["destructiveHint"] = destructive_;
-      hints["idempotentHint"] = idempotent_;
-      hints["openWorldHint"] = open_world_;
-      made["annotations"] = std::move(hints);
-    }
-    return made;
-  }
-
- private:
-  std::string name_;
-  std::string description_;
-  std::string title_;
-  boost::json::object input_;
-  std::optional<boost::json::object> output_;
-  bool read_only_ = false;
-  bool destructive_ = true;
-  bool idempotent_ = false;
-  bool open_world_ = true;
-};
 
 /// The description of a resource, or of all resources of a template: `resource_definition("test://a", "a")`.
 class resource_definition {
@@ -37292,11 +38191,13 @@ class server_options {
 
 #include <asio/any_io_executor.hpp>
 
+#include <concepts>
 #include <cstddef>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 namespace cofferdam::inline COFFERDAM_ABI::mcp {
@@ -37324,8 +38225,8 @@ class server_core;
 /// With a provider the tools are `code_exec`, `start_command`, `read_output`, `signal_command`, `list_commands`,
 /// `read_file`, `write_file`, `list_files`, `view_image`, `download_file`, with `server_options::input_folder` also
 /// `upload_file`, and the files of the workspace are resources (`sandbox://workspace/PATH`); with a runner, or
-/// `python`, there are `run_python`, `create_python_context` and `close_python_context`. Add other tools and your own
-/// handlers by `tool`, `resource` and `prompt`, before or while it serves.
+/// `python`, there are `run_python`, `create_python_context` and `close_python_context`. Add functions, other tools and
+/// your own handlers by `add`, `resource` and `prompt`, before or while it serves.
 /// \par Lifetime  outlives what serves. \par Threads  one executor (a strand on pools).
 /// \par Source    the Model Context Protocol, 2024-11-05 to 2026-07-28. \par Example  examples/cofferdam_mcp.cpp
 class server {
@@ -37361,14 +38262,42 @@ class server {
   /// any_runner_provider(environment_ref(there) | python() | check_syntax()); })`
   server& runner(std::function<any_runner_provider(any_environment& inside)> make);
 
-  /// Adds a tool. If the server is running, the clients are notified.
-  /// \throws error{exec_errc::invalid_argument} if there is a tool of that name, or if the handler is empty.
-  server& tool(tool_definition what, tool_handler serve);
+  /// Adds a function of your program, which all clients share. If the server is running, the clients are notified.
+  /// \throws error{exec_errc::invalid_argument} if there is a tool of that name.
+  server& add(tools::function one);
+  /// Adds a tool of another type, which all clients share.
+  template <tools::tool T>
+    requires(!std::same_as<T, tools::function>)
+  server& add(T one) {
+    if constexpr (std::same_as<T, tools::any_tool>) {
+      return add_shared(std::move(one));
+    } else {
+      return add_shared(tools::any_tool(std::move(one)));
+    }
+  }
   /// Adds a tool that works in each client's own environment, which its first use opens:
-  /// `server.tool([](any_environment& there) { return tools::any_tool(tools::code_exec(there)); })`
+  /// `server.add([](any_environment& there) { return tools::code_exec(there); })`
+  /// \param make  called once for each client, and once for the description.
   /// \param what  the description for clients; its input schema is the tool's own. Default: the tool's own description.
-  server& tool(std::function<tools::any_tool(any_environment&)> make,
-               std::optional<tool_definition> what = std::nullopt);
+  template <tools::tool_maker Make>
+  server& add(Make&& make, std::optional<tools::definition> what = std::nullopt) {
+    cofferdam::detail::require_safe_callable<Make>();
+    if constexpr (std::same_as<std::decay_t<Make>, std::function<tools::any_tool(any_environment&)>>)
+      require_handler(make != nullptr, "a tool");
+    return add_made(
+        [make = std::decay_t<Make>(std::forward<Make>(make))](any_environment& there) mutable {
+          if constexpr (std::same_as<std::invoke_result_t<std::decay_t<Make>&, any_environment&>, tools::any_tool>) {
+            return make(there);
+          } else {
+            return tools::any_tool(make(there));
+          }
+        },
+        std::move(what));
+  }
+  /// Adds a tool whose handler uses what only MCP has: progress, the client's log, requests to the client, other kinds
+  /// of content.
+  /// \throws error{exec_errc::invalid_argument} if there is a tool of that name, or if the handler is empty.
+  server& add(tools::definition what, tool_handler serve);
   /// Removes a tool. Returns false if there is none of that name.
   bool remove_tool(const std::string& name);
   /// Adds a resource, or all resources of a template.
@@ -37388,7 +38317,7 @@ class server {
   /// client. Meanwhile descriptor 1 of the program is a copy of 2, and 0 is /dev/null, so that output of the program or
   /// its libraries cannot mix with the messages. Both are restored at the end.
   /// \throws error{exec_errc::io_error} if there is no standard input or output; the exceptions of closing the
-  /// environment.
+  ///     environment.
   /// \par Cancellation  terminal: as if the client had disconnected; then error{exec_errc::cancelled}.
   awaitable<void> serve_stdio();
 
@@ -37421,6 +38350,9 @@ class server {
   void add_environment_tools();
   void open_environments_by(std::function<awaitable<std::shared_ptr<any_environment>>()> open);
   void open_runners_by(std::function<awaitable<any_runner>()> open);
+
+  server& add_shared(tools::any_tool one);
+  server& add_made(std::function<tools::any_tool(any_environment&)> make, std::optional<tools::definition> what);
 
   void require_new(const std::string& name) const;
 
@@ -39980,7 +40912,7 @@ class basic_command_session {
   std::vector<background_command> background() const { return launcher_->background(); }
 
   /// Ends what a command has left running: SIGTERM, the grace, SIGKILL, and waits for that. Not cancelled.
-  /// \throws error{errc::not_found} where nothing is left of it; error{errc::environment_closed}.
+  /// \throws error{exec_errc::not_found} where nothing is left of it; error{exec_errc::environment_closed}.
   awaitable<void> end_background(std::uint32_t number) { return launcher_->end_background(number); }
 
   /// Ends every command and waits for that; pending operations throw error{exec_errc::environment_closed}. Not
@@ -40159,7 +41091,8 @@ class session_files_adaptor : public file_system_adaptor<Derived, cofferdam::ses
 // ---- cofferdam/python.hpp ----
 
 
-// The headers of programs that need code in Python: a warm interpreter in any backend, Pyodide, and guards before them.
+// The headers of programs that need code in Python: a warm interpreter in any backend, Pyodide, guards before
+// them, and functions that the code may call.
 
 
 // ---- cofferdam/sandbox.hpp ----
@@ -44012,7 +44945,8 @@ class warden_settings {
   /// The time after a command's limit, grace period and linger time by which the warden must have reported the end.
   /// After it, the host requests the end and rouses the warden, for the grace period and
   /// `running_command::end_patience` (three times as long if the warden was never seen stopped). If that does not help,
-  /// `end_all` is called and the session is lost; without `end_all` the command fails with error{errc::provider_lost}.
+  /// `end_all` is called and the session is lost; without `end_all` the command fails with
+  /// error{exec_errc::provider_lost}.
   /// Zero: no limit.
   std::chrono::milliseconds report_timeout{std::chrono::seconds(2)};
   /// Continues a warden that was stopped by a signal, and returns true if it was stopped. Called on the session's
@@ -44127,7 +45061,7 @@ class basic_warden_launcher final : public command_launcher, public link_listene
   }
 
   /// The files beneath the root.
-  /// \throws error{errc::environment_closed}.
+  /// \throws error{exec_errc::environment_closed}.
   static warden_files files(const std::shared_ptr<basic_warden_launcher>& self) {
     self->require_open();
     return warden_files(self, self->requests_, self->settings_.root);
@@ -46754,7 +47688,8 @@ class http_message_parser {
 ///
 /// Returns `interim`s, then `head`, then `data` any number of times, then `end`; or, for 101, `head` and `upgrade`. The
 /// same bytes give the same events and the same data, however they are cut. One parser for one response.
-/// \par Errors  `error{errc::io_error}` whose `cause()` is a `net_errc`; parser and stream are unusable after that.
+/// \par Errors  `error{exec_errc::io_error}` whose `cause()` is a `net_errc`; parser and stream are unusable after
+/// that.
 /// \par Source  RFC 9112, strictly: no bare line feeds, folded fields, blanks before colons, second lengths.
 class http_response_parser {
  public:
@@ -47956,7 +48891,7 @@ inline void append_fields(std::string& text, const http_fields& fields) {
 }
 
 /// Returns the head of a request as sent, including the empty line after it.
-/// \throws error{errc::invalid_argument} if the method or the target could add lines.
+/// \throws error{exec_errc::invalid_argument} if the method or the target could add lines.
 /// \par Source  RFC 9112, 3.
 inline std::string http_head_text(const http_request_head& head) {
   if (!detail::is_token(head.method) || !detail::is_target(head.target))
@@ -47968,7 +48903,7 @@ inline std::string http_head_text(const http_request_head& head) {
 }
 
 /// Returns the head of a response as sent, including the empty line after it.
-/// \throws error{errc::invalid_argument} if the status is not 100 to 599, or if the reason could add lines.
+/// \throws error{exec_errc::invalid_argument} if the status is not 100 to 599, or if the reason could add lines.
 /// \par Source  RFC 9112, 4.
 inline std::string http_head_text(const http_response_head& head) {
   if (head.status < 100 || head.status > 599 || !detail::is_field_text(head.reason))
@@ -49228,7 +50163,7 @@ class address_parser {
 /// `https` is `tcp` with TLS. A password, a query or a fragment is refused, and so is a path alone, which the docker
 /// command would take for a host.
 /// \param  said_by  the source of the address, for the error message.
-/// \throws          error{errc::invalid_argument}, with the accepted forms and without a password.
+/// \throws          error{exec_errc::invalid_argument}, with the accepted forms and without a password.
 /// \par Source      docker(1), "-H".
 inline daemon_location parse_daemon_address(std::string_view address, std::string_view said_by = "the options") {
   return detail::address_parser(address, said_by).parse();
@@ -49444,8 +50379,9 @@ class daemon_finder {
 ///
 /// TCP becomes TLS if DOCKER_TLS_VERIFY, DOCKER_TLS or DOCKER_CERT_PATH is set, if the context has keys, or if `choice`
 /// requires it. The daemon is then verified, unless `choice` or the context (SkipTLSVerify) switches that off.
-/// \throws     error{errc::invalid_argument} for an address, a header or a folder of keys that cannot be used;
-///             error{errc::provider_failed} for a context or a configuration that is missing or broken. No secrets.
+/// \throws     error{exec_errc::invalid_argument} for an address, a header or a folder of keys that cannot be used;
+///             error{exec_errc::provider_failed} for a context or a configuration that is missing or broken. No
+///             secrets.
 /// \par Source docker(1); docker/cli `cli/config`, `cli/context/store`.
 inline daemon_search find_daemon(const host_view& host, const daemon_choice& choice = daemon_choice()) {
   return detail::daemon_finder(host, choice).find();
@@ -49479,7 +50415,7 @@ namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
 class image_name {
  public:
   /// \param  text  as above; at most 1024 bytes.
-  /// \throws       error{errc::invalid_argument} with the mistake and, if possible, the correct spelling.
+  /// \throws       error{exec_errc::invalid_argument} with the mistake and, if possible, the correct spelling.
   explicit image_name(std::string_view text) {
     if (text.empty()) throw wrong(text, "is empty: write a name such as busybox:latest");
     if (text.size() > 1024) throw wrong(text.substr(0, 80), "is longer than 1024 bytes");
@@ -49692,7 +50628,7 @@ class multiplexed_stream {
   /// Takes the next piece from the front of `input`; no value once `input` is used up.
   /// \param  input  received bytes, cut anywhere. On return it has the unused rest, which must be passed in again,
   ///                before later bytes.
-  /// \throws        error{errc::provider_failed}: an invalid head. The stream must not be used after that.
+  /// \throws        error{exec_errc::provider_failed}: an invalid head. The stream must not be used after that.
   std::optional<stream_piece> next(std::string_view& input) {
     while (!input.empty()) {
       if (left_ == 0) {
@@ -49715,7 +50651,8 @@ class multiplexed_stream {
   bool may_end() const noexcept { return left_ == 0 && have_ == 0; }
 
   /// Declares the end of the stream.
-  /// \throws error{errc::provider_lost} if it ended inside a frame. An end between two frames does not prove success.
+  /// \throws error{exec_errc::provider_lost} if it ended inside a frame. An end between two frames does not prove
+  /// success.
   void finish() const {
     if (!may_end())
       throw error(exec_errc::provider_lost,
@@ -50150,8 +51087,9 @@ class ping_answer {
 /// Returns the version to use with a daemon: the newest that both sides support.
 /// \param address  the daemon's address for error messages.
 /// \param wanted   the value of DOCKER_API_VERSION: if it is not empty, exactly this version.
-/// \throws         error{errc::unsupported}: the daemon is too old, or runs Windows containers;
-///                 error{errc::provider_failed}: it is not a Docker daemon; error{errc::invalid_argument} for an
+/// \throws         error{exec_errc::unsupported}: the daemon is too old, or runs Windows containers;
+///                 error{exec_errc::provider_failed}: it is not a Docker daemon; error{exec_errc::invalid_argument} for
+///                 an
 ///                 invalid DOCKER_API_VERSION.
 inline api_version negotiate(const ping_answer& ping, std::string_view address, std::string_view wanted = {}) {
   const std::string daemon = "docker: the daemon at " + std::string(address);
@@ -51213,7 +52151,7 @@ class progress_stream {
   /// \param max_object  maximum size of an object in bytes.
   explicit progress_stream(std::size_t max_object = std::size_t{1024} * 1024) : most_(max_object) {}
 
-  /// \throws error{errc::provider_failed}: not JSON, not an object, or too long. Nothing can be read after that.
+  /// \throws error{exec_errc::provider_failed}: not JSON, not an object, or too long. Nothing can be read after that.
   void feed(std::string_view piece) {
     if (failed_) throw bad("is not read any further");
     while (!piece.empty()) {
@@ -51248,7 +52186,7 @@ class progress_stream {
   }
 
   /// Declares the end of the stream.
-  /// \throws error{errc::provider_lost}: it ended inside an object.
+  /// \throws error{exec_errc::provider_lost}: it ended inside an object.
   void finish() const {
     if (size_ > 0)
       throw error(exec_errc::provider_lost,
@@ -51529,7 +52467,7 @@ class registry_credentials {
   /// empty object.
   ///
   /// Base64 of the URL alphabet, with padding: the daemon silently ignores credentials in the other alphabet.
-  /// \throws error{errc::invalid_argument} for a name or secret that is not UTF-8: JSON cannot carry it.
+  /// \throws error{exec_errc::invalid_argument} for a name or secret that is not UTF-8: JSON cannot carry it.
   std::string header() const { return encoded(object(true)); }
 
   /// Returns the value of X-Registry-Config, with which the classic builder pulls the base images of a Dockerfile.
@@ -51642,7 +52580,7 @@ inline registry_credentials stored_credentials(const boost::json::object& config
 /// Finds the source of the credentials for a registry in Docker's `config.json`: `credHelpers` of the registry, else
 /// `credsStore`, else `auths`. Without a configuration or an entry: no credentials.
 /// \param registry  from `image_name::registry()`.
-/// \throws          error{errc::provider_failed} for an unusable configuration; the sentence has nothing of its
+/// \throws          error{exec_errc::provider_failed} for an unusable configuration; the sentence has nothing of its
 ///                  content.
 /// \par Source      docker/cli `cli/config/configfile`.
 inline registry_login find_registry_login(const host_view& host, std::string_view registry) {
@@ -51670,8 +52608,8 @@ inline registry_login find_registry_login(const host_view& host, std::string_vie
 /// \param exit_code  of the helper.
 /// \param output     its whole standard output; keep at most 64 KiB.
 /// \return           no credentials, if the helper has none for this registry.
-/// \throws           error{errc::provider_failed}: it failed, or its answer is invalid. The sentence has nothing of the
-///                   answer.
+/// \throws           error{exec_errc::provider_failed}: it failed, or its answer is invalid. The sentence has nothing
+///                   of the answer.
 /// \par Source       docker/docker-credential-helpers, "Development".
 inline registry_credentials read_helper_answer(const registry_login& login, int exit_code, std::string_view output) {
   const std::string what = "docker: the credential helper \"" + one_line(login.helper(), 100) +
@@ -52041,7 +52979,7 @@ class create_request {
   /// \param image    a name or an id that the daemon has.
   /// \param name     of the container: letters, digits, `_`, `.`, `-`; unique.
   /// \param entry    the first program and its arguments. Required: the image's own entry point is not started.
-  /// \throws         error{errc::invalid_argument}.
+  /// \throws         error{exec_errc::invalid_argument}.
   create_request(std::string image, std::string name, std::vector<std::string> entry, container_options options)
       : image_(std::move(image)), name_(std::move(name)), entry_(std::move(entry)), options_(std::move(options)) {
     detail::require_text(image_, "the name of the image");
@@ -52154,7 +53092,7 @@ class create_request {
   /// Returns the body.
   /// \param host     the source of forwarded variables.
   /// \param missing  receives the names that are not set.
-  /// \throws         error{errc::invalid_argument} for contradictory options.
+  /// \throws         error{exec_errc::invalid_argument} for contradictory options.
   boost::json::object body(const host_view& host, std::vector<std::string>* missing = nullptr) const {
     check_mounts(host);
     boost::json::object body;
@@ -52801,9 +53739,9 @@ class tar_writer {
  public:
   /// Returns the header blocks of an entry: a multiple of 512 bytes. `entry.size()` bytes of data and `padding()`
   /// follow.
-  /// \throws error{errc::invalid_argument}: no name or (for a link) no target, a NUL in one, a file's name with a slash
-  ///     at its end, data for a type that has none; the previous entry is not complete, or the archive has ended.
-  ///     error{errc::unsupported}: devices, FIFOs, unknown types. The state is unchanged after an exception.
+  /// \throws error{exec_errc::invalid_argument}: no name or (for a link) no target, a NUL in one, a file's name with a
+  ///     slash at its end, data for a type that has none; the previous entry is not complete, or the archive has ended.
+  ///     error{exec_errc::unsupported}: devices, FIFOs, unknown types. The state is unchanged after an exception.
   bytes head(const tar_entry& entry) {
     if (ended_ || unfinished_) throw misuse("the entry before is not complete, or the archive has ended");
     check(entry);
@@ -52850,7 +53788,7 @@ class tar_writer {
   }
 
   /// Counts `count` bytes of the entry's data as sent.
-  /// \throws error{errc::invalid_argument} if that is more than the head announced; the state is then unchanged.
+  /// \throws error{exec_errc::invalid_argument} if that is more than the head announced; the state is then unchanged.
   void data(std::uint64_t count) {
     if (count > remaining_) throw misuse("more data than its head announced");
     remaining_ -= count;
@@ -52860,7 +53798,7 @@ class tar_writer {
   std::uint64_t remaining() const noexcept { return remaining_; }
 
   /// Returns the padding after the entry's data: 0 to 511 zeros.
-  /// \throws error{errc::invalid_argument} if data is missing, or no entry was begun.
+  /// \throws error{exec_errc::invalid_argument} if data is missing, or no entry was begun.
   bytes padding() {
     if (!unfinished_ || remaining_ != 0) throw misuse("data is missing, or there is no entry");
     unfinished_ = false;
@@ -52868,7 +53806,7 @@ class tar_writer {
   }
 
   /// Returns the end of the archive: two blocks of zeros. To be called once.
-  /// \throws error{errc::invalid_argument} if an entry is not complete, or the archive has ended.
+  /// \throws error{exec_errc::invalid_argument} if an entry is not complete, or the archive has ended.
   bytes end() {
     if (ended_ || unfinished_) throw misuse("the entry before is not complete, or the archive has ended");
     ended_ = true;
@@ -53205,9 +54143,9 @@ enum class tar_event {
 /// other byte. Names are bytes, and are *not* checked: see `tar_names`.
 ///
 /// Holds at most one block, the names of one entry and one pax header, for any announced sizes; data is not copied.
-/// \throws       error{errc::io_error} for a damaged or incomplete archive, error{errc::too_large} beyond the limits,
-///               error{errc::unsupported} for sparse files and the like; from `next()` and `finish()`, and from then on
-///               each time.
+/// \throws       error{exec_errc::io_error} for a damaged or incomplete archive, error{exec_errc::too_large} beyond the
+///               limits, error{exec_errc::unsupported} for sparse files and the like; from `next()` and `finish()`, and
+///               from then on each time.
 /// \par Threads  one at a time.
 /// \par Source   POSIX pax(1); GNU tar's manual, "Basic Tar Format" and "Extensions".
 class tar_reader {
@@ -53215,7 +54153,7 @@ class tar_reader {
   explicit tar_reader(tar_limits limits = tar_limits()) : limits_(limits) {}
 
   /// \param piece   the next bytes; the caller keeps them until `next()` returns `more`.
-  /// \throws        error{errc::invalid_argument} if `next()` has not returned `more` since the last piece.
+  /// \throws        error{exec_errc::invalid_argument} if `next()` has not returned `more` since the last piece.
   void feed(bytes_view piece) {
     if (!input_.empty())
       throw error(exec_errc::invalid_argument, "tar_reader: call next() until it says 'more', then feed() again");
@@ -53234,7 +54172,7 @@ class tar_reader {
   }
 
   /// Handles the end of the stream.
-  /// \throws error{errc::io_error} if the archive is not complete.
+  /// \throws error{exec_errc::io_error} if the archive is not complete.
   void finish() {
     if (state_ == state::failed) throw failure();
     if (state_ == state::ended) return;
@@ -55472,7 +56410,7 @@ class container_check {
   /// Returns short descriptions of the settings that the daemon did not apply; empty if it applied all.
   const std::vector<std::string>& missing() const noexcept { return missing_; }
 
-  /// \throws error{errc::provider_failed} with the missing settings. The container must not be started then.
+  /// \throws error{exec_errc::provider_failed} with the missing settings. The container must not be started then.
   void require() const {
     if (missing_.empty()) return;
     std::string text = "docker: the daemon made the container, but not as it was asked to: ";
@@ -56607,7 +57545,7 @@ class docker_ignore {
   docker_ignore() = default;
 
   /// \param  text  the file.
-  /// \throws       error{errc::invalid_argument}, with the line's number: a `!` alone, a `[` without its end, a
+  /// \throws       error{exec_errc::invalid_argument}, with the line's number: a `!` alone, a `[` without its end, a
   ///               backslash at the end, a pattern or a file that is too long.
   explicit docker_ignore(std::string_view text) {
     if (text.size() > max_bytes)
@@ -56736,8 +57674,9 @@ class dockerfile_context {
   /// \param context     a folder of this machine.
   /// \param dockerfile  its path on this machine, inside or outside of the context; empty for `Dockerfile` in the
   ///                    context.
-  /// \throws            error{errc::not_found, not_a_directory, not_a_file, permission_denied, io_error};
-  ///                    error{errc::invalid_argument} for rules that cannot be read; error{errc::too_large} for a
+  /// \throws            error{exec_errc::not_found, not_a_directory, not_a_file, permission_denied, io_error};
+  ///                    error{exec_errc::invalid_argument} for rules that cannot be read; error{exec_errc::too_large}
+  ///                    for a
   ///                    Dockerfile or rules of more than 1 MiB.
   explicit dockerfile_context(const std::filesystem::path& context, const std::filesystem::path& dockerfile = {},
                               context_limit limit = context_limit())
@@ -56758,7 +57697,7 @@ class dockerfile_context {
   }
 
   /// Lists about `most` more names. Returns true at the end; then `entries` is complete.
-  /// \throws error{errc::too_large} at the limit; permission_denied for a folder that cannot be read and is not
+  /// \throws error{exec_errc::too_large} at the limit; permission_denied for a folder that cannot be read and is not
   ///     excluded; not_found if the Dockerfile has vanished.
   bool step(std::size_t most = 1024) {
     if (!walk_) return true;
@@ -56785,7 +57724,7 @@ class dockerfile_context {
   /// Returns the content of a Dockerfile from outside the context, to be sent under the name `dockerfile()`.
   const std::optional<std::string>& extra_content() const noexcept { return extra_; }
   /// Returns the text of the Dockerfile.
-  /// \throws error{errc::too_large} for more than 1 MiB.
+  /// \throws error{exec_errc::too_large} for more than 1 MiB.
   std::string dockerfile_text() const { return extra_ ? *extra_ : text_of(folder_.open_file(name_)); }
   /// Returns the path of the applied rules, relative to the context; empty if they are not in it.
   const std::string& rules() const noexcept { return rules_name_; }
@@ -58910,7 +59849,7 @@ class envd : public std::enable_shared_from_this<envd> {
   }
 
   /// \param  own  the failure of the body's source, if any; kept by the caller until this completes.
-  /// \throws error: that failure, or the failure of the connection as error{errc::provider_lost}.
+  /// \throws error: that failure, or the failure of the connection as error{exec_errc::provider_lost}.
   static awaitable<cofferdam::detail::http_exchange> exchange(std::shared_ptr<envd> self, http_request what,
                                                               const char* doing, const std::optional<error>* own) {
     self->require();
@@ -61600,7 +62539,8 @@ inline spawned spawn_warden(const unique_fd& program, const unique_fd& socket, c
 /// file in `folder`, which is removed at once.
 /// \param program  an ELF file for this machine; see `native_warden_image`.
 /// \param folder   an existing directory to which only this user can write.
-/// \throws error{errc::provider_failed} if neither may be executed, or if the system lacks a descriptor or process.
+/// \throws error{exec_errc::provider_failed} if neither may be executed, or if the system lacks a descriptor or
+/// process.
 inline started_warden start_warden(std::span<const unsigned char> program, const std::filesystem::path& folder) {
   if (program.empty())
     throw error(exec_errc::provider_failed, "the warden cannot be started: there is none for this kind of machine");
@@ -63465,6 +64405,7 @@ class driver_link : public std::enable_shared_from_this<driver_link> {
   void answer_call(std::uint64_t run, std::int64_t number, const std::exception_ptr& failure,
                    boost::json::value value) {
     std::string complaint;
+    const char* kind = "HostFunctionError";
     try {
       if (failure) std::rethrow_exception(failure);
       mark_special_floats(value);
@@ -63473,12 +64414,15 @@ class driver_link : public std::enable_shared_from_this<driver_link> {
       reply["ok"] = true;
       reply["value"] = std::move(value);
       return send_reply(run, reply);
+    } catch (const wrong_arguments& reason) {
+      kind = "TypeError";
+      complaint = reason.what();
     } catch (const std::exception& reason) {
       complaint = reason.what();
     } catch (...) {
       complaint = "the host's function has failed";
     }
-    answer(run, number, "HostFunctionError", std::move(complaint));
+    answer(run, number, kind, std::move(complaint));
   }
 
   /// Passes the message on, without characters that control a terminal.
@@ -67059,7 +68003,7 @@ class registered {
   Definition what;
   Handler serve;
 };
-using registered_tool = registered<tool_definition, tool_handler>;
+using registered_tool = registered<tools::definition, tool_handler>;
 using registered_resource = registered<resource_definition, resource_handler>;
 using registered_prompt = registered<prompt_definition, prompt_handler>;
 
@@ -67152,6 +68096,112 @@ class server_core {
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::mcp::detail
 
+// ---- cofferdam/serve/mcp/detail/schema_check.hpp ----
+
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <boost/json/value.hpp>
+
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <utility>
+
+// Checks a part of JSON Schema before a user's handler runs: `required`, the `type` of the properties at the top,
+// `additionalProperties: false`. MCP, "Tools".
+
+namespace cofferdam::inline COFFERDAM_ABI::mcp::detail {
+
+inline bool has_json_type(const boost::json::value& value, std::string_view type) {
+  if (type == "string") return value.is_string();
+  if (type == "boolean") return value.is_bool();
+  if (type == "array") return value.is_array();
+  if (type == "object") return value.is_object();
+  if (type == "null") return value.is_null();
+  if (type == "number") return value.is_number();
+  // An integer may be written as 2.0.
+  if (type == "integer")
+    return value.is_int64() || value.is_uint64() ||
+           (value.is_double() && std::floor(value.get_double()) == value.get_double());
+  return true;
+}
+
+/// Returns true if a property's `type` allows a value.
+inline bool allows_type(const boost::json::value& property, const boost::json::value& value) {
+  const boost::json::value* const type = cofferdam::detail::member(property.if_object(), "type");
+  if (type == nullptr) return true;
+  if (type->is_string()) return has_json_type(value, view_of(type->get_string()));
+  if (!type->is_array()) return true;
+  for (const boost::json::value& each : type->get_array())
+    if (!each.is_string() || has_json_type(value, view_of(each.get_string()))) return true;
+  return false;
+}
+
+/// Returns " must be a string", " must be an integer or null"; empty if any value is valid.
+inline std::string expected_type(const boost::json::value& property) {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 7> words{{{"string", "a string"},
+                                                                                {"boolean", "true or false"},
+                                                                                {"array", "an array"},
+                                                                                {"object", "an object"},
+                                                                                {"null", "null"},
+                                                                                {"number", "a number"},
+                                                                                {"integer", "an integer"}}};
+  std::string made;
+  const auto add = [&](const boost::json::value& type) {
+    for (const auto& [name, text] : words)
+      if (type.is_string() && view_of(type.get_string()) == name)
+        made += (made.empty() ? " must be " : " or ") + std::string(text);
+  };
+  const boost::json::value* const type = cofferdam::detail::member(property.if_object(), "type");
+  if (type == nullptr) return made;
+  add(*type);
+  if (type->is_array())
+    for (const boost::json::value& each : type->get_array()) add(each);
+  return made;
+}
+
+/// Checks a client's arguments against a schema that `tools::definition::input` has accepted. A null that the schema
+/// does not allow counts as a missing argument, and is removed.
+/// \return  empty if they are valid; otherwise one sentence with the errors, for the model.
+inline std::string argument_complaint(const boost::json::object& schema, boost::json::object& arguments) {
+  std::string complaints;
+  const auto complain = [&complaints](const std::string& one) { complaints += (complaints.empty() ? "" : "; ") + one; };
+  const auto quoted = [](boost::json::string_view name) {
+    return "'" + one_line(std::string_view(name.data(), name.size()), 60) + "'";
+  };
+  const boost::json::object none;
+  const boost::json::object* const described = object_at(schema, "properties");
+  const boost::json::object& properties = described == nullptr ? none : *described;
+  for (const auto& each : properties) {
+    const boost::json::value* const given = arguments.if_contains(each.key());
+    if (given == nullptr || allows_type(each.value(), *given)) continue;
+    if (given->is_null()) {
+      arguments.erase(each.key());
+    } else {
+      complain(quoted(each.key()) + expected_type(each.value()));
+    }
+  }
+  if (const boost::json::value* const required = schema.if_contains("required"))
+    for (const boost::json::value& each : required->get_array()) {
+      if (arguments.contains(each.get_string())) continue;
+      const boost::json::value* const property = properties.if_contains(each.get_string());
+      const std::string expected = property == nullptr ? "" : expected_type(*property);
+      complain(quoted(each.get_string()) + " is missing" + (expected.empty() ? "" : ", and" + expected));
+    }
+  const boost::json::value* const others = schema.if_contains("additionalProperties");
+  if (others != nullptr && others->is_bool() && !others->get_bool() && !schema.contains("patternProperties")) {
+    std::size_t unknown = 0;
+    for (const auto& each : arguments)
+      if (!properties.contains(each.key()) && ++unknown <= 5) complain("there is no argument " + quoted(each.key()));
+  }
+  return complaints.empty() ? complaints : "Wrong arguments: " + complaints + ".";
+}
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::mcp::detail
+
 // ---- cofferdam/serve/mcp/detail/checked_tool.hpp ----
 
 
@@ -67176,10 +68226,18 @@ inline std::string environment_note(const server_options& options) {
 }
 
 /// Wraps a user's handler, and checks its arguments first.
-inline tool_handler checked(boost::json::object schema, tool_handler serve) {
-  return [schema = std::move(schema), serve = std::move(serve)](call& made) -> awaitable<answer> {
-    const std::string complaint = argument_complaint(schema, made.own_arguments());
+inline tool_handler checked(const tools::definition& what, tool_handler serve) {
+  if (what.input())
+    return [schema = *what.input(), serve = std::move(serve)](call& made) -> awaitable<answer> {
+      const std::string complaint = argument_complaint(schema, made.own_arguments());
+      if (!complaint.empty()) return said(answer::failed(made.name() + ": " + complaint));
+      return serve(made);
+    };
+  return [list = what.arguments(), serve = std::move(serve)](call& made) -> awaitable<answer> {
+    tools::checked_arguments values;
+    const std::string complaint = list.check(made.arguments(), values);
     if (!complaint.empty()) return said(answer::failed(made.name() + ": " + complaint));
+    made.own_arguments() = std::move(values).values();
     return serve(made);
   };
 }
@@ -67188,8 +68246,8 @@ inline tool_handler checked(boost::json::object schema, tool_handler serve) {
 /// \param arguments  a member of `of`.
 template <class Of>
 void add_checked(server_core& core, std::shared_ptr<const Of> of, const tools::argument_list& arguments,
-                 tool_definition what, checked_work<Of> work) {
-  tool_definition described = std::move(what).input(arguments.schema());
+                 tools::definition what, checked_work<Of> work) {
+  tools::definition described = std::move(what).input(arguments.schema());
   tool_handler serve = [of = std::move(of), &arguments, work](call& made) -> awaitable<answer> {
     tools::checked_arguments values;
     const std::string complaint = arguments.check(made.arguments(), values);
@@ -67350,13 +68408,13 @@ inline boost::json::object schema_of(std::string_view text) { return boost::json
 namespace cofferdam::inline COFFERDAM_ABI::mcp::detail {
 
 /// The argument `cmd`. \param description  for the model.
-inline tools::argument command_line_argument(const char* description) {
-  return tools::argument("cmd", tools::argument_kind::text, description).required().between(1, 100'000);
+inline tools::argument<tools::text_type> command_line_argument(const char* description) {
+  return tools::argument("cmd", tools::text, description).between(1, 100'000);
 }
 
 /// The argument `cwd`.
-inline tools::argument directory_argument() {
-  return tools::argument("cwd", tools::argument_kind::text, "Directory to run in, relative to the workspace root.")
+inline tools::argument<tools::text_type> directory_argument() {
+  return tools::argument("cwd", tools::text, "Directory to run in, relative to the workspace root.")
       .between(1, 4095)
       .otherwise(".");
 }
@@ -67406,39 +68464,39 @@ class basic_background_tools {
 
   explicit basic_background_tools(const server_options& options) : kept_output_(options.kept_output()) {
     using tools::argument;
-    using tools::argument_kind;
     start_ = tools::argument_list(
         command_line_argument("The bash command line."), directory_argument(),
-        argument("timeout_s", argument_kind::integer,
+        argument("timeout_s", tools::integer,
                  "Seconds before the command is killed. Left out: it runs until it ends, is signaled, or the session "
                  "ends.")
-            .between(1, 604'800));
-    read_ = tools::argument_list(id_argument(),
-                                 argument("wait_s", argument_kind::integer,
-                                          "Seconds to wait for new output or the end, where there is neither yet.")
-                                     .between(0, 50)
-                                     .otherwise(0));
-    signal_ = tools::argument_list(
+            .between(1, 604'800)
+            .optional());
+    read_ = tools::argument_list(
         id_argument(),
-        argument("signal", argument_kind::text, "TERM asks it to end, KILL ends it, INT is what ^C sends.")
-            .one_of({"TERM", "KILL", "INT", "HUP", "QUIT", "STOP", "CONT", "USR1", "USR2"})
-            .otherwise("TERM"));
+        argument("wait_s", tools::integer, "Seconds to wait for new output or the end, where there is neither yet.")
+            .between(0, 50)
+            .otherwise(0));
+    signal_ = tools::argument_list(
+        id_argument(), argument("signal", tools::text, "TERM asks it to end, KILL ends it, INT is what ^C sends.")
+                           .one_of({"TERM", "KILL", "INT", "HUP", "QUIT", "STOP", "CONT", "USR1", "USR2"})
+                           .otherwise("TERM"));
   }
 
  private:
   using self_pointer = std::shared_ptr<const basic_background_tools>;
 
-  static tools::argument id_argument() {
-    return tools::argument("id", tools::argument_kind::text, "What start_command returned.").required().between(1, 100);
+  static tools::argument<tools::text_type> id_argument() {
+    return tools::argument("id", tools::text, "What start_command returned.").between(1, 100);
   }
 
-  static tool_definition start_definition(const server_options& options) {
-    return tool_definition("start_command",
-                           "Start a command line with bash in the background of the sandbox workspace and return its "
-                           "id at once, for servers, watchers and long work. See what it prints with read_output, end "
-                           "it with signal_command; list_commands shows all of them. For a command whose result you "
-                           "need now use code_exec." +
-                               environment_note(options))
+  static tools::definition start_definition(const server_options& options) {
+    return tools::definition(
+               "start_command",
+               "Start a command line with bash in the background of the sandbox workspace and return its "
+               "id at once, for servers, watchers and long work. See what it prints with read_output, end "
+               "it with signal_command; list_commands shows all of them. For a command whose result you "
+               "need now use code_exec." +
+                   environment_note(options))
         .title("Start background command")
         .output(schema_of(R"({"type":"object","properties":{"id":{"type":"string"},
           "status":{"type":"string","enum":["running","rejected","failed"]},"reason":{"type":"string"}},
@@ -67446,11 +68504,12 @@ class basic_background_tools {
         .hints(false, true, false, options.open_world());
   }
 
-  static tool_definition read_definition() {
-    return tool_definition("read_output",
-                           "Return what a background command has printed since the last read_output for it, and "
-                           "whether it still runs. Set `wait_s` to wait for something new instead of asking again and "
-                           "again.")
+  static tools::definition read_definition() {
+    return tools::definition(
+               "read_output",
+               "Return what a background command has printed since the last read_output for it, and "
+               "whether it still runs. Set `wait_s` to wait for something new instead of asking again and "
+               "again.")
         .title("Read background output")
         .output(schema_of(R"({"type":"object","properties":{"id":{"type":"string"},
           "status":{"type":"string","enum":["running","exited","signaled","timeout","rejected","failed"]},
@@ -67463,20 +68522,20 @@ class basic_background_tools {
         .hints(false, false, false, false);
   }
 
-  static tool_definition signal_definition() {
-    return tool_definition("signal_command",
-                           "Send a signal to a background command and the processes of its group. Its end shows in "
-                           "read_output.")
+  static tools::definition signal_definition() {
+    return tools::definition("signal_command",
+                             "Send a signal to a background command and the processes of its group. Its end shows in "
+                             "read_output.")
         .title("Signal background command")
         .output(schema_of(R"({"type":"object","properties":{"id":{"type":"string"},"signal":{"type":"string"},
           "was_running":{"type":"boolean"}},"required":["id","signal","was_running"],"additionalProperties":false})"))
         .hints(false, true, true, false);
   }
 
-  static tool_definition list_definition() {
-    return tool_definition("list_commands",
-                           "List the background commands of this session: those that run, and those "
-                           "that have ended.")
+  static tools::definition list_definition() {
+    return tools::definition("list_commands",
+                             "List the background commands of this session: those that run, and those "
+                             "that have ended.")
         .title("List background commands")
         .output(schema_of(R"({"type":"object","properties":{"commands":{"type":"array","items":{"type":"object",
           "properties":{"id":{"type":"string"},"cmd":{"type":"string"},"status":{"type":"string"},
@@ -67656,34 +68715,33 @@ class basic_code_exec_tool {
     const auto longest = static_cast<double>(options.max_timeout().count());
     const std::int64_t usual = std::min(options.command_timeout(), options.max_timeout()).count();
     using tools::argument;
-    using tools::argument_kind;
     arguments_ = tools::argument_list(
         command_line_argument(
             "The bash command line. May span several lines and use pipes, &&, redirects and here-documents."),
         directory_argument(),
-        argument("timeout_s", argument_kind::integer,
-                 "Seconds before the command is killed. Raise it for builds and installs.")
+        argument("timeout_s", tools::integer, "Seconds before the command is killed. Raise it for builds and installs.")
             .between(1, longest)
             .otherwise(usual),
-        argument("stdin", argument_kind::text, "Text fed to the command's standard input."));
+        argument("stdin", tools::text, "Text fed to the command's standard input.").optional());
   }
 
  private:
-  static tool_definition definition(const server_options& options) {
-    return tool_definition("code_exec",
-                           "Run one command line with bash in the sandbox workspace, wait for it to end, and return "
-                           "its exit code, stdout and stderr. Use it to run programs and tests, install packages, and "
-                           "inspect, search, move or delete files.\n"
-                           "- Every call starts a new shell in `cwd`: exported variables and `cd` do not carry over to "
-                           "the next call, files do.\n"
-                           "- It is not interactive: stdin is empty unless `stdin` is given. Pass flags such as -y; "
-                           "never start an editor, a pager or a REPL.\n"
-                           "- A non-zero exit code is a normal result, not a tool failure: read stderr and decide.\n"
-                           "- Long output is cut in the middle. To keep all of it, redirect to a file and read parts "
-                           "with read_file.\n"
-                           "- After `timeout_s` seconds the command and everything it started are killed. For servers "
-                           "and long work use start_command." +
-                               environment_note(options))
+  static tools::definition definition(const server_options& options) {
+    return tools::definition(
+               "code_exec",
+               "Run one command line with bash in the sandbox workspace, wait for it to end, and return "
+               "its exit code, stdout and stderr. Use it to run programs and tests, install packages, and "
+               "inspect, search, move or delete files.\n"
+               "- Every call starts a new shell in `cwd`: exported variables and `cd` do not carry over to "
+               "the next call, files do.\n"
+               "- It is not interactive: stdin is empty unless `stdin` is given. Pass flags such as -y; "
+               "never start an editor, a pager or a REPL.\n"
+               "- A non-zero exit code is a normal result, not a tool failure: read stderr and decide.\n"
+               "- Long output is cut in the middle. To keep all of it, redirect to a file and read parts "
+               "with read_file.\n"
+               "- After `timeout_s` seconds the command and everything it started are killed. For servers "
+               "and long work use start_command." +
+                   environment_note(options))
         .title("Run shell command")
         .output(schema_of(R"({"type":"object","properties":{
           "status":{"type":"string","enum":["exited","signaled","timeout","cancelled","rejected","failed"],"description":"exited: ran to its end, see exit_code. rejected: a policy refused it. failed: the sandbox could not run it."},
@@ -68372,6 +69430,38 @@ class session_state : public change_listener {
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::mcp::detail
 
+// ---- cofferdam/serve/mcp/detail/tool_json.hpp ----
+
+
+#include <boost/json/object.hpp>
+
+#include <string_view>
+#include <utility>
+
+namespace cofferdam::inline COFFERDAM_ABI::mcp::detail {
+
+/// Returns the entry of `tools/list` in that version of the protocol.
+inline boost::json::object tool_json(const tools::definition& what, std::string_view version) {
+  boost::json::object made;
+  made["name"] = what.name();
+  if (!what.title().empty() && version >= "2025-06-18") made["title"] = what.title();
+  made["description"] = what.description();
+  made["inputSchema"] = what.parameters();
+  if (what.output() && version >= "2025-06-18") made["outputSchema"] = *what.output();
+  if (version >= "2025-03-26") {
+    boost::json::object hints;
+    if (!what.title().empty()) hints["title"] = what.title();
+    hints["readOnlyHint"] = what.reads_only();
+    hints["destructiveHint"] = what.is_destructive();
+    hints["idempotentHint"] = what.is_idempotent();
+    hints["openWorldHint"] = what.is_open_world();
+    made["annotations"] = std::move(hints);
+  }
+  return made;
+}
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::mcp::detail
+
 // ---- cofferdam/serve/mcp/detail/dispatch.hpp ----
 
 
@@ -68535,7 +69625,7 @@ class dispatch {
     const std::size_t page = core.options().page();
     if (method == "tools/list") {
       boost::json::array all;
-      for (const auto& each : core.tools) all.push_back(each->what.json(one.version));
+      for (const auto& each : core.tools) all.push_back(tool_json(each->what, one.version));
       return result(page_of(params, "tools", std::move(all), page, core.revision), 300);
     }
     if (method == "resources/templates/list") {
@@ -69521,7 +70611,7 @@ class http_endpoint : public std::enable_shared_from_this<http_endpoint> {
     std::shared_ptr<const registered_tool> tool;
     if (message.method == "tools/call") {
       tool = core_->tool(std::string(text_at(message.params, "name")));
-      if (tool) schema = &tool->what.input();
+      if (tool && tool->what.input()) schema = &*tool->what.input();
     }
     const std::string wrong = header_complaint(
         message, [&call](std::string_view name) { return call.field(name); }, schema);
@@ -70221,48 +71311,48 @@ class python_tool {
         max_contexts_(options.max_contexts()),
         context_timeout_(options.context_timeout()) {
     using tools::argument;
-    using tools::argument_kind;
     const auto longest = static_cast<double>(options.max_timeout().count());
     const std::int64_t usual = std::min(options.python_timeout(), options.max_timeout()).count();
     arguments_ = tools::argument_list(
-        argument("code", argument_kind::text, "Python source. Plain code, no markdown fences.")
-            .required()
-            .between(1, 200'000),
-        argument("context_id", argument_kind::text,
+        argument("code", tools::text, "Python source. Plain code, no markdown fences.").between(1, 200'000),
+        argument("context_id", tools::text,
                  "Which interpreter to use: what create_python_context returned. Leave it out to use the shared "
                  "default one.")
             .between(1, 64)
             .otherwise(default_context),
-        argument("variables", argument_kind::object,
-                 "JSON values to assign as global variables first. Keys must be Python identifiers."),
-        argument("timeout_s", argument_kind::integer, "Seconds before the run is stopped.")
+        argument("variables", tools::object,
+                 "JSON values to assign as global variables first. Keys must be Python identifiers.")
+            .optional(),
+        argument("timeout_s", tools::integer, "Seconds before the run is stopped.")
             .between(1, longest)
             .otherwise(usual),
-        argument("reset", argument_kind::boolean, "Start this interpreter afresh before running.").otherwise(false));
-    create_ = tools::argument_list(argument("label", argument_kind::text, "A note on what it is for.").between(0, 80));
+        argument("reset", tools::boolean, "Start this interpreter afresh before running.").otherwise(false));
+    create_ =
+        tools::argument_list(argument("label", tools::text, "A note on what it is for.").between(0, 80).optional());
     close_ = tools::argument_list(
-        argument("context_id", argument_kind::text, "What create_python_context returned.").required().between(1, 64));
+        argument("context_id", tools::text, "What create_python_context returned.").between(1, 64));
   }
 
  private:
   using self_pointer = std::shared_ptr<const python_tool>;
   static constexpr const char* default_context = "default";
 
-  tool_definition definition(const server_options& options) const {
-    return tool_definition("run_python",
-                           "Run Python code in a persistent interpreter, like a notebook cell, and return what it "
-                           "printed and the value of its last expression. Variables, imports and functions from "
-                           "earlier calls with the same `context_id` are still defined. Prefer this to shell commands "
-                           "for calculations, data work and plots.\n"
-                           "- End the code with a bare expression to get its value; print() whatever else you need to "
-                           "see.\n"
-                           "- Matplotlib figures that are shown or left open come back as images.\n"
-                           "- `variables` are set as globals before the code runs: pass data there instead of pasting "
-                           "it into the code.\n"
-                           "- An exception is returned with its traceback; the variables set before it stay.\n"
-                           "- On a timeout the interpreter may be restarted and its variables lost; the result says "
-                           "so." +
-                               environment_note(options))
+  tools::definition definition(const server_options& options) const {
+    return tools::definition(
+               "run_python",
+               "Run Python code in a persistent interpreter, like a notebook cell, and return what it "
+               "printed and the value of its last expression. Variables, imports and functions from "
+               "earlier calls with the same `context_id` are still defined. Prefer this to shell commands "
+               "for calculations, data work and plots.\n"
+               "- End the code with a bare expression to get its value; print() whatever else you need to "
+               "see.\n"
+               "- Matplotlib figures that are shown or left open come back as images.\n"
+               "- `variables` are set as globals before the code runs: pass data there instead of pasting "
+               "it into the code.\n"
+               "- An exception is returned with its traceback; the variables set before it stay.\n"
+               "- On a timeout the interpreter may be restarted and its variables lost; the result says "
+               "so." +
+                   environment_note(options))
         .title("Run Python")
         .input(arguments_.schema())
         .output(schema_of(R"({"type":"object","properties":{
@@ -70280,23 +71370,24 @@ class python_tool {
         .hints(false, true, false, options.open_world());
   }
 
-  tool_definition create_definition() const {
+  tools::definition create_definition() const {
     const std::string minutes = std::to_string((context_timeout_.count() + 59) / 60);
-    return tool_definition("create_python_context",
-                           "Start a separate Python interpreter and return its context_id for run_python. Use it only "
-                           "to keep two pieces of work apart; otherwise run_python's default interpreter is enough. "
-                           "Unused interpreters are closed after " +
-                               minutes + (minutes == "1" ? " minute" : " minutes") +
-                               "; a call with a closed id fails and says so.")
+    return tools::definition(
+               "create_python_context",
+               "Start a separate Python interpreter and return its context_id for run_python. Use it only "
+               "to keep two pieces of work apart; otherwise run_python's default interpreter is enough. "
+               "Unused interpreters are closed after " +
+                   minutes + (minutes == "1" ? " minute" : " minutes") + "; a call with a closed id fails and says so.")
         .title("New Python interpreter")
         .output(schema_of(R"({"type":"object","properties":{"context_id":{"type":"string"},
           "expires_after_idle_s":{"type":"integer"}},"required":["context_id"],"additionalProperties":false})"))
         .hints(false, false, false, false);
   }
 
-  static tool_definition close_definition() {
-    return tool_definition("close_python_context",
-                           "Stop the interpreter `context_id` and free its memory. Its variables are lost; files stay.")
+  static tools::definition close_definition() {
+    return tools::definition(
+               "close_python_context",
+               "Stop the interpreter `context_id` and free its memory. Its variables are lost; files stay.")
         .title("Close Python interpreter")
         .output(schema_of(R"({"type":"object","properties":{"context_id":{"type":"string"},
           "closed":{"type":"boolean"}},"required":["context_id","closed"],"additionalProperties":false})"))
@@ -70405,20 +71496,32 @@ class python_tool {
 
 namespace cofferdam::inline COFFERDAM_ABI::mcp::detail {
 
-/// A `tool` of the library or of the user, in each client's own environment.
+/// Tools of the library or of the user, served to all clients.
 class shared_tools {
  public:
+  /// Adds a tool that all clients share.
   /// \param what  the description; its input schema is the tool's own.
-  static void add(server_core& core, workspace::tool_maker make, std::optional<tool_definition> what) {
+  static void add(server_core& core, tools::any_tool one, tools::definition what) {
+    const auto shared = std::make_shared<tools::any_tool>(std::move(one));
+    what.input(shared->parameters());
+    tool_handler serve = [shared](call& made) { return run_shared(shared, made); };
+    core.tools.push_back(std::make_shared<const registered_tool>(std::move(what), std::move(serve)));
+  }
+
+  /// Adds a tool that is made in each client's own environment.
+  /// \param what  the description; its input schema is the tool's own.
+  static void add(server_core& core, workspace::tool_maker make, std::optional<tools::definition> what) {
     any_environment none;
     const tools::any_tool sample = make(none);
-    tool_definition described =
-        what ? std::move(*what)
-             : tool_definition(std::string(sample.name()), std::string(sample.description()))
-                   .hints(sample.reads_only(), !sample.reads_only(), sample.reads_only(), !sample.reads_only());
-    tool_definition whole = std::move(described).input(sample.parameters());
+    tools::definition described = what ? std::move(*what) : definition_of(sample);
+    described.input(sample.parameters());
     tool_handler serve = [make = std::move(make)](call& made) { return run(make, made); };
-    core.tools.push_back(std::make_shared<const registered_tool>(std::move(whole), std::move(serve)));
+    core.tools.push_back(std::make_shared<const registered_tool>(std::move(described), std::move(serve)));
+  }
+
+  static tools::definition definition_of(const tools::any_tool& one) {
+    return tools::definition(std::string(one.name()), std::string(one.description()))
+        .hints(one.reads_only(), !one.reads_only(), one.reads_only(), !one.reads_only());
   }
 
   /// Adds read_file, write_file, list_files and view_image.
@@ -70459,10 +71562,10 @@ class shared_tools {
 
  private:
   template <class T>
-  static tool_definition like(const char* title) {
+  static tools::definition like(const char* title) {
     any_environment none;
     const T sample(none);
-    return tool_definition(std::string(sample.name()), std::string(sample.description())).title(title);
+    return tools::definition(std::string(sample.name()), std::string(sample.description())).title(title);
   }
 
   static awaitable<answer> run(workspace::tool_maker make, call& made) {
@@ -70470,13 +71573,25 @@ class shared_tools {
     tools::any_tool& tool = place->tool(made.name(), make);
     co_await workspace::take_turn(place);
     const cofferdam::detail::held_permits turn = place->turn();
-    const std::shared_ptr<live_report> report = place->report(made.inside(), made.name());
+    answer said = co_await reported(tool, made);
+    co_return said;
+  }
+
+  /// \param one  kept alive by this frame, also if the tool is removed meanwhile.
+  static awaitable<answer> run_shared(std::shared_ptr<tools::any_tool> one, call& made) {
+    answer said = co_await reported(*one, made);
+    co_return said;
+  }
+
+  static awaitable<answer> reported(tools::any_tool& tool, call& made) {
+    const std::shared_ptr<live_report> report = made.inside()->place->report(made.inside(), made.name());
     const reporting at_end(report);
     boost::json::value arguments = made.arguments();
     tools::tool_output_listener listener;
     if (report) listener = [report](output_stream stream, bytes_view piece) { report->feed(stream, piece); };
     const tools::tool_result result = co_await tool.call(std::move(arguments), std::move(listener));
-    answer said(result.text());
+    answer said;
+    if (!result.text().empty() || result.images().empty()) said.add(content::text(result.text()));
     for (const tools::tool_image& image : result.images()) said.add(content::image(image.content(), image.mime_type()));
     if (!result.data().empty()) said.structured(result.data());
     said.is_error(!result.success());
@@ -70676,23 +71791,19 @@ class transfer_tools {
   explicit transfer_tools(const server_options& options)
       : input_(options.input_folder()), output_(options.output_folder()) {
     using tools::argument;
-    using tools::argument_kind;
-    upload_arguments_ =
-        tools::argument_list(argument("source", argument_kind::text, "Path relative to the shared input folder.")
-                                 .required()
-                                 .between(1, 4095),
-                             argument("dest", argument_kind::text,
-                                      "File or directory in the workspace to copy to; a directory ends in a slash, or "
-                                      "is there already.")
-                                 .between(1, 4095)
-                                 .otherwise("."));
-    argument deliver = argument("deliver", argument_kind::text,
+    upload_arguments_ = tools::argument_list(
+        argument("source", tools::text, "Path relative to the shared input folder.").between(1, 4095),
+        argument("dest", tools::text,
+                 "File or directory in the workspace to copy to; a directory ends in a slash, or "
+                 "is there already.")
+            .between(1, 4095)
+            .otherwise("."));
+    argument deliver = argument("deliver", tools::text,
                                 "link: a resource link. inline: the bytes in this answer, at most 1 MiB." +
-                                    std::string(output_.empty() ? "" : " host: copied to the output folder."));
+                                    std::string(output_.empty() ? "" : " host: copied to the output folder."))
+                           .optional();
     download_arguments_ = tools::argument_list(
-        argument("path", argument_kind::text, "Path relative to the workspace root. A file, not a directory.")
-            .required()
-            .between(1, 4095),
+        argument("path", tools::text, "Path relative to the workspace root. A file, not a directory.").between(1, 4095),
         output_.empty() ? std::move(deliver).one_of({"link", "inline"}).otherwise("link")
                         : std::move(deliver).one_of({"link", "inline", "host"}).otherwise("link"));
   }
@@ -70705,10 +71816,10 @@ class transfer_tools {
   /// The maximum bytes that one call may copy from or to the host's folders.
   static constexpr std::uint64_t max_moved = std::uint64_t{1024} * 1024 * 1024;
 
-  static tool_definition upload_definition() {
-    return tool_definition("upload_file",
-                           "Copy a file or directory from the host's shared input folder into the sandbox workspace. "
-                           "`source` is relative to that folder; paths outside it are refused.")
+  static tools::definition upload_definition() {
+    return tools::definition("upload_file",
+                             "Copy a file or directory from the host's shared input folder into the sandbox workspace. "
+                             "`source` is relative to that folder; paths outside it are refused.")
         .title("Copy into sandbox")
         .output(schema_of(R"({"type":"object","properties":{"files":{"type":"array","items":{"type":"object",
           "properties":{"path":{"type":"string"},"size_bytes":{"type":"integer"}},
@@ -70717,13 +71828,14 @@ class transfer_tools {
         .hints(false, true, true, false);
   }
 
-  tool_definition download_definition() const {
-    return tool_definition("download_file",
-                           "Hand a finished file from the sandbox workspace to the user. By default a link is returned "
-                           "that the client can fetch; set `deliver` to inline to embed a small file" +
-                               std::string(output_.empty() ? "."
-                                                           : ", or to host to copy it into the host's output folder, "
-                                                             "where it replaces what has its name."))
+  tools::definition download_definition() const {
+    return tools::definition(
+               "download_file",
+               "Hand a finished file from the sandbox workspace to the user. By default a link is returned "
+               "that the client can fetch; set `deliver` to inline to embed a small file" +
+                   std::string(output_.empty() ? "."
+                                               : ", or to host to copy it into the host's output folder, "
+                                                 "where it replaces what has its name."))
         .title("Hand over a file")
         .output(schema_of(R"({"type":"object","properties":{"path":{"type":"string"},"uri":{"type":"string"},
           "mime_type":{"type":"string"},"size_bytes":{"type":"integer"},"sha256":{"type":"string"},
@@ -70989,18 +72101,35 @@ COFFERDAM_DECL server& server::runner(std::function<any_runner_provider(any_envi
   return *this;
 }
 
-COFFERDAM_DECL server& server::tool(tool_definition what, tool_handler serve) {
+COFFERDAM_DECL server& server::add(tools::function one) {
+  require_new(one.name());
+  tools::definition what(one.name(), one.description());
+  what.title(one.title()).hints(one.reads_only(), one.is_destructive(), one.is_idempotent(), one.is_open_world());
+  if (one.output()) what.output(*one.output());
+  detail::shared_tools::add(*core_, tools::any_tool(std::move(one)), std::move(what));
+  core_->changed("tools", false);
+  return *this;
+}
+
+COFFERDAM_DECL server& server::add(tools::definition what, tool_handler serve) {
   require_new(what.name());
   require_handler(serve != nullptr, what.name());
-  tool_handler checked = detail::checked(what.input(), std::move(serve));
+  tool_handler checked = detail::checked(what, std::move(serve));
   core_->tools.push_back(std::make_shared<const detail::registered_tool>(std::move(what), std::move(checked)));
   core_->changed("tools", false);
   return *this;
 }
 
-COFFERDAM_DECL server& server::tool(std::function<tools::any_tool(any_environment&)> make,
-                                    std::optional<tool_definition> what) {
-  require_handler(make != nullptr, what ? what->name() : std::string());
+COFFERDAM_DECL server& server::add_shared(tools::any_tool one) {
+  require_new(std::string(one.name()));
+  tools::definition what = detail::shared_tools::definition_of(one);
+  detail::shared_tools::add(*core_, std::move(one), std::move(what));
+  core_->changed("tools", false);
+  return *this;
+}
+
+COFFERDAM_DECL server& server::add_made(std::function<tools::any_tool(any_environment&)> make,
+                                        std::optional<tools::definition> what) {
   any_environment none;
   require_new(what ? what->name() : std::string(make(none).name()));
   detail::shared_tools::add(*core_, std::move(make), std::move(what));

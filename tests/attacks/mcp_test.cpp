@@ -172,7 +172,7 @@ void serve_files(const std::filesystem::path& in, const std::filesystem::path& o
   ::dup2(errors, STDERR_FILENO);
   asio::io_context context(1);
   const std::unique_ptr<mcp::server> server = over_local(context.get_executor());
-  server->tool(mcp::tool_definition("print", "Prints"), print_all_over);
+  server->add(tools::definition("print", "Prints"), print_all_over);
   asio::co_spawn(context, server->serve_stdio(), [](std::exception_ptr failure) {
     if (failure) ::_exit(4);
   });

@@ -219,7 +219,7 @@ TEST(RunPython, puts_values_under_names) {
   call(tool, R"({"code":"x"})");
   EXPECT_TRUE(runner.variables.empty());
   EXPECT_EQ(call(tool, R"({"code":"x","variables":[1]})").text(),
-            "Error: Wrong arguments: 'variables' must be an object.");
+            "Error: Wrong arguments: 'variables' must be an object, not an array.");
 }
 
 TEST(RunPython, can_be_watched) {

@@ -68,7 +68,7 @@ class pyodide_runner {
   /// The files of a result are in the memory of the interpreter, and the interpreter reports them itself.
   /// `code_request::keep_files` adds their contents to the result.
   /// \throws error{exec_errc::environment_closed}; error{exec_errc::provider_failed} if Deno cannot be restarted;
-  ///     error{exec_errc::deadlock} from a host function that waits for itself: see `host_function`.
+  ///     error{exec_errc::deadlock} from a host function that waits for itself: see `tools::function`.
   /// \par Cancellation  terminal: the code is ended as at its limit, then error{exec_errc::cancelled} with `partial()`.
   awaitable<code_result> run_code(code_request request) {
     const auto core = require_core();  // before the environment is used: without a core there is no environment

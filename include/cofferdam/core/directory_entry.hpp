@@ -14,8 +14,8 @@
 
 namespace cofferdam::inline COFFERDAM_ABI {
 
-/// The depth and the maximum size of a listing. A larger listing is error{exec_errc::too_large}, because the listing is in
-/// memory and the directory tree may come from an untrusted program.
+/// The depth and the maximum size of a listing. A larger listing is error{exec_errc::too_large}, because the listing is
+/// in memory and the directory tree may come from an untrusted program.
 /// \code
 /// std::vector<entry> here = co_await list(environment, "data", list_options().depth(1));
 /// \endcode

@@ -22,7 +22,8 @@
 
 namespace cofferdam::inline COFFERDAM_ABI {
 
-/// The limits of a head. A larger head is `error{exec_errc::io_error}` with `net_errc::head_too_large` or `too_many_fields`.
+/// The limits of a head. A larger head is `error{exec_errc::io_error}` with `net_errc::head_too_large` or
+/// `too_many_fields`.
 class http_parser_limits {
  public:
   http_parser_limits() = default;

@@ -11,7 +11,7 @@
 #include <cofferdam/detail/core/base64.hpp>
 #include <cofferdam/detail/files/glob.hpp>
 #include <cofferdam/tools/arguments.hpp>
-#include <cofferdam/tools/described_tool.hpp>
+#include <cofferdam/tools/detail/described_tool.hpp>
 #include <cofferdam/tools/tool.hpp>
 
 #include <boost/json/array.hpp>
@@ -32,23 +32,22 @@ namespace cofferdam::inline COFFERDAM_ABI::tools {
 /// answer has one line for each entry, with its size or type. Names with special characters are quoted and escaped.
 /// \par Lifetime  the environment outlives the tool and its calls, and stays at one address.
 template <code_exec_environment E>
-class list_files : public described_tool<list_files<E>> {
+class list_files : public detail::described_tool<list_files<E>> {
  public:
   explicit list_files(E& environment)
-      : described_tool<list_files<E>>(
+      : detail::described_tool<list_files<E>>(
             "list_files",
             "List a directory of the workspace, in name order, with types and sizes. Set `recursive` to walk "
             "subdirectories and `pattern` to filter. When the answer names a cursor there is more: call again with it.",
             argument_list(
-                argument("path", argument_kind::text, "Directory relative to the workspace.")
-                    .between(1, 4095)
-                    .otherwise("."),
-                argument("recursive", argument_kind::boolean, "Also list everything below it.").otherwise(false),
-                argument("pattern", argument_kind::text,
+                argument("path", text, "Directory relative to the workspace.").between(1, 4095).otherwise("."),
+                argument("recursive", boolean, "Also list everything below it.").otherwise(false),
+                argument("pattern", text,
                          "Shell wildcard that the path below the directory must match, such as *.csv or src/**/*.py.")
-                    .between(1, 4095),
-                argument("limit", argument_kind::integer, "Most entries to return.").between(1, 2000).otherwise(200),
-                argument("cursor", argument_kind::text, "The cursor of the previous answer."))),
+                    .between(1, 4095)
+                    .optional(),
+                argument("limit", integer, "Most entries to return.").between(1, 2000).otherwise(200),
+                argument("cursor", text, "The cursor of the previous answer.").optional())),
         environment_(&environment) {}
 
   bool reads_only() const noexcept { return true; }

@@ -14,7 +14,7 @@
 #include <cofferdam/core/workspace_path.hpp>
 #include <cofferdam/detail/tools/image_header.hpp>
 #include <cofferdam/tools/arguments.hpp>
-#include <cofferdam/tools/described_tool.hpp>
+#include <cofferdam/tools/detail/described_tool.hpp>
 #include <cofferdam/tools/tool.hpp>
 
 #include <boost/json/object.hpp>
@@ -39,17 +39,17 @@ namespace cofferdam::inline COFFERDAM_ABI::tools {
 /// \par Lifetime  the environment outlives the tool and its calls, and stays at one address.
 /// \par Source    Stirrup's `view_image`, without its defects.
 template <code_exec_environment E>
-class view_image : public described_tool<view_image<E>> {
+class view_image : public detail::described_tool<view_image<E>> {
  public:
   explicit view_image(E& environment)
-      : described_tool<view_image<E>>(
+      : detail::described_tool<view_image<E>>(
             "view_image",
             "Look at an image file from the workspace (png, jpeg, gif or webp). The picture itself is returned so that "
             "you "
             "can see it. Use it to check plots and screenshots you made. For one that is too large set `shrink`.",
             argument_list(
-                argument("path", argument_kind::text, "Path relative to the workspace.").required().between(1, 4095),
-                argument("shrink", argument_kind::boolean,
+                argument("path", text, "Path relative to the workspace.").between(1, 4095),
+                argument("shrink", boolean,
                          "Look at a smaller copy; needs Pillow or ImageMagick in the workspace's environment.")
                     .otherwise(false))),
         environment_(&environment) {}

@@ -58,7 +58,8 @@ class warden_settings {
   /// The time after a command's limit, grace period and linger time by which the warden must have reported the end.
   /// After it, the host requests the end and rouses the warden, for the grace period and
   /// `running_command::end_patience` (three times as long if the warden was never seen stopped). If that does not help,
-  /// `end_all` is called and the session is lost; without `end_all` the command fails with error{exec_errc::provider_lost}.
+  /// `end_all` is called and the session is lost; without `end_all` the command fails with
+  /// error{exec_errc::provider_lost}.
   /// Zero: no limit.
   std::chrono::milliseconds report_timeout{std::chrono::seconds(2)};
   /// Continues a warden that was stopped by a signal, and returns true if it was stopped. Called on the session's

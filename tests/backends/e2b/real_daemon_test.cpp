@@ -5,7 +5,7 @@
 // paused sandboxes.
 
 #include <cofferdam/backends/e2b.hpp>
-#include <cofferdam/backends/e2b/api_error.hpp>
+#include <cofferdam/backends/e2b/detail/api_error.hpp>
 
 #include "backends/e2b/scripted_service.hpp"
 #include "support/error_of.hpp"

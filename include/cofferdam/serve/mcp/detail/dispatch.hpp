@@ -12,6 +12,7 @@
 #include <cofferdam/serve/mcp/detail/results.hpp>
 #include <cofferdam/serve/mcp/detail/sealed_state.hpp>
 #include <cofferdam/serve/mcp/detail/session_state.hpp>
+#include <cofferdam/serve/mcp/detail/tool_json.hpp>
 
 #include <asio/steady_timer.hpp>
 #include <asio/use_awaitable.hpp>
@@ -173,7 +174,7 @@ class dispatch {
     const std::size_t page = core.options().page();
     if (method == "tools/list") {
       boost::json::array all;
-      for (const auto& each : core.tools) all.push_back(each->what.json(one.version));
+      for (const auto& each : core.tools) all.push_back(tool_json(each->what, one.version));
       return result(page_of(params, "tools", std::move(all), page, core.revision), 300);
     }
     if (method == "resources/templates/list") {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
-#include <cofferdam/code/host_function.hpp>
+#include <cofferdam/tools/function.hpp>
 
 #include "code/python_support.hpp"
 #include "support/error_of.hpp"
@@ -34,26 +34,26 @@ using cofferdam::code_request;
 using cofferdam::code_result;
 using cofferdam::error_kind;
 using cofferdam::exec_errc;
-using cofferdam::host_function;
 using cofferdam::python;
+using cofferdam::tools::argument;
 using cofferdam_test::all_of;
 using cofferdam_test::code_of;
 using cofferdam_test::python_here;
 using cofferdam_test::value_of;
 using cofferdam_test::with_python;
 using namespace std::chrono_literals;
+namespace tools = cofferdam::tools;
 
-awaitable<boost::json::value> echo(boost::json::object arguments) {
-  co_return boost::json::value(std::move(arguments));
-}
+awaitable<boost::json::object> echo(tools::checked_arguments arguments) { co_return std::move(arguments).values(); }
 
-awaitable<boost::json::value> refuse(boost::json::object) {
+awaitable<void> refuse() {
   throw std::runtime_error("not today\n\x1b[31m");
-  co_return boost::json::value();
+  co_return;
 }
 
-host_function the_echo() {
-  return host_function("echo", echo).parameter("text", "str").parameter("count", "int", 2).doc("Says it back.");
+tools::function the_echo() {
+  return tools::function("echo", "Says it back.", argument("text", tools::text),
+                         argument("count", tools::integer).otherwise(2), echo);
 }
 
 code_request calling(const std::string& code) { return code_request(code).function(the_echo()); }
@@ -82,7 +82,7 @@ TEST(HostFunction, wrong_calls_are_type_errors_and_failures_are_exceptions) {
     }
     code_result failed = co_await runner.run_code(
         code_request("try:\n  refuse()\nexcept RuntimeError as e:\n  print(type(e).__name__, e)\nrefuse()")
-            .function(host_function("refuse", refuse)));
+            .function(tools::function("refuse", "Refuses.", refuse)));
     EXPECT_EQ(failed.failure() ? failed.failure()->type() : "", "HostFunctionError") << all_of(failed);
     EXPECT_TRUE(failed.out().text().starts_with("HostFunctionError not today")) << all_of(failed);
     EXPECT_EQ(failed.out().text().find('\x1b'), std::string::npos);
@@ -104,21 +104,25 @@ TEST(HostFunction, the_name_of_their_exception_is_no_others) {
     EXPECT_EQ(value_of(kept), "[false,7]") << all_of(kept);
     code_result function =
         co_await runner.run_code(code_request("HostFunctionError('x')['text']")
-                                     .function(host_function("HostFunctionError", echo).parameter("text", "str")));
+                                     .function(tools::function("HostFunctionError", "", argument("text"),
+                                                               [](std::string text) -> awaitable<boost::json::object> {
+                                                                 boost::json::object made;
+                                                                 made["text"] = text;
+                                                                 co_return made;
+                                                               })));
     EXPECT_EQ(value_of(function), "\"x\"") << all_of(function);
   });
 }
 
 TEST(HostFunction, a_long_message_is_cut_and_valid) {
   with_python(python(), [](python_here& runner) -> awaitable<void> {
-    const auto fail = [](boost::json::object) -> awaitable<boost::json::value> {
+    const auto fail = []() -> awaitable<void> {
       std::string text = "x";
       for (int i = 0; i < 100'000; ++i) text += "\xe2\x82\xac";
       throw std::runtime_error(text);
-      co_return boost::json::value();
+      co_return;
     };
-    host_function::handler handler = fail;
-    host_function failing("fail", handler);
+    tools::function failing("fail", "Fails.", fail);
     code_request request(
         "try:\n  fail()\nexcept HostFunctionError as e:\n  made = str(e)\n[len(made) > 1000, len(made) < 20000, "
         "set(made) == {'x', '\\u20ac'}]");
@@ -131,11 +135,9 @@ TEST(HostFunction, a_long_message_is_cut_and_valid) {
 TEST(HostFunction, any_name_and_any_order_of_defaults) {
   with_python(python(), [](python_here& runner) -> awaitable<void> {
     const auto named = [](std::string name) {
-      return host_function(std::move(name), echo)
-          .parameter("call", "str")
-          .parameter("made", "int", 2)
-          .parameter("last", "int")
-          .parameter("call_", "int", 3);
+      return tools::function(std::move(name), "Says it back.", argument("call", tools::text),
+                             argument("made", tools::integer).otherwise(2), argument("last", tools::integer),
+                             argument("call_", tools::integer).otherwise(3), echo);
     };
     for (const char* const name : {"call", "call__", "echo"}) {
       const std::string code = std::string(name) + "('a', last=1), " + name + "('b', 5, 6, last=7), " + name;
@@ -149,8 +151,11 @@ TEST(HostFunction, any_name_and_any_order_of_defaults) {
     }
   });
   for (const char* const word : {"class", "from", "None", "__debug__", "1a", "a b", ""}) {
-    EXPECT_THROW(host_function(word, echo), cofferdam::error) << word;
-    EXPECT_THROW(static_cast<void>(host_function("f", echo).parameter(word, "str")), cofferdam::error) << word;
+    code_request request;
+    EXPECT_THROW(request.function(tools::function(word, "", echo)), cofferdam::error) << word;
+    EXPECT_THROW(request.function(tools::function("f", "", argument(word, tools::text), echo)), cofferdam::error)
+        << word;
+    EXPECT_TRUE(request.functions().empty());
   }
 }
 
@@ -159,7 +164,7 @@ TEST(HostFunction, exact_values_go_through) {
     code_result called = co_await runner.run_code(
         code_request("x = [2 ** 80, float('nan'), b'\\0', (1, {2}), 0.1, {1: 2}]\ny = echo(x)['value']\n"
                      "repr(x) == repr(y) and [type(i).__name__ for i in y]")
-            .function(host_function("echo", echo).parameter("value", "")));
+            .function(tools::function("echo", "", argument("value", tools::any), echo)));
     EXPECT_EQ(value_of(called), R"(["int","float","bytes","tuple","float","dict"])") << all_of(called);
   });
 }
@@ -189,7 +194,7 @@ TEST(HostFunction, works_in_contexts_and_threads) {
 TEST(HostFunction, its_time_counts_and_it_is_cancelled_at_the_limit) {
   with_python(python(), [](python_here& runner) -> awaitable<void> {
     const auto ended = std::make_shared<int>(0);
-    const auto wait = [ended](boost::json::object) -> awaitable<boost::json::value> {
+    const auto wait = [ended]() -> awaitable<void> {
       const std::shared_ptr<int> mine = ended;
       asio::any_io_executor executor = co_await asio::this_coro::executor;
       asio::steady_timer timer(executor, 1h);
@@ -200,10 +205,8 @@ TEST(HostFunction, its_time_counts_and_it_is_cancelled_at_the_limit) {
         cancelled = true;
       }
       if (cancelled) ++*mine;
-      co_return boost::json::value();
     };
-    host_function::handler handler = wait;
-    host_function slow("slow", handler);
+    tools::function slow("slow", "Waits.", wait);
     code_request request("print('on')\nslow()");
     request.function(std::move(slow)).timeout(300ms);
     code_result result = co_await runner.run_code(std::move(request));
@@ -216,13 +219,17 @@ TEST(HostFunction, its_time_counts_and_it_is_cancelled_at_the_limit) {
 }
 
 TEST(HostFunction, names_and_types_are_checked) {
-  EXPECT_EQ(code_of([] { host_function("", echo); }), exec_errc::invalid_argument);
-  EXPECT_EQ(code_of([] { host_function("a b", echo); }), exec_errc::invalid_argument);
-  EXPECT_EQ(code_of([] { host_function("1a", echo); }), exec_errc::invalid_argument);
-  EXPECT_EQ(code_of([] { host_function("a", nullptr); }), exec_errc::invalid_argument);
-  EXPECT_EQ(code_of([] { static_cast<void>(host_function("a", echo).parameter("x", "number")); }),
-            exec_errc::invalid_argument);
-  EXPECT_EQ(code_of([] { static_cast<void>(host_function("a", echo).parameter("x", "").parameter("x", "")); }),
+  code_request request;
+  const auto named = [&request](const char* name) {
+    return code_of([&] { request.function(tools::function(name, "", echo)); });
+  };
+  EXPECT_EQ(named(""), exec_errc::invalid_argument);
+  EXPECT_EQ(named("a b"), exec_errc::invalid_argument);
+  EXPECT_EQ(named("1a"), exec_errc::invalid_argument);
+  EXPECT_EQ(named("a.b"), exec_errc::invalid_argument);
+  decltype(&echo) nothing = nullptr;
+  EXPECT_EQ(code_of([&] { tools::function("a", "", nothing); }), exec_errc::invalid_argument);
+  EXPECT_EQ(code_of([] { tools::function("a", "", argument("x", tools::any), argument("x", tools::any), echo); }),
             exec_errc::invalid_argument);
   EXPECT_EQ(code_of([] { static_cast<void>(code_request("").function(the_echo()).function(the_echo())); }),
             exec_errc::invalid_argument);
@@ -236,14 +243,14 @@ class nested_calls {
   std::vector<std::string> notes;
 
   template <class Runner>
-  host_function runs_code(Runner& runner, std::string name, code_request request) {
-    const auto call = [this, &runner, request](boost::json::object) { return run_noting(*this, runner, request); };
-    return host_function(std::move(name), call);
+  tools::function runs_code(Runner& runner, std::string name, code_request request) {
+    const auto call = [this, &runner, request] { return run_noting(*this, runner, request); };
+    return tools::function(std::move(name), "Runs code.", call);
   }
 
  private:
   template <class Runner>
-  static awaitable<boost::json::value> run_noting(nested_calls& self, Runner& runner, code_request request) {
+  static awaitable<void> run_noting(nested_calls& self, Runner& runner, code_request request) {
     try {
       code_result result = co_await runner.run_code(std::move(request));
       self.notes.push_back(result.success() ? "ran" : all_of(result));
@@ -251,7 +258,6 @@ class nested_calls {
       self.notes.push_back(reason.code() == exec_errc::deadlock ? "deadlock" : reason.what());
       throw;
     }
-    co_return boost::json::value(nullptr);
   }
 };
 
@@ -310,7 +316,7 @@ TEST(HostFunction, may_run_code_elsewhere_and_others_may_wait_for_the_context) {
     asio::steady_timer waiting(executor, std::chrono::steady_clock::time_point::max());
     bool waited = false;
     bool ran = false;
-    outer.function(host_function("wait", [&](boost::json::object) -> awaitable<boost::json::value> {
+    outer.function(tools::function("wait", "Waits.", [&]() -> awaitable<void> {
       code_request queued("2");
       queued.context("a").timeout(60s);
       auto ended = [&ran, &waiting](std::exception_ptr failure, const code_result& result) {
@@ -323,7 +329,6 @@ TEST(HostFunction, may_run_code_elsewhere_and_others_may_wait_for_the_context) {
       asio::steady_timer shortly(executor, 100ms);
       co_await shortly.async_wait(asio::use_awaitable);
       waited = true;
-      co_return boost::json::value(nullptr);
     }));
     code_result result = co_await runner.run_code(std::move(outer));
     EXPECT_TRUE(result.success()) << all_of(result);

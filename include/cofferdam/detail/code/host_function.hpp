@@ -13,20 +13,20 @@
 #include <cstddef>
 #include <functional>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-namespace cofferdam::inline COFFERDAM_ABI {
+namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 /// A parameter of a host function.
 class host_parameter {
  public:
   /// \param name  a Python identifier, no keyword.
   /// \param type  "str", "int", "float", "bool", "list", "dict", "bytes", or empty for any.
-  host_parameter(std::string name, std::string type) : name_(std::move(name)), type_(std::move(type)) {}
-  host_parameter(std::string name, std::string type, boost::json::value default_value)
+  host_parameter(std::string name, std::string type, std::optional<boost::json::value> default_value)
       : name_(std::move(name)), type_(std::move(type)), default_(std::move(default_value)) {}
 
   const std::string& name() const noexcept { return name_; }
@@ -39,25 +39,16 @@ class host_parameter {
   std::optional<boost::json::value> default_;
 };
 
-/// A coroutine of the host that the code of one run may call as a Python function:
-///
-///     host_function("search", look_up).parameter("query", "str").parameter("most", "int", 5).doc("Searches.")
-///
-/// The call waits in Python until the coroutine ends. Its time counts against the time limit of the run. If the run
-/// ends first, the coroutine is cancelled (terminal) and awaited. Calls of one run are served one after another, calls
-/// of different runs at once. A handler may run code itself, also by the runner that called it. If such a run would
-/// need the context that waits for the handler (directly or through other handlers), `run_code` throws
-/// error{exec_errc::deadlock} at once. This is detected in coroutines that the handler awaits, or spawns on its own
-/// executor.
-///
-/// **The arguments come from the guest and are untrusted**: only their names and types have been checked.
+/// Thrown by a handler for arguments that its checks refuse: a TypeError in Python.
+class wrong_arguments : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// A function of the host as runners see it. Users write a `tools::function`, which converts to it.
 ///
 /// The handler gets an object of all parameters (tagged values as in `tagged_value.hpp`) and returns the result of the
-/// call; use `python_json` for JSON from elsewhere. An exception from it becomes a `HostFunctionError` in Python, with
-/// `what()` as its text (at most 16 KiB, through `printable_text`). So `what()` must not contain secrets. The class
-/// derives from RuntimeError. It is a global of every run with functions, unless the code or the request defines that
-/// name.
-/// \par Threads  the executor of the coroutine that called `run_code`; if that is no strand, a strand over it.
+/// call. Only their names and types have been checked.
 class host_function {
  public:
   using handler = std::function<awaitable<boost::json::value>(boost::json::object arguments)>;
@@ -69,30 +60,20 @@ class host_function {
   template <class Call>
     requires std::constructible_from<handler, Call>
   host_function(std::string name, Call&& call) : name_(require_name(std::move(name))), call_(std::forward<Call>(call)) {
-    detail::require_safe_callable<Call>();
-    if (!call_) throw error(exec_errc::invalid_argument, "host_function: '" + name_ + "' has no handler");
+    require_safe_callable<Call>();
+    if (!call_) throw error(exec_errc::invalid_argument, "code_request: '" + name_ + "' has no handler");
   }
 
-  /// Adds a parameter that every call must give.
-  host_function& parameter(std::string name, std::string type) & {
-    return add(host_parameter(require_name(std::move(name)), require_type(std::move(type))));
-  }
-  [[nodiscard]] host_function parameter(std::string name, std::string type) && {
-    return std::move(parameter(std::move(name), std::move(type)));
-  }
-  /// Adds a parameter with a default.
-  host_function& parameter(std::string name, std::string type, boost::json::value default_value) & {
+  /// Adds a parameter. One without a default must be given in every call.
+  host_function& parameter(std::string name, std::string type,
+                           std::optional<boost::json::value> default_value = std::nullopt) {
     return add(host_parameter(require_name(std::move(name)), require_type(std::move(type)), std::move(default_value)));
   }
-  [[nodiscard]] host_function parameter(std::string name, std::string type, boost::json::value default_value) && {
-    return std::move(parameter(std::move(name), std::move(type), std::move(default_value)));
-  }
   /// Sets the text that `help()` shows.
-  host_function& doc(std::string text) & {
+  host_function& doc(std::string text) {
     doc_ = std::move(text);
     return *this;
   }
-  [[nodiscard]] host_function doc(std::string text) && { return std::move(doc(std::move(text))); }
 
   const std::string& name() const noexcept { return name_; }
   const std::string& doc() const noexcept { return doc_; }
@@ -108,7 +89,9 @@ class host_function {
     if (!good)
       throw error(
           exec_errc::invalid_argument,
-          "host_function: functions and parameters are called by letters, digits and '_', not by a digit first");
+          "code_request: functions and arguments that code calls are named by letters, digits and '_', not by a digit "
+          "first; rename '" +
+              name + "'");
     for (const std::string_view word :
          {"False", "None",     "True",  "and",    "as",   "assert", "async",  "await",    "break",
           "class", "continue", "def",   "del",    "elif", "else",   "except", "finally",  "for",
@@ -116,20 +99,20 @@ class host_function {
           "or",    "pass",     "raise", "return", "try",  "while",  "with",   "yield",    "__debug__"})
       if (name == word)
         throw error(exec_errc::invalid_argument,
-                    "host_function: '" + name + "' is a word of Python's own; choose another name");
+                    "code_request: '" + name + "' is a keyword of Python; choose another name");
     return name;
   }
   static std::string require_type(std::string type) {
     for (const char* const known : {"", "str", "int", "float", "bool", "list", "dict", "bytes"})
       if (type == known) return type;
     throw error(exec_errc::invalid_argument,
-                "host_function: a parameter's type is str, int, float, bool, list, dict, bytes, or empty for any");
+                "code_request: a parameter's type is str, int, float, bool, list, dict, bytes, or empty for any");
   }
   host_function& add(host_parameter one) {
     for (const host_parameter& each : parameters_)
       if (each.name() == one.name())
         throw error(exec_errc::invalid_argument,
-                    "host_function: '" + name_ + "' has two parameters '" + one.name() + "'");
+                    "code_request: '" + name_ + "' has two parameters '" + one.name() + "'");
     parameters_.push_back(std::move(one));
     return *this;
   }
@@ -140,4 +123,4 @@ class host_function {
   handler call_;
 };
 
-}  // namespace cofferdam::inline COFFERDAM_ABI
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail

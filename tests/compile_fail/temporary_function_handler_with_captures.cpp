@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// The same for what a request for code is given.
+// The same for the handler of a function.
 // only: g++ < 13
 // expect: cofferdam: .*Name the lambda in a statement of its own
 
 #include <cofferdam/code/code_request.hpp>
 #include <cofferdam/code/code_result.hpp>
-#include <cofferdam/code/host_function.hpp>
+#include <cofferdam/tools/function.hpp>
 
 #include <string>
 #include <utility>
@@ -19,15 +19,12 @@ struct runner {
 cofferdam::awaitable<void> work(runner& python, std::string greeting) {
   cofferdam::code_request request("greet()");
 #ifdef FIXED
-  auto greet = [greeting](boost::json::object) -> cofferdam::awaitable<boost::json::value> {
-    co_return boost::json::value(greeting);
-  };
-  cofferdam::code_result result = co_await python.run_code(request.function(cofferdam::host_function("greet", greet)));
+  auto greet = [greeting]() -> cofferdam::awaitable<std::string> { co_return greeting; };
+  cofferdam::code_result result =
+      co_await python.run_code(request.function(cofferdam::tools::function("greet", "Greets.", greet)));
 #else
-  cofferdam::code_result result = co_await python.run_code(request.function(
-      cofferdam::host_function("greet", [greeting](boost::json::object) -> cofferdam::awaitable<boost::json::value> {
-        co_return boost::json::value(greeting);
-      })));
+  cofferdam::code_result result = co_await python.run_code(request.function(cofferdam::tools::function(
+      "greet", "Greets.", [greeting]() -> cofferdam::awaitable<std::string> { co_return greeting; })));
 #endif
   static_cast<void>(result);
 }

@@ -14,7 +14,7 @@
 #include <string_view>
 #include <utility>
 
-namespace cofferdam::inline COFFERDAM_ABI::tools {
+namespace cofferdam::inline COFFERDAM_ABI::tools::detail {
 
 /// The common base of the library's tools: a name and a description that can be changed, arguments that are checked
 /// against their description, and failures that become answers. A tool derives from `described_tool<itself>` and has
@@ -70,4 +70,4 @@ class described_tool {
   argument_list arguments_;
 };
 
-}  // namespace cofferdam::inline COFFERDAM_ABI::tools
+}  // namespace cofferdam::inline COFFERDAM_ABI::tools::detail
