@@ -4945,7 +4945,7 @@ inline std::string shown_value(const boost::json::value& value) {
   if (value.is_string()) return "the string \"" + one_line(cofferdam::detail::view_of(value.get_string()), 40) + "\"";
   if (value.is_array()) return "an array";
   if (value.is_object()) return "an object";
-  if (value.is_double()) return number_text(value.get_double());
+  if (value.is_double()) return cofferdam::detail::number_text(value.get_double());
   return readable_json(value);
 }
 
@@ -5042,7 +5042,8 @@ class value_type {
         return value.is_number() && (range == number_range::all || std::isfinite(value.to_number<double>()));
       case value_kind::boolean: return value.is_bool();
       case value_kind::binary:
-        return value.is_string() && base64_decode(cofferdam::detail::view_of(value.get_string())).has_value();
+        return value.is_string() &&
+               cofferdam::detail::base64_decode(cofferdam::detail::view_of(value.get_string())).has_value();
       case value_kind::list: return false;
       case value_kind::object: return value.is_object();
       case value_kind::any: break;
@@ -5145,7 +5146,7 @@ class argument_rules {
   static std::string shown(double number) {
     if (std::floor(number) == number && std::abs(number) < 9e15)
       return std::to_string(static_cast<std::int64_t>(number));
-    return number_text(number);
+    return cofferdam::detail::number_text(number);
   }
   static void limit(boost::json::object& schema, const char* key, double number) {
     if (std::floor(number) == number && std::abs(number) < 9e15) {
@@ -5395,7 +5396,7 @@ class checked_arguments {
   bytes binary(std::string_view name) const {
     const boost::json::value* const found = find(name);
     if (found == nullptr || !found->is_string()) return {};
-    return base64_decode({found->get_string().data(), found->get_string().size()}).value_or(bytes());
+    return cofferdam::detail::base64_decode({found->get_string().data(), found->get_string().size()}).value_or(bytes());
   }
   /// Returns an empty object if the argument is absent.
   boost::json::object object(std::string_view name) const {
@@ -16694,7 +16695,7 @@ T converted(boost::json::value value, const std::string& name) {
   } else if constexpr (std::same_as<T, bool>) {
     return value.as_bool();
   } else if constexpr (std::same_as<T, bytes>) {
-    return base64_decode(cofferdam::detail::view_of(value.as_string())).value_or(bytes());
+    return cofferdam::detail::base64_decode(cofferdam::detail::view_of(value.as_string())).value_or(bytes());
   } else if constexpr (json_integer<T>) {
     const auto number = value.to_number<std::int64_t>();
     if (!std::in_range<T>(number))
@@ -16878,7 +16879,7 @@ inline tool_result answer_of(const handler_value& result) {
   const boost::json::value& value = result.value();
   if (value.is_null()) return {"done", true};
   if (value.is_string()) return {std::string(cofferdam::detail::view_of(value.get_string())), true};
-  if (value.is_double()) return {number_text(value.get_double()), true};
+  if (value.is_double()) return {cofferdam::detail::number_text(value.get_double()), true};
   tool_result answer(readable_json(value), true);
   if (value.is_object()) answer.data(value.get_object());
   return answer;
@@ -16980,7 +16981,8 @@ inline cofferdam::detail::host_function python_function(std::string name, std::s
     }
     boost::json::value usual = each.fallback.value_or(nullptr);
     if (usual.is_string() && each.type.kind() == value_kind::binary)
-      usual = python_bytes(base64_decode(cofferdam::detail::view_of(usual.get_string())).value_or(bytes()));
+      usual = python_bytes(
+          cofferdam::detail::base64_decode(cofferdam::detail::view_of(usual.get_string())).value_or(bytes()));
     made.parameter(each.name, each.type.python_name(), std::optional<boost::json::value>(std::move(usual)));
   }
   return made;

@@ -67,7 +67,7 @@ class checked_arguments {
   bytes binary(std::string_view name) const {
     const boost::json::value* const found = find(name);
     if (found == nullptr || !found->is_string()) return {};
-    return base64_decode({found->get_string().data(), found->get_string().size()}).value_or(bytes());
+    return cofferdam::detail::base64_decode({found->get_string().data(), found->get_string().size()}).value_or(bytes());
   }
   /// Returns an empty object if the argument is absent.
   boost::json::object object(std::string_view name) const {

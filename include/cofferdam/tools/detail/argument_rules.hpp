@@ -71,7 +71,7 @@ class argument_rules {
   static std::string shown(double number) {
     if (std::floor(number) == number && std::abs(number) < 9e15)
       return std::to_string(static_cast<std::int64_t>(number));
-    return number_text(number);
+    return cofferdam::detail::number_text(number);
   }
   static void limit(boost::json::object& schema, const char* key, double number) {
     if (std::floor(number) == number && std::abs(number) < 9e15) {

@@ -90,7 +90,7 @@ inline tool_result answer_of(const handler_value& result) {
   const boost::json::value& value = result.value();
   if (value.is_null()) return {"done", true};
   if (value.is_string()) return {std::string(cofferdam::detail::view_of(value.get_string())), true};
-  if (value.is_double()) return {number_text(value.get_double()), true};
+  if (value.is_double()) return {cofferdam::detail::number_text(value.get_double()), true};
   tool_result answer(readable_json(value), true);
   if (value.is_object()) answer.data(value.get_object());
   return answer;
@@ -192,7 +192,8 @@ inline cofferdam::detail::host_function python_function(std::string name, std::s
     }
     boost::json::value usual = each.fallback.value_or(nullptr);
     if (usual.is_string() && each.type.kind() == value_kind::binary)
-      usual = python_bytes(base64_decode(cofferdam::detail::view_of(usual.get_string())).value_or(bytes()));
+      usual = python_bytes(
+          cofferdam::detail::base64_decode(cofferdam::detail::view_of(usual.get_string())).value_or(bytes()));
     made.parameter(each.name, each.type.python_name(), std::optional<boost::json::value>(std::move(usual)));
   }
   return made;

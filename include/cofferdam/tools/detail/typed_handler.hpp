@@ -164,7 +164,7 @@ T converted(boost::json::value value, const std::string& name) {
   } else if constexpr (std::same_as<T, bool>) {
     return value.as_bool();
   } else if constexpr (std::same_as<T, bytes>) {
-    return base64_decode(cofferdam::detail::view_of(value.as_string())).value_or(bytes());
+    return cofferdam::detail::base64_decode(cofferdam::detail::view_of(value.as_string())).value_or(bytes());
   } else if constexpr (json_integer<T>) {
     const auto number = value.to_number<std::int64_t>();
     if (!std::in_range<T>(number))

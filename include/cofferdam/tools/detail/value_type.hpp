@@ -37,7 +37,7 @@ inline std::string shown_value(const boost::json::value& value) {
   if (value.is_string()) return "the string \"" + one_line(cofferdam::detail::view_of(value.get_string()), 40) + "\"";
   if (value.is_array()) return "an array";
   if (value.is_object()) return "an object";
-  if (value.is_double()) return number_text(value.get_double());
+  if (value.is_double()) return cofferdam::detail::number_text(value.get_double());
   return readable_json(value);
 }
 
@@ -134,7 +134,8 @@ class value_type {
         return value.is_number() && (range == number_range::all || std::isfinite(value.to_number<double>()));
       case value_kind::boolean: return value.is_bool();
       case value_kind::binary:
-        return value.is_string() && base64_decode(cofferdam::detail::view_of(value.get_string())).has_value();
+        return value.is_string() &&
+               cofferdam::detail::base64_decode(cofferdam::detail::view_of(value.get_string())).has_value();
       case value_kind::list: return false;
       case value_kind::object: return value.is_object();
       case value_kind::any: break;
