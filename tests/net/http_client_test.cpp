@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 #include <cofferdam/detail/net/http_client.hpp>
+#include <cofferdam/net/net_error.hpp>
 
 #include "net/memory_peer.hpp"
 #include "support/cancel_when_idle.hpp"

@@ -366,7 +366,8 @@ TEST(Function, the_signature_for_python_is_made_from_the_arguments) {
 
 TEST(Function, values_of_python_that_json_lacks_reach_the_handler) {
   const auto handler = [](double number, bytes raw, std::vector<double> list) -> awaitable<std::string> {
-    co_return number_text(number) + " " + std::to_string(raw.size()) + " " + number_text(list.at(0));
+    co_return cofferdam::detail::number_text(number) + " " + std::to_string(raw.size()) + " " +
+        cofferdam::detail::number_text(list.at(0));
   };
   const tools::function one("f", "", argument("number"), argument("raw"), argument("list"), handler);
   const auto value = call_from_code(one, R"({"number":{"$python":"float","text":"nan"},
