@@ -37,6 +37,8 @@
 #include <cofferdam/backends/e2b/sandbox_info.hpp>
 #include <cofferdam/backends/e2b/signed_url.hpp>
 #include <cofferdam/backends/e2b/surroundings.hpp>
+#include <cofferdam/backends/jail.hpp>
+#include <cofferdam/backends/jail_policies.hpp>
 #include <cofferdam/backends/local.hpp>
 #include <cofferdam/backends/local_policies.hpp>
 #include <cofferdam/code/allow_imports.hpp>
@@ -103,6 +105,7 @@
 #include <cofferdam/files/file_set.hpp>
 #include <cofferdam/files/glob.hpp>
 #include <cofferdam/files/upload.hpp>
+#include <cofferdam/jail.hpp>
 #include <cofferdam/llm/agent.hpp>
 #include <cofferdam/llm/agent_event.hpp>
 #include <cofferdam/llm/agent_result.hpp>

@@ -213,9 +213,9 @@ inline constexpr std::uint32_t new_namespace_flags = 0x7e020000;
 /// Calls of any other architecture kill the process: on x86-64 those by `int 0x80` and, by their numbers, those of x32.
 /// Refused with EPERM are `refused_calls`; clone(2) with a flag for a new namespace; ioctl(2) with TIOCSTI or
 /// TIOCLINUX; kill(2) of all processes (-1), which a shell may call by accident; personality(2) that sets anything but
-/// 0; raw sockets, and netlink sockets other than NETLINK_ROUTE. clone3(2) fails with ENOSYS, since a filter cannot read its
-/// flags; the C library then uses clone(2). Sockets other than Unix, IPv4, IPv6 and netlink fail with EAFNOSUPPORT.
-/// Everything else is allowed.
+/// 0; raw sockets, and netlink sockets other than NETLINK_ROUTE. clone3(2) fails with ENOSYS, since a filter cannot
+/// read its flags; the C library then uses clone(2). Sockets other than Unix, IPv4, IPv6 and netlink fail with
+/// EAFNOSUPPORT. Everything else is allowed.
 inline std::vector<filter_instruction> jail_filter(std::string_view machine) {
   const filter_machine* found = nullptr;
   for (const filter_machine& one : filter_machines)
