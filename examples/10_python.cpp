@@ -5,23 +5,22 @@
 #include <cofferdam/python.hpp>
 #include <cofferdam/sandbox.hpp>
 
-#include <boost/json.hpp>
-
 #include <iostream>
+#include <string>
 #include <utility>
 
 using namespace cofferdam;
 
-// The arguments come from the code: their names and types are checked, their values are not.
-awaitable<boost::json::value> tide(boost::json::object arguments) {
-  const double metres = arguments.at("place") == "Brest" ? 6.5 : 1.5;
-  co_return boost::json::value(metres);
-}
+// The code chooses the arguments: their types are checked, their values are not.
+awaitable<double> height_at(std::string place) { co_return place == "Brest" ? 6.5 : 1.5; }
 
 awaitable<void> ask() {
-  co_await with(sandbox() | python(), [](auto& runner) -> awaitable<void> {
+  tools::function tide("tide", "Returns the height of the tide at a place, in metres.",
+                       tools::argument("place", tools::text, "Name of a harbour."), height_at);
+
+  co_await with(sandbox() | python(), [&](auto& runner) -> awaitable<void> {
     code_request request("height = tide('Brest')\nprint(f'{height} m at Brest')\nheight > limit");
-    request.variable("limit", 5).function(host_function("tide", tide).parameter("place", "str"));
+    request.variable("limit", 5).function(tide);
     code_result result = co_await runner.run_code(std::move(request));
     std::cout << result.out().text() << "above the limit: " << result.value_text() << "\n";
 

@@ -1,34 +1,27 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
-// Serves a tool of your own to MCP clients over standard input and output, beside the tools of the library for commands
-// and files. Expected output: none without a client. To try it: npx @modelcontextprotocol/inspector ./12_mcp_server
+// Serves a function of your own to MCP clients over standard input and output, beside the tools of the library for
+// commands and files. Expected output: none without a client. To try it: npx @modelcontextprotocol/inspector
+// ./12_mcp_server
 #include <cofferdam/mcp.hpp>
 #include <cofferdam/sandbox.hpp>
-#include <cofferdam/tools.hpp>
 
-#include <utility>
+#include <stdexcept>
+#include <string>
 
 using namespace cofferdam;
 
-class tide : public tools::described_tool<tide> {
- public:
-  tide()
-      : described_tool(
-            "tide", "Returns the height of the tide at a harbour, in metres.",
-            tools::argument_list(tools::argument("place", tools::argument_kind::text, "The harbour.").required())) {}
-
-  // The arguments are checked against their description before.
-  awaitable<tools::tool_result> work(tools::checked_arguments arguments) {
-    const bool is_known = arguments.text("place") == "Brest";
-    if (!is_known) co_return tools::tool_result("The only harbour is Brest.", false);
-    co_return tools::tool_result("6.5", true);
-  }
-};
+// An exception is an answer to the model, and so are arguments of a wrong type.
+awaitable<double> height_at(std::string place) {
+  if (place != "Brest") throw std::runtime_error("the only harbour is Brest");
+  co_return 6.5;
+}
 
 awaitable<void> serve() {
   asio::any_io_executor executor = co_await asio::this_coro::executor;
   mcp::server server(executor, sandbox());
-  server.tool([](any_environment&) { return tools::any_tool(tide()); });
+  server.add(tools::function("tide", "Returns the height of the tide at a harbour, in metres.",
+                             tools::argument("place", tools::text, "Name of a harbour."), height_at));
   co_await server.serve_stdio();
 }
 

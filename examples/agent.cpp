@@ -7,6 +7,7 @@
 #include <cofferdam/make_provider.hpp>
 
 #include <charconv>
+#include <chrono>
 #include <cstddef>
 #include <exception>
 #include <iostream>
@@ -58,6 +59,15 @@ void show(const agent_event& what) {
   }
 }
 
+/// A function of this program that the model may call, beside the tools for commands and files.
+awaitable<std::string> today() {
+  const std::chrono::year_month_day date(std::chrono::floor<std::chrono::days>(std::chrono::system_clock::now()));
+  std::string text = std::to_string(static_cast<int>(date.year()));
+  for (const unsigned part : {static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day())})
+    text += (part < 10 ? "-0" : "-") + std::to_string(part);
+  co_return text;
+}
+
 awaitable<void> work(settings wanted) {
   asio::any_io_executor executor = co_await asio::this_coro::executor;
   chat_completions_options options(wanted.model);
@@ -70,6 +80,7 @@ awaitable<void> work(settings wanted) {
     agent_session session(helper, env);
     if (!wanted.inputs.empty()) session.input_files(files(wanted.inputs));
     session.output_dir(wanted.output).save_unfinished().on_event(show);
+    session.tool(tools::function("today", "Returns today's date in UTC, as YYYY-MM-DD.", today));
     agent_result result = co_await session.run(wanted.task);
     std::cout << "\n"
               << (result.finished() ? "finished: " : "not finished: ") << printable_text(result.reason) << "\n"

@@ -6,8 +6,8 @@
 // everything there goes.
 
 #include <cofferdam/os/command_request.hpp>
-#include <cofferdam/os/pipe.hpp>
 #include <cofferdam/os/spawn.hpp>
+#include <cofferdam/os/unique_fd.hpp>
 #include <cofferdam/warden/image.hpp>
 #include <cofferdam/warden/session.hpp>
 
@@ -16,12 +16,14 @@
 #include <asio/io_context.hpp>
 #include <asio/posix/stream_descriptor.hpp>
 
+#include <cerrno>
 #include <cstdlib>
 #include <exception>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -58,6 +60,18 @@ class pipe_stream {
   asio::posix::stream_descriptor from_;
   asio::posix::stream_descriptor to_;
 };
+
+/// Both ends of a pipe.
+struct pipe_ends {
+  unique_fd read_end;
+  unique_fd write_end;
+};
+
+pipe_ends make_pipe() {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) throw std::system_error(errno, std::system_category(), "pipe2");
+  return {unique_fd(ends[0]), unique_fd(ends[1])};
+}
 
 /// Starts a shell line whose standard input and output are a stream.
 pipe_stream connect(const asio::any_io_executor& executor, const std::string& line) {

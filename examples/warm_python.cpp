@@ -18,10 +18,8 @@ namespace {
 
 using namespace cofferdam;
 
-/// The host function that the code calls as `look_up(name)`.
-awaitable<boost::json::value> look_up(boost::json::object arguments) {
-  co_return boost::json::value(arguments.at("name") == "tide" ? 1.9 : 0.0);
-}
+/// The function that the code calls as `look_up(name)`.
+awaitable<double> look_up(std::string name) { co_return name == "tide" ? 1.9 : 0.0; }
 
 awaitable<void> show() {
   auto recipe = local().without_warning() | python().preload("json");
@@ -33,7 +31,8 @@ awaitable<void> show() {
     std::cout << "the sum is " << readable_json(*result.value()) << "\n";
 
     code_request first("depth = look_up('tide') + 10");
-    first.context("harbour").function(host_function("look_up", look_up).parameter("name", "str"));
+    first.context("harbour").function(
+        tools::function("look_up", "Returns a height in metres.", tools::argument("name"), look_up));
     co_await runner.run_code(std::move(first));
     code_request second("depth");
     second.context("harbour");

@@ -5,7 +5,6 @@
 // The headers of programs that need models, and agents that work with tools in an environment.
 
 #include <cofferdam/llm/agent.hpp>
-#include <cofferdam/llm/agent_event.hpp>
 #include <cofferdam/llm/agent_result.hpp>
 #include <cofferdam/llm/agent_session.hpp>
 #include <cofferdam/llm/chat_completions_client.hpp>

@@ -8,4 +8,3 @@
 #include <cofferdam/serve/e2b_gateway.hpp>
 #include <cofferdam/serve/e2b_gateway/code_interpreter.hpp>
 #include <cofferdam/serve/e2b_gateway/options.hpp>
-#include <cofferdam/serve/e2b_gateway/port_service.hpp>

@@ -10,3 +10,6 @@
 #include <cofferdam/serve/mcp/definitions.hpp>
 #include <cofferdam/serve/mcp/server_options.hpp>
 #include <cofferdam/serve/mcp_server.hpp>
+#include <cofferdam/tools/argument.hpp>
+#include <cofferdam/tools/definition.hpp>
+#include <cofferdam/tools/function.hpp>

@@ -2,7 +2,8 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
-// The headers of programs that need code in Python: a warm interpreter in any backend, Pyodide, and guards before them.
+// The headers of programs that need code in Python: a warm interpreter in any backend, Pyodide, guards before
+// them, and functions that the code may call.
 
 #include <cofferdam/code/allow_imports.hpp>
 #include <cofferdam/code/any_runner.hpp>
@@ -10,9 +11,10 @@
 #include <cofferdam/code/code_request.hpp>
 #include <cofferdam/code/code_result.hpp>
 #include <cofferdam/code/guard.hpp>
-#include <cofferdam/code/host_function.hpp>
 #include <cofferdam/code/limit_code.hpp>
 #include <cofferdam/code/pyodide.hpp>
 #include <cofferdam/code/python.hpp>
 #include <cofferdam/code/reject_patterns.hpp>
 #include <cofferdam/core.hpp>
+#include <cofferdam/tools/argument.hpp>
+#include <cofferdam/tools/function.hpp>

@@ -12,10 +12,10 @@
 #pragma GCC diagnostic ignored "-Wsubobject-linkage"
 #endif
 
-#include <cofferdam/backends/e2b/detail/impl/folder_watch.ipp>
-#include <cofferdam/backends/e2b/detail/impl/process_follower.ipp>
-#include <cofferdam/backends/e2b/detail/impl/sandbox_list.ipp>
 #include <cofferdam/backends/e2b/impl/code_interpreter.ipp>
+#include <cofferdam/backends/e2b/impl/folder_watch.ipp>
+#include <cofferdam/backends/e2b/impl/process_follower.ipp>
+#include <cofferdam/backends/e2b/impl/sandbox_list.ipp>
 #include <cofferdam/backends/impl/docker.ipp>
 #include <cofferdam/backends/impl/e2b.ipp>
 #include <cofferdam/backends/impl/jail.ipp>
@@ -29,16 +29,16 @@
 #include <cofferdam/detail/core/impl/home_strand.ipp>
 #include <cofferdam/detail/core/impl/shielded.ipp>
 #include <cofferdam/detail/core/impl/with_cleanup.ipp>
+#include <cofferdam/detail/net/impl/connect_client.ipp>
+#include <cofferdam/detail/net/impl/http_client.ipp>
+#include <cofferdam/detail/net/impl/http_server.ipp>
+#include <cofferdam/detail/net/impl/tls_connector.ipp>
+#include <cofferdam/detail/net/impl/transport.ipp>
 #include <cofferdam/impl/make_provider.ipp>
 #include <cofferdam/llm/impl/agent_session.ipp>
 #include <cofferdam/net/impl/byte_stream.ipp>
-#include <cofferdam/net/impl/connect_client.ipp>
 #include <cofferdam/net/impl/http_call.ipp>
-#include <cofferdam/net/impl/http_client.ipp>
-#include <cofferdam/net/impl/http_server.ipp>
 #include <cofferdam/net/impl/listener.ipp>
 #include <cofferdam/net/impl/proxy.ipp>
-#include <cofferdam/net/impl/tls.ipp>
 #include <cofferdam/net/impl/tls_listener.ipp>
-#include <cofferdam/net/impl/transport.ipp>
 #include <cofferdam/serve/impl/mcp_server.ipp>

@@ -5,10 +5,12 @@
 // The headers of programs that need tools for a model: their descriptions, arguments and answers.
 
 #include <cofferdam/core.hpp>
+#include <cofferdam/tools/argument.hpp>
 #include <cofferdam/tools/arguments.hpp>
 #include <cofferdam/tools/code_exec.hpp>
-#include <cofferdam/tools/described_tool.hpp>
+#include <cofferdam/tools/definition.hpp>
 #include <cofferdam/tools/finish.hpp>
+#include <cofferdam/tools/function.hpp>
 #include <cofferdam/tools/list_files.hpp>
 #include <cofferdam/tools/read_file.hpp>
 #include <cofferdam/tools/run_python.hpp>

@@ -7,8 +7,8 @@
 
 #include <cofferdam/backends/local.hpp>
 #include <cofferdam/core/file_operations.hpp>
-#include <cofferdam/core/shell_words.hpp>
 #include <cofferdam/core/with.hpp>
+#include <cofferdam/detail/core/shell_words.hpp>
 #include <cofferdam/middleware/allow_commands.hpp>
 
 #include "support/require.hpp"
@@ -44,6 +44,9 @@ namespace al_en_tests {
 namespace {
 
 using namespace cofferdam;
+using cofferdam::detail::is_valid_utf8;
+using cofferdam::detail::quote_shell_word;
+using cofferdam::detail::split_shell_words;
 using namespace std::chrono_literals;
 using namespace std::string_literals;
 using cofferdam_test::run;

@@ -4,14 +4,14 @@
 // Rows DK of the catalogue of attacks, as far as they can be met before anything is sent to a daemon. Each attack is
 // first made on a naive way to do the same, where it must succeed.
 
-#include <cofferdam/backends/docker/api_error.hpp>
-#include <cofferdam/backends/docker/container_check.hpp>
-#include <cofferdam/backends/docker/create_request.hpp>
-#include <cofferdam/backends/docker/daemon_location.hpp>
-#include <cofferdam/backends/docker/image_name.hpp>
-#include <cofferdam/backends/docker/multiplexed_stream.hpp>
-#include <cofferdam/backends/docker/owner.hpp>
-#include <cofferdam/backends/docker/progress_stream.hpp>
+#include <cofferdam/backends/docker/detail/api_error.hpp>
+#include <cofferdam/backends/docker/detail/container_check.hpp>
+#include <cofferdam/backends/docker/detail/create_request.hpp>
+#include <cofferdam/backends/docker/detail/daemon_location.hpp>
+#include <cofferdam/backends/docker/detail/image_name.hpp>
+#include <cofferdam/backends/docker/detail/multiplexed_stream.hpp>
+#include <cofferdam/backends/docker/detail/owner.hpp>
+#include <cofferdam/backends/docker/detail/progress_stream.hpp>
 
 #include "support/census.hpp"
 #include "support/error_of.hpp"
@@ -34,6 +34,21 @@
 namespace {
 
 using namespace cofferdam;
+using cofferdam::docker::detail::api_call;
+using cofferdam::docker::detail::api_error;
+using cofferdam::docker::detail::check_container;
+using cofferdam::docker::detail::command_user;
+using cofferdam::docker::detail::container_check;
+using cofferdam::docker::detail::create_request;
+using cofferdam::docker::detail::image_name;
+using cofferdam::docker::detail::is_left_over;
+using cofferdam::docker::detail::multiplexed_stream;
+using cofferdam::docker::detail::owner;
+using cofferdam::docker::detail::owner_label;
+using cofferdam::docker::detail::parse_daemon_address;
+using cofferdam::docker::detail::process_view;
+using cofferdam::docker::detail::progress_stream;
+using cofferdam::docker::detail::stream_piece;
 using namespace cofferdam::docker;
 using namespace std::string_literals;
 using cofferdam_test::code_of;

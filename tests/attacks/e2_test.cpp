@@ -4,10 +4,10 @@
 // A hostile, broken or busy E2B service against the backend. Each attack has a control in which it succeeds.
 
 #include <cofferdam/backends/e2b.hpp>
-#include <cofferdam/backends/e2b/api_error.hpp>
+#include <cofferdam/backends/e2b/detail/api_error.hpp>
 #include <cofferdam/core/warning.hpp>
-#include <cofferdam/net/connect_envelope.hpp>
-#include <cofferdam/net/http_client.hpp>
+#include <cofferdam/detail/net/connect_envelope.hpp>
+#include <cofferdam/detail/net/http_client.hpp>
 #include <cofferdam/net/net_error.hpp>
 #include <cofferdam/net/tls_listener.hpp>
 
@@ -30,6 +30,10 @@
 namespace {
 
 using namespace cofferdam;
+using cofferdam::detail::connect_end;
+using cofferdam::detail::connect_message;
+using cofferdam::detail::http_client;
+using cofferdam::detail::http_server;
 using namespace std::chrono_literals;
 using cofferdam_test::certificate;
 using cofferdam_test::comes_about;
@@ -85,8 +89,8 @@ TEST(Attack, E2_01_a_service_that_quotes_the_key_does_not_make_us_say_it) {
   const std::string quoting = R"({"code":401,"message":"no such key: )" + canary + " or " + token + R"("})";
   const std::string page = "<html>X-API-KEY: " + canary + " X-Access-Token: " + token + std::string(312, 'x') + canary;
   // The control: their words as they stand.
-  EXPECT_NE(e2b::said_message(quoting).find(canary), std::string::npos);
-  EXPECT_NE(e2b::said_message(page).find(canary), std::string::npos);
+  EXPECT_NE(e2b::detail::said_message(quoting).find(canary), std::string::npos);
+  EXPECT_NE(e2b::detail::said_message(page).find(canary), std::string::npos);
   for (const int status : {400, 401, 403, 404, 409, 429, 500, 502, 503, 507}) {
     for (const std::string& words : {quoting, page}) {
       for (const char* const where :

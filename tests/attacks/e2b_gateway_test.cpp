@@ -28,6 +28,7 @@
 namespace {
 
 using namespace cofferdam;
+using cofferdam::detail::connect_message;
 using namespace std::chrono_literals;
 using cofferdam_test::comes_about;
 using cofferdam_test::gateway_client;

@@ -4,11 +4,11 @@
 // The row FS-10 of the attack catalogue where the library itself reads archives: files and folders of an image, as the
 // daemon sends them. The daemon here is a scripted one; the image, and with it the archive, is a stranger's.
 
-#include <cofferdam/backends/docker/daemon_location.hpp>
+#include <cofferdam/backends/docker/detail/daemon_location.hpp>
 #include <cofferdam/backends/docker/detail/engine.hpp>
 #include <cofferdam/backends/docker/detail/guest_user.hpp>
+#include <cofferdam/backends/docker/detail/host_view.hpp>
 #include <cofferdam/backends/docker/detail/image_volumes.hpp>
-#include <cofferdam/backends/docker/host_view.hpp>
 #include <cofferdam/net/http_call.hpp>
 #include <cofferdam/net/http_reply.hpp>
 
@@ -33,6 +33,7 @@
 namespace {
 
 using namespace cofferdam;
+using cofferdam::detail::http_server;
 using cofferdam_test::gnu_long;
 using cofferdam_test::pax_header;
 using cofferdam_test::pax_line;
@@ -69,8 +70,8 @@ class archive_daemon {
     };
     const std::function<awaitable<void>(http_server&)> body = [&](http_server&) -> awaitable<void> {
       const asio::any_io_executor executor = co_await asio::this_coro::executor;
-      const docker::daemon_location where =
-          docker::parse_daemon_address("tcp://127.0.0.1:" + std::to_string(server.port));
+      const docker::detail::daemon_location where =
+          docker::detail::parse_daemon_address("tcp://127.0.0.1:" + std::to_string(server.port));
       auto api = std::make_shared<docker::detail::engine>(executor, where, host_.view());
       try {
         co_await read(api);

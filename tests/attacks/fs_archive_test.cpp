@@ -8,10 +8,10 @@
 #include <cofferdam/core/directory_entry.hpp>
 #include <cofferdam/core/file_source.hpp>
 #include <cofferdam/core/transfer_result.hpp>
+#include <cofferdam/detail/net/tar_reader.hpp>
 #include <cofferdam/files/download.hpp>
 #include <cofferdam/files/file_set.hpp>
-#include <cofferdam/net/tar_names.hpp>
-#include <cofferdam/net/tar_reader.hpp>
+#include <cofferdam/net/detail/tar_names.hpp>
 
 #include "support/census.hpp"
 #include "support/fake_environment.hpp"
@@ -45,12 +45,12 @@ namespace {
 using cofferdam::as_bytes;
 using cofferdam::as_text;
 using cofferdam::exec_errc;
-using cofferdam::tar_entry;
-using cofferdam::tar_event;
-using cofferdam::tar_limits;
-using cofferdam::tar_names;
-using cofferdam::tar_reader;
-using cofferdam::tar_type;
+using cofferdam::detail::tar_entry;
+using cofferdam::detail::tar_event;
+using cofferdam::detail::tar_limits;
+using cofferdam::detail::tar_names;
+using cofferdam::detail::tar_reader;
+using cofferdam::detail::tar_type;
 using cofferdam_test::gnu_long;
 using cofferdam_test::pax_header;
 using cofferdam_test::pax_line;

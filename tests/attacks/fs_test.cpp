@@ -593,7 +593,7 @@ TEST(Attack, FS_15_a_host_killed_while_it_writes_leaves_the_old_file_or_the_new_
     const directory staging = directory::open(place.path("staging"), route);
     EXPECT_EQ(broken_after_kills(place.folder() / "w", times,
                                  [&](const std::string& text) {
-                                   cofferdam::atomic_file file = root.create_file("file", staging);
+                                   cofferdam::detail::atomic_file file = root.create_file("file", staging);
                                    for (std::size_t at = 0; at < text.size(); at += 50000)
                                      file.write(as_bytes(std::string_view(text).substr(at, 50000)));
                                    file.commit();

@@ -8,7 +8,7 @@
 #include <cofferdam/backends/jail.hpp>
 #include <cofferdam/backends/local.hpp>
 #include <cofferdam/core/with.hpp>
-#include <cofferdam/os/machine.hpp>
+#include <cofferdam/detail/os/machine.hpp>
 
 #include "support/census.hpp"
 #include "support/jail_tests.hpp"
@@ -319,7 +319,7 @@ print(open("/proc/%d/status" % pid).read())
 }
 
 TEST_F(JailAttack, SY_02_no_new_namespaces) {
-  COFFERDAM_NEEDS("x86_64", native_machine() == "x86_64", "calls by the numbers of x86-64");
+  COFFERDAM_NEEDS("x86_64", detail::native_machine() == "x86_64", "calls by the numbers of x86-64");
   const auto escapes = [this](const std::string& attack, const char* name) {
     const std::filesystem::path shared = base_.make_shared_folder(name);
     result_of(in_jail().workspace(shared), attack);
@@ -338,7 +338,7 @@ TEST_F(JailAttack, SY_02_no_new_namespaces) {
 }
 
 TEST_F(JailAttack, SY_05_SY_06_SY_07_parts_of_the_kernel_with_a_history_are_refused) {
-  COFFERDAM_NEEDS("x86_64", native_machine() == "x86_64", "calls by the numbers of x86-64");
+  COFFERDAM_NEEDS("x86_64", detail::native_machine() == "x86_64", "calls by the numbers of x86-64");
   class call {
    public:
     const char* name;

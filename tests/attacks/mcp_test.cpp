@@ -6,10 +6,10 @@
 
 #include <cofferdam/backends/local.hpp>
 #include <cofferdam/code/python.hpp>
+#include <cofferdam/detail/net/http_client.hpp>
+#include <cofferdam/detail/net/transport.hpp>
 #include <cofferdam/middleware/allow_commands.hpp>
-#include <cofferdam/net/http_client.hpp>
 #include <cofferdam/net/listener.hpp>
-#include <cofferdam/net/transport.hpp>
 #include <cofferdam/serve/mcp_server.hpp>
 
 #include "serve/mcp/mcp_support.hpp"
@@ -45,6 +45,8 @@
 namespace mcp_attack_tests {
 
 using namespace cofferdam;
+using cofferdam::detail::http_client;
+using cofferdam::detail::tcp_connector;
 using cofferdam_test::comes_true;
 using cofferdam_test::error_code_in;
 using cofferdam_test::mcp_body;
@@ -170,7 +172,7 @@ void serve_files(const std::filesystem::path& in, const std::filesystem::path& o
   ::dup2(errors, STDERR_FILENO);
   asio::io_context context(1);
   const std::unique_ptr<mcp::server> server = over_local(context.get_executor());
-  server->tool(mcp::tool_definition("print", "Prints"), print_all_over);
+  server->add(tools::definition("print", "Prints"), print_all_over);
   asio::co_spawn(context, server->serve_stdio(), [](std::exception_ptr failure) {
     if (failure) ::_exit(4);
   });

@@ -6,8 +6,8 @@
 
 #include <cofferdam/core/command_result.hpp>
 #include <cofferdam/core/format_result.hpp>
-#include <cofferdam/core/output_collector.hpp>
 #include <cofferdam/core/printable_text.hpp>
+#include <cofferdam/detail/core/output_collector.hpp>
 
 #include <gtest/gtest.h>
 
@@ -30,8 +30,8 @@ using cofferdam::command_result;
 using cofferdam::format_options;
 using cofferdam::format_result;
 using cofferdam::one_line;
-using cofferdam::output_collector;
 using cofferdam::printable_text;
+using cofferdam::detail::output_collector;
 using namespace std::string_literals;
 using namespace std::string_view_literals;
 
@@ -135,8 +135,8 @@ TEST(Attack, OU_04_an_emoji_cut_by_any_read_is_whole) {
 
   // Control: each read decoded by itself breaks it.
   std::string decoded;
-  cofferdam::append_repaired_utf8(decoded, std::string_view(text).substr(0, 3));
-  cofferdam::append_repaired_utf8(decoded, std::string_view(text).substr(3));
+  cofferdam::detail::append_repaired_utf8(decoded, std::string_view(text).substr(0, 3));
+  cofferdam::detail::append_repaired_utf8(decoded, std::string_view(text).substr(3));
   EXPECT_NE(decoded, text);
 }
 
@@ -159,7 +159,8 @@ TEST(Attack, OU_04_an_emoji_cut_by_any_cap_is_left_out_and_nothing_else) {
       ASSERT_LT(keep / 2 - head.size(), 4U);
       ASSERT_LT(keep - keep / 2 - tail.size(), 4U);
       ASSERT_EQ(kept.text(), head + captured_output::cut_marker(text.size() - keep, text.size()) + tail);
-      if (!cofferdam::is_valid_utf8(as_text(kept.head())) || !cofferdam::is_valid_utf8(as_text(kept.tail())))
+      if (!cofferdam::detail::is_valid_utf8(as_text(kept.head())) ||
+          !cofferdam::detail::is_valid_utf8(as_text(kept.tail())))
         ++broken_by_naive_cut;
     }
   }

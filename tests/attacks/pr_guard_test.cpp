@@ -9,10 +9,10 @@
 #include <cofferdam/backends/local.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/with.hpp>
+#include <cofferdam/detail/warden/start_warden.hpp>
 #include <cofferdam/os/command_request.hpp>
 #include <cofferdam/warden/image.hpp>
 #include <cofferdam/warden/session.hpp>
-#include <cofferdam/warden/start_warden.hpp>
 
 #include "support/census.hpp"
 #include "support/forked_host.hpp"
@@ -277,7 +277,8 @@ cofferdam::spawn_request plain_request(const command& c) {
 /// Opens a session as `local` does at a given level of Landlock, with or without the filter.
 awaitable<warden_session> open_session(const temporary_folder& base, unsigned landlock, bool filter,
                                        cofferdam::tracing_policy tracing = cofferdam::tracing_policy::contained) {
-  cofferdam::started_warden started = cofferdam::start_warden(cofferdam::native_warden_image().program(), base.path());
+  cofferdam::detail::started_warden started =
+      cofferdam::detail::start_warden(cofferdam::native_warden_image().program(), base.path());
   cofferdam::warden_settings settings;
   settings.landlock = landlock;
   settings.system_call_filter = filter;

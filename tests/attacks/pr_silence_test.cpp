@@ -9,10 +9,10 @@
 #include <cofferdam/backends/local.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/with.hpp>
+#include <cofferdam/detail/warden/start_warden.hpp>
 #include <cofferdam/os/command_request.hpp>
 #include <cofferdam/warden/image.hpp>
 #include <cofferdam/warden/session.hpp>
-#include <cofferdam/warden/start_warden.hpp>
 
 #include "support/census.hpp"
 #include "support/forked_host.hpp"
@@ -470,11 +470,11 @@ TEST(Attack, PR_06b_control_a_host_that_waits_for_its_warden_waits_for_ever) {
   const std::string seen = in_spare_host(base, [&] {
     std::string text;
     run([&]() -> awaitable<void> {
-      cofferdam::started_warden started =
-          cofferdam::start_warden(cofferdam::native_warden_image().program(), base.path());
+      cofferdam::detail::started_warden started =
+          cofferdam::detail::start_warden(cofferdam::native_warden_image().program(), base.path());
       cofferdam::warden_settings settings;
       settings.landlock = 0;
-      settings.lateness = 0ms;
+      settings.report_timeout = 0ms;
       warden_session session = co_await warden_session::open(co_await asio::this_coro::executor,
                                                              std::move(started.socket), std::move(settings));
       const command c = shell(line).timeout(300ms);

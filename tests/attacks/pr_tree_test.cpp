@@ -9,10 +9,10 @@
 #include <cofferdam/backends/local.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/with.hpp>
+#include <cofferdam/detail/warden/start_warden.hpp>
 #include <cofferdam/os/command_request.hpp>
 #include <cofferdam/warden/image.hpp>
 #include <cofferdam/warden/session.hpp>
-#include <cofferdam/warden/start_warden.hpp>
 
 #include "support/census.hpp"
 #include "support/forked_host.hpp"
@@ -142,7 +142,8 @@ bool has_scope() {
 
 /// A session whose guests may signal all processes of their user, as `local` on a kernel without Landlock's scopes.
 awaitable<warden_session> open_without_scope(const temporary_folder& base) {
-  cofferdam::started_warden started = cofferdam::start_warden(cofferdam::native_warden_image().program(), base.path());
+  cofferdam::detail::started_warden started =
+      cofferdam::detail::start_warden(cofferdam::native_warden_image().program(), base.path());
   cofferdam::warden_settings settings;
   settings.landlock = 0;
   settings.commands.kill_grace = 50ms;

@@ -5,6 +5,7 @@
 // they concern runs. Each with a control: the same attack on a runner as it is often written.
 
 #include <cofferdam/core/streaming_environment.hpp>
+#include <cofferdam/tools/function.hpp>
 
 #include "code/python_support.hpp"
 
@@ -159,9 +160,9 @@ TEST(Attack, OU_07_what_a_run_does_to_its_descriptors_and_streams_hurts_only_its
 TEST(Attack, OU_07_a_run_cannot_speak_for_another_or_call_what_it_was_not_given) {
   with_python(python(), [](python_here& runner) -> awaitable<void> {
     int calls = 0;
-    cofferdam::host_function::handler handler = [&calls](boost::json::object) -> awaitable<boost::json::value> {
+    const auto handler = [&calls]() -> awaitable<std::string> {
       ++calls;
-      co_return boost::json::value("called");
+      co_return "called";
     };
     asio::any_io_executor executor = co_await asio::this_coro::executor;
     asio::steady_timer done(executor, std::chrono::steady_clock::time_point::max());
@@ -173,7 +174,7 @@ TEST(Attack, OU_07_a_run_cannot_speak_for_another_or_call_what_it_was_not_given)
       done.cancel();
     };
     code_request with_function("import time\ntime.sleep(0.5)\ncall()");
-    with_function.function(cofferdam::host_function("call", handler));
+    with_function.function(cofferdam::tools::function("call", "Counts.", handler));
     asio::co_spawn(executor, runner.run_code(std::move(with_function)), std::move(on_end));
     // On its own channel, whatever its number: a call of the other's function, a result, an end.
     const std::string liar =

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// Members of a temporary result return values, and setters of a temporary host function return a value.
+// Members of a temporary result return values.
 
 #include <cofferdam/code/code_result.hpp>
-#include <cofferdam/code/host_function.hpp>
 #include <cofferdam/tools/tool.hpp>
 
 #include <boost/json/object.hpp>
@@ -49,24 +48,6 @@ TEST(CodeResult, a_loop_over_the_files_of_a_temporary_sees_them) {
   EXPECT_EQ(text, std::string(100, 'v'));
   const auto& value = made().value();
   EXPECT_EQ(value->as_double(), 12.0);
-}
-
-awaitable<boost::json::value> answer(boost::json::object) { co_return boost::json::value(42); }
-
-// `auto& one = host_function(…).doc(…)` would refer to what is gone.
-TEST(HostFunction, a_setter_of_a_temporary_yields_a_value) {
-  static_assert(std::same_as<decltype(std::declval<host_function>().doc("")), host_function>);
-  static_assert(std::same_as<decltype(std::declval<host_function>().parameter("a", "int")), host_function>);
-  static_assert(std::same_as<decltype(std::declval<host_function>().parameter("a", "int", 5)), host_function>);
-  static_assert(std::same_as<decltype(std::declval<host_function&>().doc("")), host_function&>);
-  const auto& kept = host_function("f", &answer).parameter("a", "int").parameter("b", "int", 5).doc("Answers.");
-  EXPECT_EQ(kept.name(), "f");
-  EXPECT_EQ(kept.doc(), "Answers.");
-  EXPECT_EQ(kept.parameters().size(), 2U);
-  host_function named("g", &answer);
-  named.doc("x").parameter("a", "");
-  EXPECT_EQ(named.doc(), "x");
-  EXPECT_EQ(named.parameters().size(), 1U);
 }
 
 }  // namespace

@@ -182,7 +182,7 @@ TEST(GuardGuest, a_reader_that_a_guest_has_replaced_and_that_says_nothing_is_no_
   const guests_python python("python-of-the-guest",
                              "printf '\\ncofferdam python reader 2 3.11\\n'\nexec cat > /dev/null\n");
   const std::string thrown =
-      with_guard(python.provider(), python_reader().interpreter("python-of-the-guest").time_limit(100ms),
+      with_guard(python.provider(), python_reader().interpreter("python-of-the-guest").timeout(100ms),
                  [](auto runs) -> awaitable<void> {
                    const code_result silent = co_await runs("x = 1");
                    EXPECT_EQ(silent.kind(), error_kind::security_violation);

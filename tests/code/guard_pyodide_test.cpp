@@ -138,7 +138,7 @@ TEST(GuardPyodide, the_place_that_is_named_is_the_only_one_that_is_asked) {
 
 TEST(GuardPyodide, a_reader_that_dies_is_replaced_and_one_that_takes_too_long_is_ended) {
   COFFERDAM_NEEDS_DENO();
-  with_guards(no_python_on_the_host().time_limit(500ms), [](run_one runs) -> awaitable<void> {
+  with_guards(no_python_on_the_host().timeout(500ms), [](run_one runs) -> awaitable<void> {
     code_result first = co_await runs("1");
     EXPECT_EQ(value_of(first), "1") << all_of(first);
     const pid_t before = reading_deno();

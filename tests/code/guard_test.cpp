@@ -247,7 +247,7 @@ TEST(Guard, a_reader_that_says_nonsense_or_nothing_is_no_permission) {
   const script nonsense(greets + "head -c 9 > /dev/null\nprintf '\\000\\000\\000\\002{}'\ncat > /dev/null\n");
   EXPECT_THROW(read_all({"x = 1"}, python_reader().interpreter(nonsense.path())), cofferdam::error);
   const script silent(greets + "cat > /dev/null\n");
-  const auto facts = read_all({"x = 1"}, python_reader().interpreter(silent.path()).time_limit(100ms)).front();
+  const auto facts = read_all({"x = 1"}, python_reader().interpreter(silent.path()).timeout(100ms)).front();
   ASSERT_TRUE(facts->problem());
   EXPECT_EQ(facts->problem()->type(), "TooCostly");
 }
@@ -320,7 +320,7 @@ TEST(Guard, names_that_are_bound_to_themselves_are_decided_soon) {
     EXPECT_FALSE(each.facts->problem()) << each.code << "\n" << each.facts->problem()->message();
     EXPECT_LT(each.took, 1s) << each.code;
   }
-  const auto patient = [] { return python_reader().time_limit(20s); };
+  const auto patient = [] { return python_reader().timeout(20s); };
   const std::vector<std::string> long_ones = {
       many(1000, [&](int i) { return "a" + n(i) + "=a" + n(i - 1) + "+a" + n(i - 1) + "\n"; }),
       many(1000, [&](int i) { return "a" + n(1001 - i) + "=a" + n(1000 - i) + "+a" + n(1000 - i) + "\n"; }),
@@ -368,7 +368,7 @@ TEST(Guard, cancelled_while_it_reads_it_has_run_nothing) {
         step,
         [&]() -> awaitable<int> {  // the runner goes with the coroutine, before its executor does
           auto guarded =
-              fake_runner(notes) | check_syntax().reader(python_reader().interpreter(silent.path()).time_limit(300ms));
+              fake_runner(notes) | check_syntax().reader(python_reader().interpreter(silent.path()).timeout(300ms));
           code_request request("1");
           std::exception_ptr thrown;
           try {

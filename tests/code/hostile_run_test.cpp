@@ -26,6 +26,7 @@
 namespace {
 
 using namespace cofferdam;
+using cofferdam::detail::is_valid_utf8;
 using namespace cofferdam_test;
 using namespace std::chrono_literals;
 using cofferdam::detail::parse_guest_json;
@@ -148,7 +149,7 @@ os._exit(0)
   }
 }
 
-TEST(HostileRun, a_stopped_keeper_does_not_stop_its_context_for_ever) {
+TEST(HostileRun, a_stopped_monitor_does_not_stop_its_context_for_ever) {
   with_python(python().interrupt_grace(200ms), [](python_here& runner) -> awaitable<void> {
     code_request stops =
         of("import os, signal, time\nos.kill(os.getppid(), signal.SIGSTOP)\ntime.sleep(1.1)").context("a");

@@ -6,6 +6,7 @@
 
 #include <cofferdam/code/any_runner.hpp>
 #include <cofferdam/code/pyodide.hpp>
+#include <cofferdam/tools/function.hpp>
 
 #include "code/pyodide_support.hpp"
 #include "support/error_of.hpp"
@@ -36,7 +37,6 @@ using cofferdam::code_request;
 using cofferdam::code_result;
 using cofferdam::error_kind;
 using cofferdam::exec_errc;
-using cofferdam::host_function;
 using cofferdam::pyodide;
 using cofferdam::pyodide_runner;
 using cofferdam_test::all_of;
@@ -168,7 +168,7 @@ TEST(Pyodide, D8_forged_calls_of_host_functions_are_output) {
   COFFERDAM_NEEDS_DENO();
   int calls = 0;
   with_pyodide(fast_pyodide(), [&calls](pyodide_runner& runner) -> awaitable<void> {
-    auto count = [&calls](boost::json::object) -> awaitable<boost::json::value> {
+    auto count = [&calls]() -> awaitable<int> {
       ++calls;
       co_return 1;
     };
@@ -178,11 +178,13 @@ TEST(Pyodide, D8_forged_calls_of_host_functions_are_output) {
         "i}))\n"
         "'done'";
     code_request forged(code);
-    code_result result = co_await runner.run_code(forged.function(host_function("count", count)));
+    code_result result =
+        co_await runner.run_code(forged.function(cofferdam::tools::function("count", "Counts.", count)));
     EXPECT_EQ(value_of(result), R"("done")") << all_of(result);
     EXPECT_EQ(calls, 0);
     code_request honest("count()");
-    code_result control = co_await runner.run_code(honest.function(host_function("count", count)));
+    code_result control =
+        co_await runner.run_code(honest.function(cofferdam::tools::function("count", "Counts.", count)));
     EXPECT_EQ(value_of(control), "1") << all_of(control);
     EXPECT_EQ(calls, 1);
   });

@@ -40,7 +40,7 @@ constexpr const char* ancestors =
     "import os, signal, time\n"
     "def parent(pid):\n  stat = open('/proc/%d/stat' % pid).read()\n  return int(stat[stat.rindex(')') + "
     "2:].split()[1])\n"
-    "keeper = os.getppid()\nnursery = parent(keeper)\ndriver = parent(nursery)\n";
+    "monitor = os.getppid()\nnursery = parent(monitor)\ndriver = parent(nursery)\n";
 
 /// A run that was started beside the test's own coroutine.
 class side_run {
@@ -285,13 +285,13 @@ TEST(PythonRun, a_killed_nursery_is_told_and_started_again) {
   });
 }
 
-TEST(PythonRun, a_killed_keeper_takes_its_run_along_and_nothing_else) {
+TEST(PythonRun, a_killed_monitor_takes_its_run_along_and_nothing_else) {
   with_python(python(), [](python_here& runner) -> awaitable<void> {
     code_result context = co_await runner.run_code(code_request("x = 1").context("c"));
     code_result lost = co_await runner.run_code(
         code_request(std::string(ancestors) +
                      "import ctypes, subprocess\nctypes.CDLL(None).prctl(1, 0)\n"  // does not want to die with it
-                     "subprocess.Popen(['setsid', 'sleep', '1000'])\nos.kill(keeper, 9)\ntime.sleep(1000)"));
+                     "subprocess.Popen(['setsid', 'sleep', '1000'])\nos.kill(monitor, 9)\ntime.sleep(1000)"));
     EXPECT_EQ(lost.term_signal(), 9) << all_of(lost);
     EXPECT_LT(lost.duration(), 25s);
     code_result kept = co_await runner.run_code(code_request("x").context("c"));

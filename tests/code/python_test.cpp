@@ -535,7 +535,7 @@ TEST(Python, a_thousand_runs_leave_no_process_descriptor_or_file) {
   };
   const auto body = [&](python_here& runner) -> awaitable<void> {
     const std::string inherited = co_await runs(runner, 20);
-    // The warden, the driver, its nursery, and the next run with its keeper: those two are forked after the answer.
+    // The warden, the driver, its nursery, and the next run with its monitor: those two are forked after the answer.
     EXPECT_TRUE(cofferdam_test::eventually([&] { return census::take(folder.path()).processes == 5; }))
         << census::take(folder.path());
     const census before = census::take(folder.path());

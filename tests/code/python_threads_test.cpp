@@ -7,6 +7,8 @@
 #include <cofferdam/code/check_syntax.hpp>
 #include <cofferdam/code/python.hpp>
 #include <cofferdam/core/with.hpp>
+#include <cofferdam/tools/argument.hpp>
+#include <cofferdam/tools/function.hpp>
 
 #include "support/census.hpp"
 #include "support/complaints.hpp"
@@ -40,13 +42,12 @@ awaitable<void> run_some(Runner& runner, int number, pool_strand mine, bool is_m
     if (is_mine && !mine.running_in_this_thread()) wrong.add(std::string(where) + ": not on the caller's strand");
   };
   for (int i = 0; i < 4; ++i) {
-    const auto twice = [&look](boost::json::object arguments) -> awaitable<boost::json::value> {
+    const auto twice = [&look](std::int64_t given) -> awaitable<std::int64_t> {
       look("a host function");
-      const std::int64_t given = arguments.at("n").to_number<std::int64_t>();
-      co_return boost::json::value(2 * given);
+      co_return 2 * given;
     };
     const auto listens = [&look](output_stream, bytes_view) { look("a listener"); };
-    host_function function = host_function("twice", twice).parameter("n", "int");
+    tools::function function("twice", "Doubles.", tools::argument("n"), twice);
     code_request request("print('one'); print('two')\ntwice(" + std::to_string(number) + ")");
     request.function(std::move(function));
     request.on_output(listens);

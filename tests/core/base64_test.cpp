@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
-#include <cofferdam/core/base64.hpp>
+#include <cofferdam/detail/core/base64.hpp>
 
 #include <gtest/gtest.h>
 
@@ -12,6 +12,9 @@
 namespace {
 
 using namespace cofferdam;
+using cofferdam::detail::base64_alphabet;
+using cofferdam::detail::base64_decode;
+using cofferdam::detail::base64_encode;
 using namespace std::string_view_literals;
 
 std::string encoded(std::string_view text, base64_alphabet which = base64_alphabet::standard) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
-#include <cofferdam/core/captured_output.hpp>
+#include <cofferdam/core/command_result.hpp>
 
 #include <gtest/gtest.h>
 
@@ -12,8 +12,8 @@ namespace {
 using cofferdam::as_text;
 using cofferdam::bytes;
 using cofferdam::captured_output;
-using cofferdam::is_valid_utf8;
 using cofferdam::to_bytes;
+using cofferdam::detail::is_valid_utf8;
 
 captured_output whole(std::string_view text) { return captured_output(to_bytes(text), bytes(), text.size()); }
 

@@ -21,8 +21,8 @@ using cofferdam::command_result;
 using cofferdam::error_kind;
 using cofferdam::format_options;
 using cofferdam::format_result;
-using cofferdam::is_valid_utf8;
 using cofferdam::to_bytes;
+using cofferdam::detail::is_valid_utf8;
 using namespace std::string_literals;
 
 static_assert(

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
-#include <cofferdam/core/number_text.hpp>
+#include <cofferdam/detail/core/number_text.hpp>
 
 #include <gtest/gtest.h>
 
@@ -15,7 +15,7 @@ namespace number_text_tests {
 
 namespace {
 
-using cofferdam::number_text;
+using cofferdam::detail::number_text;
 
 TEST(NumberText, is_what_people_write) {
   using limits = std::numeric_limits<double>;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
-#include <cofferdam/core/output_collector.hpp>
+#include <cofferdam/detail/core/output_collector.hpp>
 
 #include <gtest/gtest.h>
 
@@ -18,7 +18,7 @@ namespace {
 using cofferdam::as_bytes;
 using cofferdam::as_text;
 using cofferdam::captured_output;
-using cofferdam::output_collector;
+using cofferdam::detail::output_collector;
 
 /// Compares with the expected result, computed from the whole stream.
 void expect_matches(const captured_output& kept, std::string_view all, std::size_t keep) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
-#include <cofferdam/core/path_advice.hpp>
+#include <cofferdam/detail/core/path_advice.hpp>
 
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@
 
 namespace {
 
-using cofferdam::outside_path;
+using cofferdam::detail::outside_path;
 
 constexpr const char* root = "/tmp/box/workspace";
 constexpr const char* box = "/tmp/box";

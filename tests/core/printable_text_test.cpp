@@ -13,11 +13,11 @@
 
 namespace {
 
-using cofferdam::append_utf8;
-using cofferdam::decode_utf8;
-using cofferdam::is_valid_utf8;
 using cofferdam::one_line;
 using cofferdam::printable_text;
+using cofferdam::detail::append_utf8;
+using cofferdam::detail::decode_utf8;
+using cofferdam::detail::is_valid_utf8;
 using namespace std::string_literals;
 using namespace std::string_view_literals;
 

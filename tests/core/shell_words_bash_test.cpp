@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
-#include <cofferdam/core/shell_words.hpp>
+#include <cofferdam/detail/core/shell_words.hpp>
 
 #include "support/require.hpp"
 
@@ -34,9 +34,9 @@
 
 namespace {
 
-using cofferdam::parsed_words;
-using cofferdam::shell_refusal;
-using cofferdam::split_shell_words;
+using cofferdam::detail::parsed_words;
+using cofferdam::detail::shell_refusal;
+using cofferdam::detail::split_shell_words;
 using words = std::vector<std::string>;
 using splitter = std::function<parsed_words(const std::string&)>;
 
@@ -315,7 +315,7 @@ struct comparison {
 
 std::string shown(const words& list) {
   std::string text;
-  for (const std::string& each : list) text += "[" + cofferdam::quote_shell_word(each) + "]";
+  for (const std::string& each : list) text += "[" + cofferdam::detail::quote_shell_word(each) + "]";
   return text;
 }
 
@@ -341,7 +341,8 @@ comparison compare_with_bash(const std::vector<std::string>& lines, const splitt
     const std::vector<words> commands = found == records.end() ? std::vector<words>() : found->second.commands;
     if (commands.size() == 1 && commands.front() == expected[i]) continue;
     if (++result.differences > 8) continue;
-    result.first_differences += "line " + cofferdam::quote_shell_word(replayed[i]) + "\n  ours " + shown(expected[i]);
+    result.first_differences +=
+        "line " + cofferdam::detail::quote_shell_word(replayed[i]) + "\n  ours " + shown(expected[i]);
     for (const words& each : commands) result.first_differences += "\n  bash " + shown(each);
     result.first_differences += "\n";
   }
@@ -437,8 +438,8 @@ TEST(ShellWordsAgainstBash, a_bash_of_its_own_for_each_line_says_the_same_and_st
     if (parsed.words().size() == 1 && run % 4 != 0) continue;
     ++run;
     const recorded found = run_one_bash(line, program, scratch);
-    ASSERT_EQ(found.commands.size(), 1u) << cofferdam::quote_shell_word(line);
-    EXPECT_EQ(found.commands.front(), parsed.words()) << cofferdam::quote_shell_word(line);
+    ASSERT_EQ(found.commands.size(), 1u) << cofferdam::detail::quote_shell_word(line);
+    EXPECT_EQ(found.commands.front(), parsed.words()) << cofferdam::detail::quote_shell_word(line);
   }
   EXPECT_EQ(run, 250u);
 }

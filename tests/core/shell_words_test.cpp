@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
-#include <cofferdam/core/shell_words.hpp>
+#include <cofferdam/detail/core/shell_words.hpp>
 
 #include <gtest/gtest.h>
 
@@ -13,11 +13,11 @@
 
 namespace {
 
-using cofferdam::join_shell_words;
-using cofferdam::parsed_words;
-using cofferdam::quote_shell_word;
-using cofferdam::shell_refusal;
-using cofferdam::split_shell_words;
+using cofferdam::detail::join_shell_words;
+using cofferdam::detail::parsed_words;
+using cofferdam::detail::quote_shell_word;
+using cofferdam::detail::shell_refusal;
+using cofferdam::detail::split_shell_words;
 using namespace std::string_literals;
 using words = std::vector<std::string>;
 
@@ -273,12 +273,12 @@ TEST(ShellWords, every_prefix_of_every_case_is_answered) {
 }
 
 TEST(ShellWords, limits_fail_closed) {
-  const std::string longest = "echo " + std::string(cofferdam::max_shell_line - 5, 'a');
+  const std::string longest = "echo " + std::string(cofferdam::detail::max_shell_line - 5, 'a');
   EXPECT_TRUE(split_shell_words(longest).ok());
   EXPECT_EQ(split_shell_words(longest + "a").reason(), shell_refusal::too_long);
   std::string many = "echo";
-  for (std::size_t i = 1; i < cofferdam::max_shell_words; ++i) many += " a";
-  EXPECT_EQ(split_shell_words(many).words().size(), cofferdam::max_shell_words);
+  for (std::size_t i = 1; i < cofferdam::detail::max_shell_words; ++i) many += " a";
+  EXPECT_EQ(split_shell_words(many).words().size(), cofferdam::detail::max_shell_words);
   EXPECT_EQ(split_shell_words(many + " a").reason(), shell_refusal::too_long);
   EXPECT_EQ(split_shell_words(many + " a;").reason(), shell_refusal::shell_syntax);
 }
@@ -287,7 +287,7 @@ TEST(ShellWords, the_longest_lines_take_linear_time) {
   const std::string parts[] = {"a", "''", "\"\"", "\\a", "a ", "{}", "\\\n", "\"\\\n\"", "é", "$ ", "'\"'\"'"};
   for (const std::string& part : parts) {
     std::string line = "echo ";
-    while (line.size() + part.size() <= cofferdam::max_shell_line) line += part;
+    while (line.size() + part.size() <= cofferdam::detail::max_shell_line) line += part;
     const auto start = std::chrono::steady_clock::now();
     const parsed_words parsed = split_shell_words(line);
     const auto elapsed = std::chrono::steady_clock::now() - start;

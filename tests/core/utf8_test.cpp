@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
-#include <cofferdam/core/utf8.hpp>
+#include <cofferdam/detail/core/utf8.hpp>
 
 #include <gtest/gtest.h>
 
@@ -11,13 +11,13 @@
 
 namespace {
 
-using cofferdam::append_repaired_utf8;
-using cofferdam::append_utf8;
-using cofferdam::decode_utf8;
-using cofferdam::is_valid_utf8;
-using cofferdam::utf8_unit;
-using cofferdam::without_cut_end;
-using cofferdam::without_cut_start;
+using cofferdam::detail::append_repaired_utf8;
+using cofferdam::detail::append_utf8;
+using cofferdam::detail::decode_utf8;
+using cofferdam::detail::is_valid_utf8;
+using cofferdam::detail::utf8_unit;
+using cofferdam::detail::without_cut_end;
+using cofferdam::detail::without_cut_start;
 using namespace std::string_literals;
 using namespace std::string_view_literals;
 

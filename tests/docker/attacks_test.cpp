@@ -2,8 +2,8 @@
 // Copyright the cofferdam authors. See LICENSE.
 
 #include <cofferdam/backends/docker/detail/engine.hpp>
+#include <cofferdam/backends/docker/detail/image_name.hpp>
 #include <cofferdam/backends/docker/detail/images.hpp>
-#include <cofferdam/backends/docker/image_name.hpp>
 #include <cofferdam/core/file_operations.hpp>
 #include <cofferdam/core/with.hpp>
 #include <cofferdam/files/upload.hpp>
@@ -205,17 +205,17 @@ TEST(Attack, DK_02_values_that_look_like_options_reach_the_daemon_as_values) {
 
 TEST(Attack, DK_04_the_first_use_by_a_new_process_removes_what_the_dead_left_and_nothing_else) {
   COFFERDAM_NEEDS_DOCKER();
-  const docker::owner here = docker::owner::this_process();
+  const docker::detail::owner here = docker::detail::owner::this_process();
   const pid_t gone = ::fork();
   if (gone == 0) ::_exit(0);
-  const docker::process_view was = docker::look_at_process(gone);
+  const docker::detail::process_view was = docker::detail::look_at_process(gone);
   ::waitpid(gone, nullptr, 0);
-  const std::uint64_t start = was.what() == docker::process_view::state::running ? was.start_time() : 1;
-  const docker::owner dead(here.boot(), here.pid_namespace(), gone, start);
+  const std::uint64_t start = was.what() == docker::detail::process_view::state::running ? was.start_time() : 1;
+  const docker::detail::owner dead(here.boot(), here.pid_namespace(), gone, start);
   const std::string tail = std::to_string(::getpid());
-  const auto labelled = [](const docker::owner& who, const std::string& in_label, const std::string& name) {
-    return "--label '" + std::string(docker::owner_label_key) + "=" + docker::owner_label(who, in_label).text() +
-           "' --name " + name;
+  const auto labelled = [](const docker::detail::owner& who, const std::string& in_label, const std::string& name) {
+    return "--label '" + std::string(docker::detail::owner_label_key) + "=" +
+           docker::detail::owner_label(who, in_label).text() + "' --name " + name;
   };
   const std::string a = "cofferdam-a" + tail;
   const foreign_container left(labelled(dead, a, a));
@@ -225,9 +225,9 @@ TEST(Attack, DK_04_the_first_use_by_a_new_process_removes_what_the_dead_left_and
   const foreign_container living(labelled(here, d, d));
   const std::string e = "cofferdam-e" + tail;
   const foreign_container other_boot(
-      labelled(docker::owner("00000000-0000-0000-0000-000000000000", here.pid_namespace(), gone, start), e, e));
+      labelled(docker::detail::owner("00000000-0000-0000-0000-000000000000", here.pid_namespace(), gone, start), e, e));
   const std::string f = "cofferdam-f" + tail;
-  const foreign_container other_namespace(labelled(docker::owner(here.boot(), 1, gone, start), f, f));
+  const foreign_container other_namespace(labelled(docker::detail::owner(here.boot(), 1, gone, start), f, f));
   const std::vector<const foreign_container*> strangers{&by_name, &copied, &living, &other_boot, &other_namespace};
   ASSERT_TRUE(left.runs());
   // Control: a removal by the beginning of the name, or by the label, would remove all of them.
@@ -344,9 +344,9 @@ class own_image {
 awaitable<void> want_image(std::string address, std::string name, int* done) {
   asio::any_io_executor executor = co_await asio::this_coro::executor;
   const docker::daemon_choice choice = docker::daemon_choice().address(address);
-  const docker::host_view host = docker::host_view::of_this_process();
+  const docker::detail::host_view host = docker::detail::host_view::of_this_process();
   std::shared_ptr<docker::detail::engine> api = co_await docker::detail::engine::connect(executor, choice, host);
-  docker::image_name wanted(name);
+  docker::detail::image_name wanted(name);
   docker::container_options options;
   docker::detail::progress_function tell;
   co_await docker::detail::ensure_image(api, wanted, options, host, tell);
@@ -379,10 +379,10 @@ TEST(Attack, DK_06_a_hundred_first_uses_of_an_image_are_one_pull) {
         [&]() -> awaitable<void> {
           asio::any_io_executor executor = co_await asio::this_coro::executor;
           const docker::daemon_choice choice = docker::daemon_choice().address(proxy.address());
-          const docker::host_view host = docker::host_view::of_this_process();
+          const docker::detail::host_view host = docker::detail::host_view::of_this_process();
           std::shared_ptr<docker::detail::engine> api =
               co_await docker::detail::engine::connect(executor, choice, host);
-          docker::image_name wanted(image.name());
+          docker::detail::image_name wanted(image.name());
           docker::detail::progress_function tell;
           co_await docker::detail::pull_image(api, wanted, std::string(), host, tell);
           co_await api->close();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-#include <cofferdam/core/utf8.hpp>
 #include <cofferdam/core/with.hpp>
+#include <cofferdam/detail/core/utf8.hpp>
 
 #include "docker/docker_support.hpp"
 #include "docker/fault_proxy.hpp"
@@ -18,6 +18,7 @@
 namespace {
 
 using namespace cofferdam;
+using cofferdam::detail::is_valid_utf8;
 using namespace std::chrono_literals;
 using cofferdam_test::docker_says;
 using cofferdam_test::output_of;

@@ -291,10 +291,10 @@ TEST(Attack, DK_03_bytes_that_come_with_the_upgrade_belong_to_the_stream) {
     run([&]() -> awaitable<void> {
       asio::any_io_executor executor = co_await asio::this_coro::executor;
       const docker::daemon_choice choice = docker::daemon_choice().address("unix://" + daemon.socket());
-      const docker::host_view host = docker::host_view::of_this_process();
+      const docker::detail::host_view host = docker::detail::host_view::of_this_process();
       std::shared_ptr<docker::detail::engine> api = co_await docker::detail::engine::connect(executor, choice, host);
       http_request what = api->request("POST", "/containers/x/attach");
-      const docker::api_call doing = api->call("attach to the container", "x");
+      const docker::detail::api_call doing = api->call("attach to the container", "x");
       byte_stream raw = co_await api->upgrade(std::move(what), doing);
       docker::detail::attached_stream stream(std::move(raw), "the container x (" + api->address() + ")");
       std::string text;
@@ -328,7 +328,7 @@ TEST(Attack, DK_03_half_a_mebibyte_of_empty_frames_is_no_deep_recursion) {
   run([&]() -> awaitable<void> {
     asio::any_io_executor executor = co_await asio::this_coro::executor;
     const docker::daemon_choice choice = docker::daemon_choice().address("unix://" + daemon.socket());
-    const docker::host_view host = docker::host_view::of_this_process();
+    const docker::detail::host_view host = docker::detail::host_view::of_this_process();
     std::shared_ptr<docker::detail::engine> api = co_await docker::detail::engine::connect(executor, choice, host);
     http_request what = api->request("POST", "/containers/x/attach");
     byte_stream raw = co_await api->upgrade(std::move(what), api->call("attach to the container", "x"));

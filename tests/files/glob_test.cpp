@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
-#include <cofferdam/files/glob.hpp>
+#include <cofferdam/detail/files/glob.hpp>
 
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@
 
 namespace {
 
-using cofferdam::glob;
+using cofferdam::detail::glob;
 using namespace std::string_literals;
 
 bool matches(const std::string& pattern, std::string_view path) { return glob(pattern).matches(path); }

@@ -5,13 +5,13 @@
 // must not depend on it.
 
 #include <cofferdam/core/error.hpp>
+#include <cofferdam/detail/net/sse_reader.hpp>
+#include <cofferdam/detail/tools/image_header.hpp>
 #include <cofferdam/llm/chat_history.hpp>
 #include <cofferdam/llm/detail/completion_error.hpp>
 #include <cofferdam/llm/detail/completion_reply.hpp>
 #include <cofferdam/llm/detail/completion_request.hpp>
 #include <cofferdam/llm/detail/tool_arguments.hpp>
-#include <cofferdam/net/sse_reader.hpp>
-#include <cofferdam/tools/image_header.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -23,6 +23,8 @@
 namespace {
 
 using namespace cofferdam;
+using cofferdam::detail::sse_event;
+using cofferdam::detail::sse_reader;
 
 void require(bool holds) {
   if (!holds) std::abort();
@@ -77,7 +79,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   http_fields fields;
   if (detail::is_field_text(text)) fields.append("Retry-After", std::string(text));
   if (const auto wait = detail::asked_wait(fields, 0)) require(wait->count() > 0);
-  static_cast<void>(tools::read_image_header(as_bytes(text)));
+  static_cast<void>(tools::detail::read_image_header(as_bytes(text)));
   try {
     const std::optional<boost::json::value> saved = detail::read_json(text);
     if (saved) static_cast<void>(history_from_json(*saved));

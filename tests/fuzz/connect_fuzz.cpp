@@ -5,8 +5,8 @@
 // not depend on it.
 
 #include <cofferdam/core/error.hpp>
-#include <cofferdam/net/connect_envelope.hpp>
-#include <cofferdam/net/connect_error.hpp>
+#include <cofferdam/detail/net/connect_envelope.hpp>
+#include <cofferdam/detail/net/connect_error.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -20,6 +20,15 @@
 namespace {
 
 using namespace cofferdam;
+using cofferdam::detail::connect_end;
+using cofferdam::detail::connect_end_text;
+using cofferdam::detail::connect_envelope;
+using cofferdam::detail::connect_envelope_reader;
+using cofferdam::detail::connect_failure;
+using cofferdam::detail::connect_failure_text;
+using cofferdam::detail::connect_message;
+using cofferdam::detail::read_connect_end;
+using cofferdam::detail::read_connect_failure;
 
 void require(bool holds) {
   if (!holds) std::abort();

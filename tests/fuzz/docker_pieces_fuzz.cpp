@@ -4,11 +4,11 @@
 // The parsers of the Docker backend on any bytes. The first byte selects one. For streams the second byte sets how they
 // are cut; the result must not depend on it.
 
-#include <cofferdam/backends/docker/docker_ignore.hpp>
-#include <cofferdam/backends/docker/image_name.hpp>
-#include <cofferdam/backends/docker/multiplexed_stream.hpp>
-#include <cofferdam/backends/docker/owner.hpp>
-#include <cofferdam/backends/docker/progress_stream.hpp>
+#include <cofferdam/backends/docker/detail/docker_ignore.hpp>
+#include <cofferdam/backends/docker/detail/image_name.hpp>
+#include <cofferdam/backends/docker/detail/multiplexed_stream.hpp>
+#include <cofferdam/backends/docker/detail/owner.hpp>
+#include <cofferdam/backends/docker/detail/progress_stream.hpp>
 #include <cofferdam/core/error.hpp>
 
 #include <algorithm>
@@ -22,6 +22,13 @@
 namespace {
 
 using namespace cofferdam;
+using cofferdam::docker::detail::docker_ignore;
+using cofferdam::docker::detail::image_name;
+using cofferdam::docker::detail::multiplexed_stream;
+using cofferdam::docker::detail::owner_label;
+using cofferdam::docker::detail::progress_stream;
+using cofferdam::docker::detail::read_process_stat;
+using cofferdam::docker::detail::stream_piece;
 using namespace cofferdam::docker;
 
 void require(bool holds) {

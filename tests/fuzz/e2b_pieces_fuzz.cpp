@@ -4,14 +4,14 @@
 // The parsers of the E2B backend on any bytes. The first byte selects one. For streams the second byte sets how they
 // are cut; the result must not depend on it.
 
-#include <cofferdam/backends/e2b/api_error.hpp>
-#include <cofferdam/backends/e2b/detail/folder_watch.hpp>
-#include <cofferdam/backends/e2b/endpoint.hpp>
-#include <cofferdam/backends/e2b/envd_version.hpp>
-#include <cofferdam/backends/e2b/execution.hpp>
+#include <cofferdam/backends/e2b/code_interpreter.hpp>
+#include <cofferdam/backends/e2b/detail/api_error.hpp>
+#include <cofferdam/backends/e2b/detail/envd_version.hpp>
+#include <cofferdam/backends/e2b/folder_watch.hpp>
 #include <cofferdam/backends/e2b/process_event.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/secret_string.hpp>
+#include <cofferdam/detail/backends/e2b/endpoint.hpp>
 
 #include <chrono>
 #include <cstddef>
@@ -24,6 +24,10 @@
 namespace {
 
 using namespace cofferdam;
+using cofferdam::e2b::detail::endpoint;
+using cofferdam::e2b::detail::envd_version;
+using cofferdam::e2b::detail::refused_error;
+using cofferdam::e2b::detail::said_message;
 using namespace cofferdam::e2b;
 
 void require(bool holds) {

@@ -3,7 +3,7 @@
 
 // The matcher against a naive one that tries everything, on a pattern and a path from the input.
 
-#include <cofferdam/files/glob.hpp>
+#include <cofferdam/detail/files/glob.hpp>
 
 #include <algorithm>
 #include <array>
@@ -94,7 +94,7 @@ std::string limited(std::string_view text, std::string_view alphabet, std::size_
 
 void compare(const std::string& pattern, const std::string& path) {
   if (pattern.empty()) return;
-  const cofferdam::glob glob(pattern);
+  const cofferdam::detail::glob glob(pattern);
   std::vector<std::string> naive;
   for (const std::string& part : split(pattern))
     if (part != "**" || naive.empty() || naive.back() != "**") naive.push_back(part);
@@ -132,7 +132,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 
   // Anything at all must neither crash nor hang.
   try {
-    const cofferdam::glob any{std::string(text.substr(0, size / 2))};
+    const cofferdam::detail::glob any{std::string(text.substr(0, size / 2))};
     static_cast<void>(any.matches(text.substr(size / 2)));
     static_cast<void>(any.may_match_beneath(text.substr(size / 2)));
   } catch (const cofferdam::error&) {

@@ -6,7 +6,7 @@
 
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/error.hpp>
-#include <cofferdam/net/gzip_decoder.hpp>
+#include <cofferdam/detail/net/gzip_decoder.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -31,13 +31,13 @@ struct outcome {
 
 outcome decode(std::string_view stream, std::size_t piece) {
   outcome found;
-  cofferdam::gzip_decoder decoder(most);
+  cofferdam::detail::gzip_decoder decoder(most);
   try {
     while (!stream.empty()) {
       const std::string_view next = stream.substr(0, piece);
       stream.remove_prefix(next.size());
       decoder.feed(cofferdam::as_bytes(next));
-      while (decoder.next() == cofferdam::gzip_decoder::event::output) {
+      while (decoder.next() == cofferdam::detail::gzip_decoder::event::output) {
         require(!decoder.output().empty() && decoder.output().size() <= 32 * 1024);
         found.content += cofferdam::as_text(decoder.output());
       }

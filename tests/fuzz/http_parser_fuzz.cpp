@@ -9,8 +9,8 @@
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/net/detail/http_admission.hpp>
-#include <cofferdam/net/http_parser.hpp>
-#include <cofferdam/net/http_serializer.hpp>
+#include <cofferdam/net/detail/http_parser.hpp>
+#include <cofferdam/net/detail/http_serializer.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -22,7 +22,7 @@
 
 namespace {
 
-using cofferdam::http_event;
+using cofferdam::detail::http_event;
 
 void require(bool holds) {
   if (!holds) std::abort();
@@ -43,12 +43,12 @@ found feed(Parser parser, std::string_view stream, std::size_t piece) {
   std::string waiting;
   try {
     while (result.last != http_event::end && result.last != http_event::upgrade) {
-      const cofferdam::http_step step = parser.parse(cofferdam::as_bytes(waiting));
+      const cofferdam::detail::http_step step = parser.parse(cofferdam::as_bytes(waiting));
       require(step.consumed <= waiting.size());
       result.consumed += step.consumed;
       result.data += cofferdam::as_text(step.data);
       if (step.event == http_event::head || step.event == http_event::interim) {
-        const std::string text = cofferdam::http_head_text(parser.head());
+        const std::string text = cofferdam::detail::http_head_text(parser.head());
         require(text.find("\r\n\r\n") == text.size() - 4);
         result.heads += text;
       }
@@ -84,7 +84,7 @@ void check(const Parser& parser, std::string_view stream, std::size_t piece) {
 
 /// Checks the admission of a request's head.
 void check_admission(const cofferdam::http_parser_limits& limits, std::string_view stream) {
-  cofferdam::http_request_parser parser(limits);
+  cofferdam::detail::http_request_parser parser(limits);
   try {
     if (parser.parse(cofferdam::as_bytes(stream)).event != http_event::head) return;
   } catch (const cofferdam::error&) {
@@ -117,10 +117,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::size_t piece = 1 + data[1] % 40U;
   const std::string_view stream(reinterpret_cast<const char*>(data) + 2, size - 2);
   if ((data[0] & 1U) != 0) {
-    check(cofferdam::http_request_parser(limits), stream, piece);
+    check(cofferdam::detail::http_request_parser(limits), stream, piece);
     check_admission(limits, stream);
   } else {
-    check(cofferdam::http_response_parser((data[0] & 2U) != 0 ? "HEAD" : "GET", limits), stream, piece);
+    check(cofferdam::detail::http_response_parser((data[0] & 2U) != 0 ? "HEAD" : "GET", limits), stream, piece);
   }
   return 0;
 }

@@ -6,7 +6,7 @@
 // pieces, one for the limit on what is shown, then the output.
 
 #include <cofferdam/core/format_result.hpp>
-#include <cofferdam/core/output_collector.hpp>
+#include <cofferdam/detail/core/output_collector.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -38,9 +38,9 @@ void check_captured(const cofferdam::captured_output& kept, std::string_view all
 }
 
 void check_harmless(std::string_view shown, bool may_have_lines) {
-  require(cofferdam::is_valid_utf8(shown), "what is shown is UTF-8");
+  require(cofferdam::detail::is_valid_utf8(shown), "what is shown is UTF-8");
   while (!shown.empty()) {
-    const auto unit = cofferdam::decode_utf8(shown);
+    const auto unit = cofferdam::detail::decode_utf8(shown);
     const char32_t c = unit.code_point();
     require(c >= 0x20 || (may_have_lines && (c == '\n' || c == '\t')), "no control character");
     require(c < 0x7F || c > 0x9F, "no DEL, no 8-bit control");
@@ -83,7 +83,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::size_t limit = data[2] == 255 ? 100'000 : data[2];
   const std::string_view all(reinterpret_cast<const char*>(data) + 3, size - 3);
 
-  cofferdam::output_collector collector(keep);
+  cofferdam::detail::output_collector collector(keep);
   for (std::size_t at = 0; at < all.size(); at += piece) {
     collector.append(cofferdam::as_bytes(all.substr(at, piece)));
     if (at % 7 == 0) check_captured(collector.snapshot(), all.substr(0, at + piece), keep);
@@ -93,7 +93,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   check_captured(collector.take(), {}, keep);
 
   const std::string text = kept.text();
-  require(cofferdam::is_valid_utf8(text), "the text is UTF-8");
+  require(cofferdam::detail::is_valid_utf8(text), "the text is UTF-8");
   const std::string shown = cofferdam::printable_text(text);
   check_harmless(shown, true);
   require(shown.size() <= 4 * text.size(), "what is shown is bounded by what was printed");

@@ -3,7 +3,7 @@
 
 // Any bytes as a shell line: an answer, always; and words that survive being written down and read again.
 
-#include <cofferdam/core/shell_words.hpp>
+#include <cofferdam/detail/core/shell_words.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -22,6 +22,7 @@ void require(bool holds) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace cofferdam;
+  using namespace cofferdam::detail;
   const std::string_view line(reinterpret_cast<const char*>(data), size);
   const parsed_words parsed = split_shell_words(line);
   if (!parsed.ok()) {

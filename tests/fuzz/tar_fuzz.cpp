@@ -9,9 +9,9 @@
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/workspace_path.hpp>
-#include <cofferdam/net/tar_names.hpp>
-#include <cofferdam/net/tar_reader.hpp>
-#include <cofferdam/net/tar_writer.hpp>
+#include <cofferdam/detail/net/tar_reader.hpp>
+#include <cofferdam/detail/net/tar_writer.hpp>
+#include <cofferdam/net/detail/tar_names.hpp>
 
 #include "support/tar_bytes.hpp"
 
@@ -30,8 +30,8 @@
 namespace {
 
 using cofferdam::exec_errc;
-using cofferdam::tar_entry;
-using cofferdam::tar_type;
+using cofferdam::detail::tar_entry;
+using cofferdam::detail::tar_type;
 using cofferdam_test::tar_file;
 using tar_files = std::vector<tar_file>;
 
@@ -39,7 +39,9 @@ void require(bool holds) {
   if (!holds) std::abort();
 }
 
-cofferdam::tar_limits limits() { return cofferdam::tar_limits().name(300).pax_header(1000).entries(20).bytes(100'000); }
+cofferdam::detail::tar_limits limits() {
+  return cofferdam::detail::tar_limits().name(300).pax_header(1000).entries(20).bytes(100'000);
+}
 
 struct outcome {
   tar_files files;
@@ -49,7 +51,7 @@ struct outcome {
 
 outcome read(std::string_view archive, std::size_t piece) {
   outcome found;
-  cofferdam::tar_reader reader(limits());
+  cofferdam::detail::tar_reader reader(limits());
   bool open = false;
   try {
     while (!archive.empty()) {
@@ -150,7 +152,7 @@ void walk(const world& files, std::vector<std::string>& at, std::string_view nam
 }
 
 void expect_inside(const tar_files& files) {
-  cofferdam::tar_names names(10'000);
+  cofferdam::detail::tar_names names(10'000);
   world made;
   std::set<std::string> folders;
   for (const tar_file& one : files) {

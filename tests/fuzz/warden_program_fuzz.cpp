@@ -9,9 +9,9 @@
 
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/error.hpp>
+#include <cofferdam/detail/warden/start_warden.hpp>
+#include <cofferdam/warden/detail/protocol.hpp>
 #include <cofferdam/warden/image.hpp>
-#include <cofferdam/warden/protocol.hpp>
-#include <cofferdam/warden/start_warden.hpp>
 
 #include <algorithm>
 #include <cerrno>
@@ -35,7 +35,7 @@
 
 namespace {
 
-namespace wire = cofferdam::wire;
+namespace wire = cofferdam::detail::wire;
 using cofferdam::bytes;
 using frame = wire::frame_type;
 
@@ -197,8 +197,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
 
   static constexpr std::size_t pieces[] = {1'000'000, 1, 7, 100};
-  cofferdam::started_warden warden =
-      cofferdam::start_warden(cofferdam::native_warden_image().program(), std::filesystem::temp_directory_path());
+  cofferdam::detail::started_warden warden = cofferdam::detail::start_warden(cofferdam::native_warden_image().program(),
+                                                                             std::filesystem::temp_directory_path());
   {
     conversation with(warden.socket.get());
     with.send(stream, pieces[data[0] % 4]);

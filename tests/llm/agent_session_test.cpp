@@ -4,6 +4,8 @@
 #include <cofferdam/core/warning.hpp>
 #include <cofferdam/llm/agent_session.hpp>
 #include <cofferdam/middleware/allow_commands.hpp>
+#include <cofferdam/tools/argument.hpp>
+#include <cofferdam/tools/function.hpp>
 
 #include "llm/scripted_model.hpp"
 #include "support/error_of.hpp"
@@ -204,7 +206,9 @@ TEST(Session, unknown_tools_and_arguments_that_are_no_json_are_answers) {
       {{"code_exec", "{\n\"cmd\": ls}"}, "not valid JSON (line 2 column 8)"},
       {{"code_exec", "[1]"}, "not an object"},
       {{"read_file", R"({"pth":"x","limit":"y"})"},
-       "'path' is missing; 'limit' must be an integer; there is no argument 'pth'"}};
+       "'path' is missing, and must be a string; 'limit' must be an integer, not the string \"y\"; there is no "
+       "argument "
+       "'pth'"}};
   for (const auto& [call, wanted] : cases) {
     scripted_model model;
     memory_environment env;
@@ -704,6 +708,38 @@ TEST(Session, S33_a_pattern_of_the_allowlist_admits_no_more_than_it_says_and_the
   EXPECT_EQ(inside.all().commands.size(), plain.size());
   for (std::size_t i = 0; i < sly.size(); ++i)
     EXPECT_NE(model.told(i + 1).find("<error_kind>command_not_allowed</error_kind>"), std::string::npos) << sly[i];
+}
+
+TEST(Session, functions_and_makers_of_an_agent_are_its_tools) {
+  scripted_model model;
+  memory_environment env;
+  model.call("double", R"({"n":21})")
+      .call("double", R"({"n":"x"})")
+      .call("fall", "{}")
+      .call("code_exec", R"({"cmd":"ls"})");
+  model.call("finish", done);
+  const auto twice = [](int n) -> awaitable<int> { co_return 2 * n; };
+  const auto fall = []() -> awaitable<void> {
+    throw std::runtime_error("fell");
+    co_return;
+  };
+  agent_result result;
+  run([&]() -> awaitable<void> {
+    agent who(model, tools::function("double", "Doubles.", tools::argument("n"), twice),
+              [](any_environment& e) { return tools::code_exec(e); });
+    who.tool(tools::function("fall", "Falls.", fall));
+    agent_session one(who, env);
+    result = co_await one.run("x");
+  });
+  EXPECT_TRUE(result.finished());
+  std::string names;
+  for (const auto& each : model.asked()[0].tools()) names += each.name() + " ";
+  EXPECT_EQ(names, "double code_exec fall finish ");
+  EXPECT_EQ(model.told(1), "42");
+  EXPECT_EQ(model.told(2), "Error: Wrong arguments: 'n' must be an integer, not the string \"x\".");
+  EXPECT_EQ(model.told(3), "Error: the tool failed: fell");
+  EXPECT_EQ(result.tools.at("double").calls, 2U);
+  EXPECT_EQ(result.tools.at("double").failures, 1U);
 }
 
 TEST(Session, a_lost_environment_ends_the_run_and_the_history_is_whole) {

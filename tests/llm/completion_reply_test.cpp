@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
+#include <cofferdam/detail/net/sse_reader.hpp>
 #include <cofferdam/llm/detail/completion_error.hpp>
 #include <cofferdam/llm/detail/completion_reply.hpp>
-#include <cofferdam/net/sse_reader.hpp>
 
 #include "llm/scripted_model_server.hpp"
 #include "support/error_of.hpp"
@@ -17,6 +17,8 @@
 namespace {
 
 using namespace cofferdam;
+using cofferdam::detail::sse_event;
+using cofferdam::detail::sse_reader;
 
 /// The answer that these chunks, or this whole message, come to; one line a chunk.
 chat_reply assemble(std::vector<std::string> chunks, std::size_t most = 100'000) {

@@ -282,7 +282,7 @@ TEST(LlmReview, a_model_that_fails_or_is_silent_permits_nothing) {
   EXPECT_TRUE(review(fails, {"x = 1"}).ran.empty());
   const auto silent = std::make_shared<script>();
   silent->silent = true;
-  const outcome all = review(silent, {"x = 1"}, [](llm_review r) { return std::move(r).time_limit(20ms); });
+  const outcome all = review(silent, {"x = 1"}, [](llm_review r) { return std::move(r).timeout(20ms); });
   EXPECT_TRUE(all.ran.empty());
   EXPECT_EQ(all.questions, 1U);
 }
@@ -327,7 +327,7 @@ TEST(LlmReview, cancelled_at_any_step_it_has_run_nothing) {
     const auto silent = std::make_shared<script>();
     silent->silent = true;
     const auto notes = std::make_shared<fake_runner::notes>();
-    auto guarded = fake_runner(notes) | llm_review(mock_model(silent)).time_limit(30ms);
+    auto guarded = fake_runner(notes) | llm_review(mock_model(silent)).timeout(30ms);
     std::exception_ptr failure;
     const bool ended = cofferdam_test::cancel_after(
         step,

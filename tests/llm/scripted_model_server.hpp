@@ -4,9 +4,9 @@
 
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/bytes.hpp>
+#include <cofferdam/detail/net/http_server.hpp>
 #include <cofferdam/net/http_call.hpp>
 #include <cofferdam/net/http_reply.hpp>
-#include <cofferdam/net/http_server.hpp>
 #include <cofferdam/net/http_server_settings.hpp>
 
 #include "net/http_server_support.hpp"
@@ -244,10 +244,9 @@ class scripted_model_server {
   /// Serves while `body` runs.
   cofferdam::awaitable<void> around(std::function<cofferdam::awaitable<void>()> body) {
     cofferdam::http_server_settings settings;
-    const std::function<cofferdam::awaitable<void>(cofferdam::http_server&)> inside = [&](cofferdam::http_server&) {
-      return body();
-    };
-    const cofferdam::http_server::handler each = [this](cofferdam::http_call& one) { return serve(one); };
+    const std::function<cofferdam::awaitable<void>(cofferdam::detail::http_server&)> inside =
+        [&](cofferdam::detail::http_server&) { return body(); };
+    const cofferdam::detail::http_server::handler each = [this](cofferdam::http_call& one) { return serve(one); };
     co_await place.open(each, settings, inside);
   }
 

@@ -21,6 +21,7 @@
 namespace {
 
 using namespace cofferdam;
+using cofferdam::detail::is_valid_utf8;
 using namespace std::chrono_literals;
 using namespace std::string_literals;
 using cofferdam_test::run;

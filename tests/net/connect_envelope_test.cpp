@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-#include <cofferdam/net/connect_envelope.hpp>
+#include <cofferdam/detail/net/connect_envelope.hpp>
 
 #include <gtest/gtest.h>
 
@@ -19,6 +19,11 @@
 namespace {
 
 using namespace cofferdam;
+using cofferdam::detail::connect_end;
+using cofferdam::detail::connect_envelope;
+using cofferdam::detail::connect_envelope_reader;
+using cofferdam::detail::connect_message;
+namespace wire = cofferdam::detail::wire;
 using cofferdam_test::code_of;
 using cofferdam_test::error_of;
 

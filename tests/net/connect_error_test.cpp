@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-#include <cofferdam/net/connect_error.hpp>
+#include <cofferdam/detail/net/connect_error.hpp>
 
 #include <gtest/gtest.h>
 
@@ -14,6 +14,14 @@
 namespace {
 
 using namespace cofferdam;
+using cofferdam::detail::connect_code;
+using cofferdam::detail::connect_code_named;
+using cofferdam::detail::connect_end_text;
+using cofferdam::detail::connect_failure;
+using cofferdam::detail::connect_failure_text;
+using cofferdam::detail::connect_status;
+using cofferdam::detail::read_connect_end;
+using cofferdam::detail::read_connect_failure;
 using cofferdam_test::error_of;
 
 TEST(ConnectError, each_code_has_a_name_that_leads_back_and_a_status) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
-#include <cofferdam/core/base64.hpp>
-#include <cofferdam/net/gzip_decoder.hpp>
+#include <cofferdam/detail/core/base64.hpp>
+#include <cofferdam/detail/net/gzip_decoder.hpp>
 
 #include "support/error_of.hpp"
 
@@ -19,6 +19,8 @@
 namespace {
 
 using namespace cofferdam;
+using cofferdam::detail::base64_decode;
+using cofferdam::detail::gzip_decoder;
 using cofferdam_test::code_of;
 using cofferdam_test::sentence_of;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
-#include <cofferdam/net/http_client.hpp>
+#include <cofferdam/detail/net/http_client.hpp>
 
 #include "net/memory_peer.hpp"
 #include "support/cancel_when_idle.hpp"
@@ -35,14 +35,14 @@ using cofferdam::awaitable;
 using cofferdam::bytes;
 using cofferdam::exec_errc;
 using cofferdam::http_body;
-using cofferdam::http_client;
-using cofferdam::http_client_settings;
-using cofferdam::http_exchange;
-using cofferdam::http_limits;
 using cofferdam::http_request;
 using cofferdam::http_response;
-using cofferdam::http_upgrade;
 using cofferdam::net_errc;
+using cofferdam::detail::http_client;
+using cofferdam::detail::http_client_settings;
+using cofferdam::detail::http_exchange;
+using cofferdam::detail::http_limits;
+using cofferdam::detail::http_upgrade;
 using cofferdam_test::cancel_after;
 using cofferdam_test::cancel_when_idle;
 using cofferdam_test::conversation;
@@ -220,7 +220,7 @@ TEST_F(HttpClient, a_body_of_any_length_is_read_whole_and_one_too_long_is_not) {
       for (const std::size_t most : {length + 1, length, length == 0 ? 0 : length - 1}) {
         peer.plans.push_back(answers({answer, hello}));
         use([&](http_client& one) -> awaitable<void> {
-          cofferdam::http_limits limits;
+          cofferdam::detail::http_limits limits;
           limits.body(most);
           std::string came;
           exec_errc code{};
@@ -756,7 +756,7 @@ TEST_F(HttpClient, a_default_constructed_answer_or_connector_is_refused) {
   std::array<std::byte, 1> room;
   EXPECT_THROW(static_cast<void>(none.read_some(room)), cofferdam::error);
   EXPECT_EQ(failure_of([&]() -> awaitable<void> {
-              http_client nobody(co_await asio::this_coro::executor, cofferdam::connector());
+              http_client nobody(co_await asio::this_coro::executor, cofferdam::detail::connector());
               co_await nobody.request(http_request("GET", "/"));
             }).code,
             exec_errc::invalid_argument);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
+#include <cofferdam/net/detail/http_serializer.hpp>
 #include <cofferdam/net/http_message.hpp>
-#include <cofferdam/net/http_serializer.hpp>
 #include <cofferdam/net/net_error.hpp>
 
 #include <gtest/gtest.h>
@@ -117,28 +117,28 @@ TEST(HttpSerializer, writes_heads_and_chunks) {
   request.method = "POST";
   request.target = "/x?y=1";
   request.fields.append("Host", "h").append("A", "");
-  EXPECT_EQ(cofferdam::http_head_text(request), "POST /x?y=1 HTTP/1.1\r\nHost: h\r\nA: \r\n\r\n");
+  EXPECT_EQ(cofferdam::detail::http_head_text(request), "POST /x?y=1 HTTP/1.1\r\nHost: h\r\nA: \r\n\r\n");
   cofferdam::http_response_head response;
   response.status = 204;
   response.reason = "No Content";
-  EXPECT_EQ(cofferdam::http_head_text(response), "HTTP/1.1 204 No Content\r\n\r\n");
-  EXPECT_EQ(cofferdam::http_chunk_head(255), "ff\r\n");
-  EXPECT_EQ(cofferdam::http_chunk_head(~0ULL), "ffffffffffffffff\r\n");
-  refusal([] { cofferdam::http_chunk_head(0); });
+  EXPECT_EQ(cofferdam::detail::http_head_text(response), "HTTP/1.1 204 No Content\r\n\r\n");
+  EXPECT_EQ(cofferdam::detail::http_chunk_head(255), "ff\r\n");
+  EXPECT_EQ(cofferdam::detail::http_chunk_head(~0ULL), "ffffffffffffffff\r\n");
+  refusal([] { cofferdam::detail::http_chunk_head(0); });
 }
 
 TEST(HttpSerializer, refuses_what_would_break_out_of_its_line) {
   cofferdam::http_request_head request;
   request.method = "GET";
   request.target = "/ HTTP/1.1\r\nX: y";
-  refusal([&] { cofferdam::http_head_text(request); });
+  refusal([&] { cofferdam::detail::http_head_text(request); });
   cofferdam::http_response_head response;
   response.status = 200;
   response.reason = "OK\r\nX: y";
-  refusal([&] { cofferdam::http_head_text(response); });
+  refusal([&] { cofferdam::detail::http_head_text(response); });
   response.reason = "OK";
   response.status = 99;
-  refusal([&] { cofferdam::http_head_text(response); });
+  refusal([&] { cofferdam::detail::http_head_text(response); });
 }
 
 TEST(NetErrc, each_value_has_its_own_words) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
-#include <cofferdam/net/http_parser.hpp>
+#include <cofferdam/net/detail/http_parser.hpp>
 
 #include <gtest/gtest.h>
 
@@ -12,12 +12,12 @@
 
 namespace {
 
-using cofferdam::http_event;
 using cofferdam::http_parser_limits;
-using cofferdam::http_request_parser;
-using cofferdam::http_response_parser;
-using cofferdam::http_step;
 using cofferdam::net_errc;
+using cofferdam::detail::http_event;
+using cofferdam::detail::http_request_parser;
+using cofferdam::detail::http_response_parser;
+using cofferdam::detail::http_step;
 using namespace std::string_literals;
 
 /// All that came of a stream, as one text: data is joined, so that the cuts leave no trace.

@@ -4,8 +4,9 @@
 // Our server with other implementations of HTTP: curl, and Python's http.client. Also TLS, with OpenSSL's client as the
 // peer.
 
-#include <cofferdam/net/http_client.hpp>
-#include <cofferdam/net/http_server.hpp>
+#include <cofferdam/detail/net/http_client.hpp>
+#include <cofferdam/detail/net/http_server.hpp>
+#include <cofferdam/detail/net/tls_connector.hpp>
 #include <cofferdam/net/tls.hpp>
 #include <cofferdam/net/tls_listener.hpp>
 
@@ -31,11 +32,11 @@ namespace {
 
 using cofferdam::awaitable;
 using cofferdam::exec_errc;
-using cofferdam::http_client;
 using cofferdam::http_request;
 using cofferdam::http_response;
-using cofferdam::http_server;
 using cofferdam::http_server_settings;
+using cofferdam::detail::http_client;
+using cofferdam::detail::http_server;
 using cofferdam_test::certificate;
 using cofferdam_test::comes_about;
 using cofferdam_test::raw_client;
@@ -194,7 +195,7 @@ awaitable<void> serve_tls(site* one) {
   cofferdam::tls_settings trust;
   trust.trust(authority.pem());
   {
-    http_client client(executor, cofferdam::tls_connector("127.0.0.1", one->port, trust));
+    http_client client(executor, cofferdam::detail::tls_connector("127.0.0.1", one->port, trust));
     http_response answer = co_await client.request(http_request("GET", "/hello"));
     EXPECT_EQ(answer.text(), "hello");
     answer = co_await client.request(http_request("GET", "/stream"));
@@ -214,7 +215,7 @@ awaitable<void> serve_tls(site* one) {
   raw_client silent = co_await raw_client::connect(one->there());
   heard = co_await silent.rest();
   EXPECT_EQ(heard, "");
-  raw_client leaving = co_await raw_client::connect(cofferdam::tls_connector("127.0.0.1", one->port, trust));
+  raw_client leaving = co_await raw_client::connect(cofferdam::detail::tls_connector("127.0.0.1", one->port, trust));
   co_await leaving.say("GET /wait HTTP/1.1\r\nHost: localhost\r\n\r\n");
   heard = co_await leaving.hear("begun");
   leaving.close();

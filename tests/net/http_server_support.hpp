@@ -5,10 +5,10 @@
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/error.hpp>
+#include <cofferdam/detail/net/http_server.hpp>
+#include <cofferdam/detail/net/transport.hpp>
 #include <cofferdam/net/byte_stream.hpp>
-#include <cofferdam/net/http_server.hpp>
 #include <cofferdam/net/listener.hpp>
-#include <cofferdam/net/transport.hpp>
 
 #include "support/run.hpp"
 
@@ -56,7 +56,7 @@ class raw_client {
  public:
   explicit raw_client(cofferdam::byte_stream stream) : stream_(std::move(stream)) {}
 
-  static cofferdam::awaitable<raw_client> connect(cofferdam::connector there) {
+  static cofferdam::awaitable<raw_client> connect(cofferdam::detail::connector there) {
     const asio::any_io_executor executor = co_await asio::this_coro::executor;
     cofferdam::byte_stream stream = co_await there.connect(executor, std::chrono::seconds(20));
     co_return raw_client(std::move(stream));
@@ -103,7 +103,7 @@ class raw_client {
 /// A server on a free port of this machine, and what its handlers have met.
 class site {
  public:
-  using handler = cofferdam::http_server::handler;
+  using handler = cofferdam::detail::http_server::handler;
 
   std::uint16_t port = 0;
   int started = 0;
@@ -111,15 +111,15 @@ class site {
   int cancelled = 0;
   std::vector<std::string> errors;
 
-  cofferdam::connector there() const { return cofferdam::tcp_connector("127.0.0.1", port); }
+  cofferdam::detail::connector there() const { return cofferdam::detail::tcp_connector("127.0.0.1", port); }
 
   /// Runs `body(server)` while the server runs; then stops it and waits for both.
   cofferdam::awaitable<void> open(handler each, cofferdam::http_server_settings settings,
-                                  std::function<cofferdam::awaitable<void>(cofferdam::http_server&)> body) {
+                                  std::function<cofferdam::awaitable<void>(cofferdam::detail::http_server&)> body) {
     const asio::any_io_executor executor = co_await asio::this_coro::executor;
     settings.on_error(
         [this](const cofferdam::http_request_head& head, const std::exception_ptr& failure) { note(head, failure); });
-    cofferdam::http_server server(executor, std::move(each), settings);
+    cofferdam::detail::http_server server(executor, std::move(each), settings);
     cofferdam::listener where = cofferdam::tcp_listener(executor, "127.0.0.1", 0);
     port = where.port();
     server.listen(std::move(where));

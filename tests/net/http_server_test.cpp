@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
+#include <cofferdam/detail/net/http_client.hpp>
+#include <cofferdam/detail/net/http_server.hpp>
 #include <cofferdam/net/detail/http_date.hpp>
-#include <cofferdam/net/http_client.hpp>
-#include <cofferdam/net/http_server.hpp>
 
 #include "net/http_server_support.hpp"
 #include "support/temporary_folder.hpp"
@@ -29,12 +29,12 @@ namespace {
 using cofferdam::awaitable;
 using cofferdam::exec_errc;
 using cofferdam::http_call;
-using cofferdam::http_client;
 using cofferdam::http_reply;
 using cofferdam::http_request;
 using cofferdam::http_response;
-using cofferdam::http_server;
 using cofferdam::http_server_settings;
+using cofferdam::detail::http_client;
+using cofferdam::detail::http_server;
 using cofferdam_test::comes_about;
 using cofferdam_test::pause;
 using cofferdam_test::raw_client;
@@ -342,7 +342,7 @@ TEST_F(HttpServer, a_reply_that_fails_midway_is_cut_off) {
 
 TEST_F(HttpServer, a_slow_head_is_given_up_and_an_idle_connection_closed) {
   http_server_settings settings;
-  settings.head_timeout(1s).idle_timeout(50ms).body_time(50ms);
+  settings.head_timeout(1s).idle_timeout(50ms).body_timeout(50ms);
   EXPECT_EQ(talk("", settings), "");
   EXPECT_EQ(status_line(talk("GET /hel", settings)), "HTTP/1.1 408 Request Timeout");
   EXPECT_EQ(count(talk(get_hello, settings), "HTTP/1.1"), 1U);
@@ -743,7 +743,7 @@ awaitable<void> serve_a_socket(site* one, std::string path) {
   bool ended = false;
   const auto done = [&](const std::exception_ptr&) { ended = true; };
   asio::co_spawn(executor, server.run(), done);
-  http_client client(executor, cofferdam::unix_connector(path, "any.host"));
+  http_client client(executor, cofferdam::detail::unix_connector(path, "any.host"));
   const http_response answer = co_await client.request(http_request("GET", "/hello"));
   EXPECT_EQ(answer.text(), "hello");
   co_await client.close();

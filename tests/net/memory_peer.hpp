@@ -5,9 +5,9 @@
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/error.hpp>
+#include <cofferdam/detail/net/transport.hpp>
 #include <cofferdam/net/byte_stream.hpp>
 #include <cofferdam/net/detail/stream_errors.hpp>
-#include <cofferdam/net/transport.hpp>
 
 #include <asio/any_io_executor.hpp>
 #include <asio/cancellation_state.hpp>
@@ -87,7 +87,7 @@ class memory_peer {
   /// Streams that were not closed.
   int open = 0;
 
-  cofferdam::connector connector() { return {"the scripted peer", "peer.test", recipe(this)}; }
+  cofferdam::detail::connector connector() { return {"the scripted peer", "peer.test", recipe(this)}; }
 
  private:
   class stream final : public cofferdam::byte_stream::implementation {

@@ -4,10 +4,10 @@
 
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/bytes.hpp>
+#include <cofferdam/detail/net/http_client.hpp>
+#include <cofferdam/detail/net/transport.hpp>
 #include <cofferdam/net/byte_stream.hpp>
-#include <cofferdam/net/http_client.hpp>
 #include <cofferdam/net/http_message.hpp>
-#include <cofferdam/net/transport.hpp>
 
 #include <gtest/gtest.h>
 
@@ -52,9 +52,9 @@ inline void http_body_of(cofferdam::http_request& request, int pieces) {
 }
 
 /// Exchanges requests with another implementation of HTTP, over any connector.
-inline cofferdam::awaitable<void> speak_to_a_real_server(cofferdam::connector there) {
+inline cofferdam::awaitable<void> speak_to_a_real_server(cofferdam::detail::connector there) {
   const asio::any_io_executor executor = co_await asio::this_coro::executor;
-  cofferdam::http_client client(executor, there);
+  cofferdam::detail::http_client client(executor, there);
   cofferdam::http_response answer = co_await client.request(cofferdam::http_request("GET", "/hello"));
   EXPECT_EQ(answer.text(), "hello");
   answer = co_await client.request(cofferdam::http_request("HEAD", "/hello"));
@@ -93,7 +93,7 @@ inline cofferdam::awaitable<void> speak_to_a_real_server(cofferdam::connector th
   }
   EXPECT_TRUE(failure);
 
-  cofferdam::http_upgrade raw =
+  cofferdam::detail::http_upgrade raw =
       co_await client.upgrade(cofferdam::http_request("POST", "/hijack").content("application/json", "{}"));
   EXPECT_TRUE(raw.upgraded());
   const cofferdam::bytes text = cofferdam::to_bytes("shout");

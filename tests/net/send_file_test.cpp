@@ -4,12 +4,13 @@
 // A file that goes into a stream, with and without the system's short way.
 
 #include <cofferdam/detail/core/file_transfer.hpp>
-#include <cofferdam/net/http_client.hpp>
-#include <cofferdam/net/http_server.hpp>
+#include <cofferdam/detail/net/http_client.hpp>
+#include <cofferdam/detail/net/http_server.hpp>
+#include <cofferdam/detail/net/tls_connector.hpp>
+#include <cofferdam/detail/net/transport.hpp>
 #include <cofferdam/net/listener.hpp>
 #include <cofferdam/net/tls.hpp>
 #include <cofferdam/net/tls_listener.hpp>
-#include <cofferdam/net/transport.hpp>
 #include <cofferdam/os/unique_fd.hpp>
 
 #include "net/certificates.hpp"
@@ -40,6 +41,11 @@
 namespace send_file_tests {
 
 using namespace cofferdam;
+using cofferdam::detail::connector;
+using cofferdam::detail::http_client;
+using cofferdam::detail::http_server;
+using cofferdam::detail::tcp_connector;
+using cofferdam::detail::tls_connector;
 
 std::string numbers(std::size_t size) {
   std::string made;

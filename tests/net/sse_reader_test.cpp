@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-#include <cofferdam/net/sse_reader.hpp>
+#include <cofferdam/detail/net/sse_reader.hpp>
 
 #include "support/error_of.hpp"
 
@@ -14,6 +14,8 @@
 namespace {
 
 using namespace cofferdam;
+using cofferdam::detail::sse_event;
+using cofferdam::detail::sse_reader;
 
 /// Reads `text` in pieces of `size`: `type:data|` for each event.
 std::string read(std::string_view text, std::size_t size = 1000) {

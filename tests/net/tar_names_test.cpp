@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
-#include <cofferdam/net/tar_names.hpp>
+#include <cofferdam/net/detail/tar_names.hpp>
 
 #include "support/two_sides.hpp"
 
@@ -14,9 +14,9 @@
 namespace {
 
 using cofferdam::exec_errc;
-using cofferdam::tar_entry;
-using cofferdam::tar_names;
-using cofferdam::tar_type;
+using cofferdam::detail::tar_entry;
+using cofferdam::detail::tar_names;
+using cofferdam::detail::tar_type;
 using cofferdam_test::thrown_by;
 
 tar_entry file(std::string name) { return tar_entry(std::move(name), tar_type::regular); }

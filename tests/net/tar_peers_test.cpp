@@ -4,8 +4,8 @@
 // tar_reader and tar_writer against GNU tar, bsdtar and Python's tarfile, in both directions and in every format of
 // theirs. Files of all kinds lie in a folder; what they pack we read, what we pack they unpack.
 
-#include <cofferdam/net/tar_reader.hpp>
-#include <cofferdam/net/tar_writer.hpp>
+#include <cofferdam/detail/net/tar_reader.hpp>
+#include <cofferdam/detail/net/tar_writer.hpp>
 
 #include "support/require.hpp"
 #include "support/tar_bytes.hpp"
@@ -36,9 +36,9 @@ namespace {
 
 using cofferdam::as_text;
 using cofferdam::exec_errc;
-using cofferdam::tar_entry;
-using cofferdam::tar_limits;
-using cofferdam::tar_type;
+using cofferdam::detail::tar_entry;
+using cofferdam::detail::tar_limits;
+using cofferdam::detail::tar_type;
 using cofferdam_test::read_tar;
 using cofferdam_test::tar_file;
 using cofferdam_test::temporary_folder;
@@ -243,7 +243,7 @@ TEST(TarPeers, Python_unpacks_what_we_pack) { expect_unpacked("python3", python_
 
 /// An archive whose first file is 9 GiB of nothing, most of it a hole on the disk.
 void write_big_archive(const temporary_folder& place, const tar_entry& entry) {
-  cofferdam::tar_writer writer;
+  cofferdam::detail::tar_writer writer;
   const std::string head(as_text(writer.head(entry)));
   place.write("archive.tar", head);
   writer.data(entry.size());
@@ -293,16 +293,16 @@ TEST(TarPeers, their_large_numbers_are_understood) {
   for (const std::string& line : lines) {
     shell(place, line);
     const std::string head = place.read("head");
-    cofferdam::tar_reader reader(tar_limits().bytes(std::uint64_t{1} << 40U));
+    cofferdam::detail::tar_reader reader(tar_limits().bytes(std::uint64_t{1} << 40U));
     reader.feed(cofferdam::as_bytes(head));
-    ASSERT_EQ(reader.next(), cofferdam::tar_event::head) << line;
+    ASSERT_EQ(reader.next(), cofferdam::detail::tar_event::head) << line;
     EXPECT_EQ(reader.entry(), tar_entry("big", tar_type::regular)
                                   .size(size)
                                   .owner(4000000000, 3000000000)
                                   .modified(-86400)
                                   .mode(reader.entry().mode()))
         << line << testing::PrintToString(reader.entry());
-    cofferdam::tar_reader careful;
+    cofferdam::detail::tar_reader careful;
     careful.feed(cofferdam::as_bytes(head));
     EXPECT_EQ(thrown_by([&] { careful.next(); }), exec_errc::too_large) << line;
   }

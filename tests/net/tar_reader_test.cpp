@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
-#include <cofferdam/net/tar_reader.hpp>
+#include <cofferdam/detail/net/tar_reader.hpp>
 
 #include "support/tar_bytes.hpp"
 #include "support/two_sides.hpp"
@@ -20,11 +20,11 @@ namespace {
 using cofferdam::as_bytes;
 using cofferdam::as_text;
 using cofferdam::exec_errc;
-using cofferdam::tar_entry;
-using cofferdam::tar_event;
-using cofferdam::tar_limits;
-using cofferdam::tar_reader;
-using cofferdam::tar_type;
+using cofferdam::detail::tar_entry;
+using cofferdam::detail::tar_event;
+using cofferdam::detail::tar_limits;
+using cofferdam::detail::tar_reader;
+using cofferdam::detail::tar_type;
 using cofferdam_test::gnu_long;
 using cofferdam_test::pax_header;
 using cofferdam_test::pax_line;

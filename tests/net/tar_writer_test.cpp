@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
-#include <cofferdam/net/tar_writer.hpp>
+#include <cofferdam/detail/net/tar_writer.hpp>
 
 #include "support/tar_bytes.hpp"
 #include "support/two_sides.hpp"
@@ -21,10 +21,10 @@ namespace {
 using cofferdam::as_text;
 using cofferdam::bytes;
 using cofferdam::exec_errc;
-using cofferdam::tar_entry;
-using cofferdam::tar_limits;
-using cofferdam::tar_type;
-using cofferdam::tar_writer;
+using cofferdam::detail::tar_entry;
+using cofferdam::detail::tar_limits;
+using cofferdam::detail::tar_type;
+using cofferdam::detail::tar_writer;
 using cofferdam_test::pax_line;
 using cofferdam_test::read_tar;
 using cofferdam_test::tar_file;
@@ -47,10 +47,10 @@ exec_errc refusal(const tar_entry& entry) {
 
 /// Reads one entry's head back.
 tar_entry back(const tar_entry& entry) {
-  cofferdam::tar_reader reader(tar_limits().bytes(std::numeric_limits<std::uint64_t>::max()));
+  cofferdam::detail::tar_reader reader(tar_limits().bytes(std::numeric_limits<std::uint64_t>::max()));
   const std::string blocks = head(entry);
   reader.feed(cofferdam::as_bytes(blocks));
-  EXPECT_EQ(reader.next(), cofferdam::tar_event::head);
+  EXPECT_EQ(reader.next(), cofferdam::detail::tar_event::head);
   return reader.entry();
 }
 

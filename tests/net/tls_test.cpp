@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
+#include <cofferdam/detail/net/tls_connector.hpp>
 #include <cofferdam/net/net_error.hpp>
 #include <cofferdam/net/tls.hpp>
 
@@ -30,12 +31,12 @@ namespace {
 
 using cofferdam::awaitable;
 using cofferdam::byte_stream;
-using cofferdam::connector;
 using cofferdam::exec_errc;
 using cofferdam::net_errc;
 using cofferdam::proxy_rules;
-using cofferdam::tls_connector;
 using cofferdam::tls_settings;
+using cofferdam::detail::connector;
+using cofferdam::detail::tls_connector;
 using cofferdam_test::cancel_after;
 using cofferdam_test::cancel_when_idle;
 using cofferdam_test::certificate;
@@ -56,7 +57,7 @@ awaitable<byte_stream> connect(connector there, std::chrono::milliseconds limit 
 /// One round trip, because TLS 1.3 reports a missing client certificate only then.
 awaitable<void> exchange(connector there) {
   const asio::any_io_executor executor = co_await asio::this_coro::executor;
-  cofferdam::http_client client(executor, std::move(there));
+  cofferdam::detail::http_client client(executor, std::move(there));
   cofferdam::http_response answer = co_await client.request(cofferdam::http_request("GET", "/hello"));
   EXPECT_EQ(answer.text(), "hello");
   co_await client.close();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
+#include <cofferdam/detail/net/transport.hpp>
 #include <cofferdam/net/detail/socket_stream.hpp>
 #include <cofferdam/net/net_error.hpp>
-#include <cofferdam/net/transport.hpp>
 
 #include "net/real_server.hpp"
 #include "net/real_talk.hpp"
@@ -45,9 +45,9 @@ namespace {
 using cofferdam::awaitable;
 using cofferdam::byte_stream;
 using cofferdam::bytes;
-using cofferdam::connector;
 using cofferdam::exec_errc;
 using cofferdam::net_errc;
+using cofferdam::detail::connector;
 using cofferdam_test::cancel_when_idle;
 using cofferdam_test::open_descriptors;
 using cofferdam_test::read_all;
@@ -98,7 +98,7 @@ awaitable<byte_stream> connect(connector there, std::chrono::milliseconds limit 
 }
 TEST(UnixConnector, a_path_that_no_socket_can_have_is_refused) {
   for (const std::string& path : {""s, "relative.sock"s, "/"s + std::string(107, 'x'), "/a\0b"s}) {
-    EXPECT_THROW(cofferdam::unix_connector(path), cofferdam::error) << path;
+    EXPECT_THROW(cofferdam::detail::unix_connector(path), cofferdam::error) << path;
   }
 }
 
@@ -106,13 +106,13 @@ TEST(UnixConnector, a_failure_names_the_socket_and_what_to_do) {
   const temporary_folder folder;
   const std::string path = (folder / "a.sock").string();
   const std::size_t before = open_descriptors();
-  const cofferdam::error none = failure_of([&] { return connect(cofferdam::unix_connector(path)); });
+  const cofferdam::error none = failure_of([&] { return connect(cofferdam::detail::unix_connector(path)); });
   EXPECT_EQ(none.code(), exec_errc::io_error);
   EXPECT_EQ(none.cause(), std::errc::no_such_file_or_directory);
   EXPECT_NE(std::string(none.what()).find(path), std::string::npos);
   EXPECT_NE(std::string(none.what()).find("is the server running"), std::string::npos);
   { const unix_listener dead(path, -1); }
-  const cofferdam::error refused = failure_of([&] { return connect(cofferdam::unix_connector(path)); });
+  const cofferdam::error refused = failure_of([&] { return connect(cofferdam::detail::unix_connector(path)); });
   EXPECT_EQ(refused.cause(), std::errc::connection_refused);
   EXPECT_EQ(open_descriptors(), before);
 }
@@ -126,7 +126,7 @@ TEST(UnixConnector, a_socket_that_may_not_be_used_is_named_so) {
   if (is_root) {
     ASSERT_EQ(::seteuid(65534), 0);
   }
-  const cofferdam::error refused = failure_of([&] { return connect(cofferdam::unix_connector(path)); });
+  const cofferdam::error refused = failure_of([&] { return connect(cofferdam::detail::unix_connector(path)); });
   if (is_root) {
     ASSERT_EQ(::seteuid(0), 0);
   }
@@ -142,7 +142,7 @@ TEST(UnixConnector, a_server_that_is_too_busy_is_waited_for_until_the_limit) {
     std::exception_ptr failure;
     while (!failure && held.size() < 100) {
       try {
-        byte_stream one = co_await connect(cofferdam::unix_connector(path), 30ms);
+        byte_stream one = co_await connect(cofferdam::detail::unix_connector(path), 30ms);
         held.push_back(std::move(one));
       } catch (...) {
         failure = std::current_exception();
@@ -155,7 +155,7 @@ TEST(UnixConnector, a_server_that_is_too_busy_is_waited_for_until_the_limit) {
       EXPECT_EQ(reason.cause(), net_errc::timed_out);
     }
     ::close(busy.accept());
-    byte_stream late = co_await connect(cofferdam::unix_connector(path));
+    byte_stream late = co_await connect(cofferdam::detail::unix_connector(path));
     EXPECT_TRUE(static_cast<bool>(late));
   });
 }
@@ -163,16 +163,16 @@ TEST(UnixConnector, a_server_that_is_too_busy_is_waited_for_until_the_limit) {
 TEST(TcpConnector, a_host_that_cannot_be_one_is_refused) {
   for (const std::string& host :
        {""s, "a b"s, "a\r\nb"s, "[::1]"s, "http://x"s, "a@b"s, "1:2"s, std::string(300, 'a')}) {
-    EXPECT_THROW(cofferdam::tcp_connector(host, 80), cofferdam::error) << host;
+    EXPECT_THROW(cofferdam::detail::tcp_connector(host, 80), cofferdam::error) << host;
   }
-  EXPECT_THROW(cofferdam::tcp_connector("localhost", 0), cofferdam::error);
+  EXPECT_THROW(cofferdam::detail::tcp_connector("localhost", 0), cofferdam::error);
 }
 
 TEST(TcpConnector, host_and_port_stand_in_the_field_host) {
-  EXPECT_EQ(cofferdam::tcp_connector("example.test", 2375).host(), "example.test:2375");
-  EXPECT_EQ(cofferdam::tcp_connector("example.test", 80).host(), "example.test");
-  EXPECT_EQ(cofferdam::tcp_connector("::1", 2375).host(), "[::1]:2375");
-  EXPECT_EQ(cofferdam::unix_connector("/run/x.sock").host(), "localhost");
+  EXPECT_EQ(cofferdam::detail::tcp_connector("example.test", 2375).host(), "example.test:2375");
+  EXPECT_EQ(cofferdam::detail::tcp_connector("example.test", 80).host(), "example.test");
+  EXPECT_EQ(cofferdam::detail::tcp_connector("::1", 2375).host(), "[::1]:2375");
+  EXPECT_EQ(cofferdam::detail::unix_connector("/run/x.sock").host(), "localhost");
 }
 
 /// A port on which nothing listens: it was free a moment ago.
@@ -185,7 +185,7 @@ std::uint16_t free_port() {
 TEST(TcpConnector, a_failure_names_the_host_and_the_address) {
   const std::uint16_t port = free_port();
   for (const char* host : {"127.0.0.1", "localhost"}) {
-    const cofferdam::error refused = failure_of([&] { return connect(cofferdam::tcp_connector(host, port)); });
+    const cofferdam::error refused = failure_of([&] { return connect(cofferdam::detail::tcp_connector(host, port)); });
     EXPECT_EQ(refused.code(), exec_errc::io_error);
     EXPECT_EQ(refused.cause(), std::errc::connection_refused) << refused.what();
     EXPECT_NE(std::string(refused.what()).find("is the server running"), std::string::npos) << refused.what();
@@ -201,7 +201,7 @@ TEST(TcpConnector, every_address_of_a_name_is_tried) {
   const asio::ip::tcp::acceptor acceptor(context, asio::ip::tcp::endpoint(asio::ip::address_v4::loopback(), 0));
   const std::uint16_t port = acceptor.local_endpoint().port();
   run([&]() -> awaitable<void> {
-    byte_stream stream = co_await connect(cofferdam::tcp_connector("localhost", port));
+    byte_stream stream = co_await connect(cofferdam::detail::tcp_connector("localhost", port));
     EXPECT_TRUE(static_cast<bool>(stream));
   });
 }
@@ -209,7 +209,7 @@ TEST(TcpConnector, every_address_of_a_name_is_tried) {
 TEST(Connector, what_is_missing_is_refused) {
   EXPECT_THROW(static_cast<void>(connector().connect(asio::any_io_executor(), 1s)), cofferdam::error);
   EXPECT_THROW(connector("a", "b", nullptr), cofferdam::error);
-  EXPECT_THROW(static_cast<void>(cofferdam::unix_connector("/x").connect(asio::any_io_executor(), 0s)),
+  EXPECT_THROW(static_cast<void>(cofferdam::detail::unix_connector("/x").connect(asio::any_io_executor(), 0s)),
                cofferdam::error);
   byte_stream none;
   none.close();
@@ -297,8 +297,8 @@ TEST(MakeByteStream, two_pipes_make_one_stream_that_keeps_its_owner) {
     int in[2];
     EXPECT_EQ(::pipe2(out, O_CLOEXEC) + ::pipe2(in, O_CLOEXEC), 0);
     byte_stream stream =
-        cofferdam::make_byte_stream(asio::posix::stream_descriptor(executor, in[0]),
-                                    asio::posix::stream_descriptor(executor, out[1]), "the child", owner);
+        cofferdam::detail::make_byte_stream(asio::posix::stream_descriptor(executor, in[0]),
+                                            asio::posix::stream_descriptor(executor, out[1]), "the child", owner);
     EXPECT_EQ(owner.use_count(), 2);
     const bytes text = cofferdam::to_bytes("there");
     co_await stream.write(text);
@@ -325,8 +325,8 @@ TEST(MakeByteStream, a_reader_that_is_gone_is_an_error_and_no_signal) {
     int out[2];
     int in[2];
     EXPECT_EQ(::pipe2(out, O_CLOEXEC) + ::pipe2(in, O_CLOEXEC), 0);
-    byte_stream stream = cofferdam::make_byte_stream(asio::posix::stream_descriptor(executor, in[0]),
-                                                     asio::posix::stream_descriptor(executor, out[1]), "the child");
+    byte_stream stream = cofferdam::detail::make_byte_stream(
+        asio::posix::stream_descriptor(executor, in[0]), asio::posix::stream_descriptor(executor, out[1]), "the child");
     ::close(out[0]);
     ::close(in[1]);
     const bytes text = cofferdam::to_bytes("there");
@@ -344,8 +344,8 @@ TEST(MakeByteStream, a_full_pipe_is_waited_for_and_that_can_be_cancelled) {
   ASSERT_EQ(::pipe2(out, O_CLOEXEC) + ::pipe2(in, O_CLOEXEC), 0);
   const std::exception_ptr failure = cancel_when_idle([&]() -> awaitable<void> {
     const asio::any_io_executor executor = co_await asio::this_coro::executor;
-    byte_stream stream = cofferdam::make_byte_stream(asio::posix::stream_descriptor(executor, in[0]),
-                                                     asio::posix::stream_descriptor(executor, out[1]), "the child");
+    byte_stream stream = cofferdam::detail::make_byte_stream(
+        asio::posix::stream_descriptor(executor, in[0]), asio::posix::stream_descriptor(executor, out[1]), "the child");
     const bytes much(1'000'000);
     co_await stream.write(much);
   });
@@ -365,14 +365,14 @@ TEST(RealServer, is_understood_over_a_unix_socket) {
   const std::string path = (folder / "http.sock").string();
   const real_server server({"--unix", path});
   const std::size_t before = open_descriptors();
-  run([&] { return speak_to_a_real_server(cofferdam::unix_connector(path)); });
+  run([&] { return speak_to_a_real_server(cofferdam::detail::unix_connector(path)); });
   EXPECT_EQ(open_descriptors(), before);
 }
 
 TEST(RealServer, is_understood_over_tcp) {
   COFFERDAM_NEEDS("python3", cofferdam_test::has_python(), "that another HTTP implementation understands ours");
   const real_server server;
-  run([&] { return speak_to_a_real_server(cofferdam::tcp_connector("127.0.0.1", server.port())); });
+  run([&] { return speak_to_a_real_server(cofferdam::detail::tcp_connector("127.0.0.1", server.port())); });
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
-#include <cofferdam/os/pipe.hpp>
+#include <cofferdam/detail/os/pipe.hpp>
 
 #include "support/forked_host.hpp"
 #include "support/temporary_folder.hpp"
@@ -23,9 +23,9 @@ namespace {
 
 using cofferdam::as_bytes;
 using cofferdam::exec_errc;
-using cofferdam::make_pipe;
-using cofferdam::pipe_ends;
 using cofferdam::unique_fd;
+using cofferdam::detail::make_pipe;
+using cofferdam::detail::pipe_ends;
 using cofferdam::detail::set_nonblocking;
 using cofferdam::detail::usable;
 using cofferdam::detail::write_without_sigpipe;

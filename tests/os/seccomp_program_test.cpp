@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
+#include <cofferdam/detail/os/machine.hpp>
 #include <cofferdam/detail/os/seccomp_program.hpp>
-#include <cofferdam/os/machine.hpp>
 
 #include "support/require.hpp"
 
@@ -213,7 +213,7 @@ int outcome_of(long (*call)(), bool is_filtered) {
   const pid_t child = ::fork();
   if (child == 0) {
     if (is_filtered) {
-      const std::vector<filter_instruction> program = jail_filter(cofferdam::native_machine());
+      const std::vector<filter_instruction> program = jail_filter(cofferdam::detail::native_machine());
       sock_fprog given{static_cast<unsigned short>(program.size()),
                        reinterpret_cast<sock_filter*>(const_cast<filter_instruction*>(program.data()))};
       if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
@@ -248,7 +248,7 @@ class tried_call {
 // With the right number in the table, a call with invalid arguments fails with EPERM under the filter, and with another
 // error, or not at all, without it.
 TEST(SeccompProgram, the_kernel_refuses_these_calls_under_the_filter_alone) {
-  COFFERDAM_NEEDS("seccomp", cofferdam::native_machine() != "" && ::prctl(PR_GET_SECCOMP, 0, 0, 0, 0) >= 0,
+  COFFERDAM_NEEDS("seccomp", cofferdam::detail::native_machine() != "" && ::prctl(PR_GET_SECCOMP, 0, 0, 0, 0) >= 0,
                   "that the kernel takes the filter");
   const tried_call calls[] = {
       {"ptrace", COFFERDAM_TRY(SYS_ptrace, 0, 0, 0, 0), EPERM},  // PTRACE_TRACEME

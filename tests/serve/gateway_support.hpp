@@ -6,11 +6,11 @@
 
 #include <cofferdam/backends/local.hpp>
 #include <cofferdam/core/any_provider.hpp>
-#include <cofferdam/core/base64.hpp>
-#include <cofferdam/net/connect_envelope.hpp>
-#include <cofferdam/net/http_client.hpp>
+#include <cofferdam/detail/core/base64.hpp>
+#include <cofferdam/detail/net/connect_envelope.hpp>
+#include <cofferdam/detail/net/http_client.hpp>
+#include <cofferdam/detail/net/transport.hpp>
 #include <cofferdam/net/listener.hpp>
-#include <cofferdam/net/transport.hpp>
 #include <cofferdam/serve/e2b_gateway.hpp>
 
 #include "net/http_server_support.hpp"
@@ -56,7 +56,7 @@ struct gateway_sandbox_name {
 class gateway_stream {
  public:
   gateway_stream() = default;
-  explicit gateway_stream(cofferdam::http_exchange exchange) : exchange_(std::move(exchange)) {}
+  explicit gateway_stream(cofferdam::detail::http_exchange exchange) : exchange_(std::move(exchange)) {}
 
   int status() const noexcept { return exchange_.status(); }
   const cofferdam::http_response_head& head() const noexcept { return exchange_.head(); }
@@ -101,7 +101,8 @@ class gateway_stream {
     if (const auto* ended = event.if_contains("end")) end = ended->as_object();
     if (const auto* data = event.if_contains("data")) {
       for (const auto& [kind, text] : data->as_object()) {
-        const auto raw = cofferdam::base64_decode(std::string_view(text.as_string().data(), text.as_string().size()));
+        const auto raw =
+            cofferdam::detail::base64_decode(std::string_view(text.as_string().data(), text.as_string().size()));
         (kind == "stderr" ? err : out) += cofferdam::as_text(raw.value());
       }
     }
@@ -114,8 +115,8 @@ class gateway_stream {
   std::optional<boost::json::object> end;
 
  private:
-  cofferdam::http_exchange exchange_;
-  cofferdam::connect_envelope_reader reader_{16 * 1024 * 1024};
+  cofferdam::detail::http_exchange exchange_;
+  cofferdam::detail::connect_envelope_reader reader_{16 * 1024 * 1024};
   std::array<std::byte, 16 * 1024> room_{};
   std::string_view rest_;
   std::string ending_;
@@ -129,13 +130,13 @@ inline std::string said(const cofferdam::http_response& answer) {
 class gateway_client {
  public:
   gateway_client(const asio::any_io_executor& executor, std::uint16_t port)
-      : port(port), http(executor, cofferdam::tcp_connector("127.0.0.1", port)) {}
+      : port(port), http(executor, cofferdam::detail::tcp_connector("127.0.0.1", port)) {}
 
   std::string key = "e2b_0123456789abcdef";
   std::uint16_t port;
-  cofferdam::http_client http;
+  cofferdam::detail::http_client http;
 
-  cofferdam::connector there() const { return cofferdam::tcp_connector("127.0.0.1", port); }
+  cofferdam::detail::connector there() const { return cofferdam::detail::tcp_connector("127.0.0.1", port); }
 
   cofferdam::awaitable<cofferdam::http_response> api(std::string method, std::string target, std::string body = "") {
     cofferdam::http_request request(std::move(method), std::move(target));
@@ -187,9 +188,9 @@ class gateway_client {
     cofferdam::http_request request = to_sandbox("POST", "/" + std::move(method), one);
     request.field("Connect-Protocol-Version", "1");
     for (auto& [name, value] : more) request.field(name, value);
-    const std::string body = cofferdam::connect_message(message);
+    const std::string body = cofferdam::detail::connect_message(message);
     request.content("application/connect+json", body);
-    cofferdam::http_exchange exchange = co_await http.send(std::move(request));
+    cofferdam::detail::http_exchange exchange = co_await http.send(std::move(request));
     co_return gateway_stream(std::move(exchange));
   }
   /// `sh -c`, to its end. \param more  further members of the message, each behind a comma.

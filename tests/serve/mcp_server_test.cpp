@@ -65,7 +65,7 @@ class setup {
         return any_runner_provider(environment_ref<any_environment>(there) | python() | check_syntax());
       });
     }
-    made->tool(
+    made->add(
         [](any_environment& there) { return tools::any_tool(tools::code_exec<any_environment>(there).name("seeds")); });
     return made;
   }

@@ -2,16 +2,16 @@
 // Copyright the cofferdam authors. See LICENSE.
 #include <cofferdam/backends/docker/build_request.hpp>
 #include <cofferdam/backends/docker/container_options.hpp>
-#include <cofferdam/backends/docker/find_daemon.hpp>
+#include <cofferdam/backends/docker/detail/find_daemon.hpp>
 #include <cofferdam/backends/e2b/code_interpreter.hpp>
 #include <cofferdam/backends/local.hpp>
 #include <cofferdam/code/code_request.hpp>
-#include <cofferdam/code/host_function.hpp>
 #include <cofferdam/code/pyodide.hpp>
 #include <cofferdam/code/python.hpp>
 #include <cofferdam/code/python_reader.hpp>
 #include <cofferdam/code/reject_patterns.hpp>
 #include <cofferdam/core/command.hpp>
+#include <cofferdam/detail/net/tar_entry.hpp>
 #include <cofferdam/files/file_set.hpp>
 #include <cofferdam/llm/chat_completions_options.hpp>
 #include <cofferdam/llm/chat_message.hpp>
@@ -20,10 +20,12 @@
 #include <cofferdam/net/http_message.hpp>
 #include <cofferdam/net/http_reply.hpp>
 #include <cofferdam/net/http_server_settings.hpp>
-#include <cofferdam/net/tar_entry.hpp>
 #include <cofferdam/net/tls.hpp>
 #include <cofferdam/serve/e2b_gateway/options.hpp>
-#include <cofferdam/serve/mcp/definitions.hpp>
+#include <cofferdam/serve/mcp/detail/tool_json.hpp>
+#include <cofferdam/tools/argument.hpp>
+#include <cofferdam/tools/definition.hpp>
+#include <cofferdam/tools/function.hpp>
 
 #include "support/paths.hpp"
 
@@ -51,6 +53,8 @@
 namespace option_setters_tests {
 
 using namespace cofferdam;
+using cofferdam::detail::tar_entry;
+using cofferdam::detail::tar_type;
 using namespace std::chrono_literals;
 
 // Longer than what a string stores inside itself.
@@ -170,19 +174,21 @@ TEST(OptionSetters, an_assignment_of_a_setters_result_keeps_every_other_field) {
       [](tar_entry&& x) -> decltype(auto) { return std::move(x).modified(5); },
       [](const tar_entry& x) { return x.name() + x.link(); });
   expect_kept(
-      "host_function", host_function("name", &answer).doc(text).parameter("first", "str"),
-      [number = 0](host_function&& x) mutable -> decltype(auto) {
-        return std::move(x).parameter("p" + std::to_string(++number), "str");
-      },
-      [](const host_function& x) {
-        return x.name() + x.doc() + (x.parameters().empty() ? "none" : x.parameters()[0].name());
+      "tools::function", tools::function("name", text, tools::argument("first"), &answer).title(other),
+      [](tools::function&& x) -> decltype(auto) { return std::move(x).output(schema()); },
+      [](const tools::function& x) {
+        return x.name() + x.description() + x.title() + boost::json::serialize(x.parameters());
       });
   expect_kept(
-      "mcp::tool_definition", mcp::tool_definition("name", text).title(other).input(schema()),
-      [](mcp::tool_definition&& x) -> decltype(auto) { return std::move(x).output(schema()); },
-      [](const mcp::tool_definition& x) {
-        const std::string json = boost::json::serialize(x.json("2025-06-18"));
-        return x.name() + boost::json::serialize(x.input()) +
+      "tools::argument", tools::argument("name", tools::text, text).between(1, 5),
+      [](tools::argument<tools::text_type>&& x) -> decltype(auto) { return std::move(x).one_of({other}); },
+      [](const tools::argument<tools::text_type>& x) { return x.name() + x.description(); });
+  expect_kept(
+      "tools::definition", tools::definition("name", text).title(other).input(schema()),
+      [](tools::definition&& x) -> decltype(auto) { return std::move(x).output(schema()); },
+      [](const tools::definition& x) {
+        const std::string json = boost::json::serialize(mcp::detail::tool_json(x, "2025-06-18"));
+        return x.name() + boost::json::serialize(x.parameters()) +
                (json.find(text) == std::string::npos ? "" : "description") +
                (json.find(other) == std::string::npos ? "" : "title");
       });

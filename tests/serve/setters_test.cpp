@@ -4,10 +4,11 @@
 // Setters that return what they were called on: `x = std::move(x).setter(…)` moves x to itself and must lose nothing.
 
 #include <cofferdam/backends/e2b/code_interpreter.hpp>
-#include <cofferdam/code/host_function.hpp>
 #include <cofferdam/code/python_reader.hpp>
 #include <cofferdam/code/reject_patterns.hpp>
-#include <cofferdam/serve/mcp/definitions.hpp>
+#include <cofferdam/serve/mcp/detail/tool_json.hpp>
+#include <cofferdam/tools/definition.hpp>
+#include <cofferdam/tools/function.hpp>
 
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
@@ -28,7 +29,7 @@ using namespace std::chrono_literals;
 const std::string text(100, 't');
 const std::string other(100, 'o');
 
-awaitable<boost::json::value> answer(boost::json::object) { co_return boost::json::value(); }
+awaitable<boost::json::value> answer(boost::json::value) { co_return boost::json::value(); }
 
 TEST(Setters, an_e2b_code_that_is_assigned_to_itself_is_whole) {
   e2b::code one(text);
@@ -44,32 +45,32 @@ TEST(Setters, an_e2b_code_that_is_assigned_to_itself_is_whole) {
   EXPECT_EQ(boost::json::serialize(second.body()), boost::json::serialize(wanted.body()));
 }
 
-TEST(Setters, a_host_function_that_is_assigned_to_itself_is_whole) {
-  host_function one("name", &answer);
-  one = std::move(one).parameter("first", "str");
-  one = std::move(one).parameter("second", "int", 5);
-  one = std::move(one).doc(text);
+TEST(Setters, a_function_that_is_assigned_to_itself_is_whole) {
+  tools::function one("name", "", tools::argument("first"), &answer);
+  one = std::move(one).title(other);
+  one = std::move(one).description(text);
   EXPECT_EQ(one.name(), "name");
-  EXPECT_EQ(one.doc(), text);
-  ASSERT_EQ(one.parameters().size(), 2U);
-  EXPECT_EQ(one.parameters().at(0).name(), "first");
+  EXPECT_EQ(one.description(), text);
+  EXPECT_EQ(one.title(), other);
+  EXPECT_TRUE(one.parameters().at("properties").as_object().contains("first"));
 }
 
-TEST(Setters, a_tool_definition_that_is_assigned_to_itself_is_whole) {
-  mcp::tool_definition one("name", text);
+TEST(Setters, a_definition_that_is_assigned_to_itself_is_whole) {
+  tools::definition one("name", text);
   one = std::move(one).title(other);
   one = std::move(one).hints(true, false, true, false);
-  const mcp::tool_definition wanted = mcp::tool_definition("name", text).title(other).hints(true, false, true, false);
-  EXPECT_EQ(boost::json::serialize(one.json("2025-06-18")), boost::json::serialize(wanted.json("2025-06-18")));
-  EXPECT_NE(boost::json::serialize(one.json("2025-06-18")).find(text), std::string::npos);
+  const tools::definition wanted = tools::definition("name", text).title(other).hints(true, false, true, false);
+  EXPECT_EQ(boost::json::serialize(mcp::detail::tool_json(one, "2025-06-18")),
+            boost::json::serialize(mcp::detail::tool_json(wanted, "2025-06-18")));
+  EXPECT_NE(boost::json::serialize(mcp::detail::tool_json(one, "2025-06-18")).find(text), std::string::npos);
 }
 
 TEST(Setters, a_python_reader_that_is_assigned_to_itself_is_whole) {
   python_reader one = python_reader().interpreter(text);
-  one = std::move(one).time_limit(3s);
+  one = std::move(one).timeout(3s);
   one = std::move(one).memory(1UL << 30U);
   EXPECT_EQ(one.interpreter(), text);
-  EXPECT_EQ(one.time_limit(), 3s);
+  EXPECT_EQ(one.timeout(), 3s);
 }
 
 TEST(Setters, what_a_loop_permits_is_permitted_all_of_it) {

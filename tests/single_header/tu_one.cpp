@@ -20,9 +20,12 @@ TEST(SingleHeader, two_files_that_include_it_make_one_program) {
 
 TEST(SingleHeader, two_files_have_the_same_error_categories) {
   const std::vector<const std::error_category*> here{
-      &cofferdam::error_category(),       &cofferdam::net_error_category(),
-      &cofferdam::chat_error_category(),  &cofferdam::docker::http_status_category(),
-      &cofferdam::e2b::status_category(), &cofferdam::e2b::sandbox_category(),
+      &cofferdam::error_category(),
+      &cofferdam::net_error_category(),
+      &cofferdam::chat_error_category(),
+      &cofferdam::docker::detail::http_status_category(),
+      &cofferdam::e2b::detail::status_category(),
+      &cofferdam::e2b::sandbox_category(),
   };
   EXPECT_EQ(here, categories_seen_by_the_other_file());
   std::string names;

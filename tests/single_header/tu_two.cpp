@@ -13,7 +13,10 @@ std::vector<const std::error_category*> categories_seen_by_the_other_file();
 std::string version_seen_by_the_other_file() { return std::string(cofferdam::version); }
 
 std::vector<const std::error_category*> categories_seen_by_the_other_file() {
-  return {&cofferdam::error_category(),       &cofferdam::net_error_category(),
-          &cofferdam::chat_error_category(),  &cofferdam::docker::http_status_category(),
-          &cofferdam::e2b::status_category(), &cofferdam::e2b::sandbox_category()};
+  return {&cofferdam::error_category(),
+          &cofferdam::net_error_category(),
+          &cofferdam::chat_error_category(),
+          &cofferdam::docker::detail::http_status_category(),
+          &cofferdam::e2b::detail::status_category(),
+          &cofferdam::e2b::sandbox_category()};
 }

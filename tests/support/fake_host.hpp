@@ -2,7 +2,7 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
-#include <cofferdam/backends/docker/host_view.hpp>
+#include <cofferdam/backends/docker/detail/host_view.hpp>
 
 #include <map>
 #include <optional>
@@ -35,19 +35,20 @@ class fake_host {
   fake_host& config(std::string content) { return file("/h/.docker/config.json", std::move(content)); }
 
   /// A view of it as it is now. Its home is /h, its user 1000.
-  cofferdam::docker::host_view view() const {
+  cofferdam::docker::detail::host_view view() const {
     const auto files = files_;
     const auto sockets = sockets_;
     const auto links = links_;
-    return cofferdam::docker::host_view(
+    return cofferdam::docker::detail::host_view(
         variables_, "/h", 1000,
         [files](const std::string& path) {
           const auto found = files.find(path);
           return found == files.end() ? std::nullopt : std::optional<std::string>(found->second);
         },
         [files, sockets](const std::string& path) {
-          if (sockets.contains(path)) return cofferdam::docker::path_kind::socket;
-          return files.contains(path) ? cofferdam::docker::path_kind::file : cofferdam::docker::path_kind::nothing;
+          if (sockets.contains(path)) return cofferdam::docker::detail::path_kind::socket;
+          return files.contains(path) ? cofferdam::docker::detail::path_kind::file
+                                      : cofferdam::docker::detail::path_kind::nothing;
         },
         [links](const std::string& path) {
           for (const auto& [link, target] : links)
@@ -57,7 +58,7 @@ class fake_host {
   }
 
  private:
-  cofferdam::docker::host_view::variable_map variables_;
+  cofferdam::docker::detail::host_view::variable_map variables_;
   std::map<std::string, std::string> files_;
   std::map<std::string, std::string> sockets_;
   std::map<std::string, std::string> links_;

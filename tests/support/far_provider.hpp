@@ -9,9 +9,9 @@
 #include <cofferdam/core/file_source.hpp>
 #include <cofferdam/core/streaming_environment.hpp>
 #include <cofferdam/detail/os/reaper.hpp>
+#include <cofferdam/detail/warden/start_warden.hpp>
 #include <cofferdam/os/command_request.hpp>
 #include <cofferdam/warden/session.hpp>
-#include <cofferdam/warden/start_warden.hpp>
 
 #include <asio/local/stream_protocol.hpp>
 #include <asio/this_coro.hpp>
@@ -28,6 +28,8 @@
 namespace cofferdam_test {
 
 using namespace cofferdam;
+using cofferdam::detail::start_warden;
+using cofferdam::detail::started_warden;
 
 /// A folder that goes with its environment.
 class session_folder {

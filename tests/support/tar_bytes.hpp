@@ -3,9 +3,9 @@
 #pragma once
 
 #include <cofferdam/core/bytes.hpp>
-#include <cofferdam/net/tar_entry.hpp>
-#include <cofferdam/net/tar_reader.hpp>
-#include <cofferdam/net/tar_writer.hpp>
+#include <cofferdam/detail/net/tar_entry.hpp>
+#include <cofferdam/detail/net/tar_reader.hpp>
+#include <cofferdam/detail/net/tar_writer.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -20,7 +20,7 @@
 
 // Archives made by hand, and what a reader makes of them. The hand is not the library's writer, which is on trial too.
 
-namespace cofferdam::inline COFFERDAM_ABI {
+namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 inline void PrintTo(const tar_entry& one, std::ostream* to) {
   *to << one.name() << " type " << static_cast<int>(one.type()) << " -> '" << one.link() << "' " << one.size()
@@ -28,13 +28,13 @@ inline void PrintTo(const tar_entry& one, std::ostream* to) {
       << one.modified();
 }
 
-}  // namespace cofferdam::inline COFFERDAM_ABI
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
 
 namespace cofferdam_test {
 
 /// An entry and its data.
 struct tar_file {
-  cofferdam::tar_entry head;
+  cofferdam::detail::tar_entry head;
   std::string data;
   bool operator==(const tar_file&) const = default;
 };
@@ -44,8 +44,9 @@ inline void PrintTo(const tar_file& one, std::ostream* to) {
 }
 
 /// Everything that `reader` finds in one more piece.
-inline void feed_tar(cofferdam::tar_reader& reader, std::string_view piece, std::vector<tar_file>& to, bool& open) {
-  using cofferdam::tar_event;
+inline void feed_tar(cofferdam::detail::tar_reader& reader, std::string_view piece, std::vector<tar_file>& to,
+                     bool& open) {
+  using cofferdam::detail::tar_event;
   reader.feed(cofferdam::as_bytes(piece));
   for (;;) {
     switch (reader.next()) {
@@ -72,8 +73,8 @@ inline void feed_tar(cofferdam::tar_reader& reader, std::string_view piece, std:
 
 /// Reads a whole archive, in pieces of `piece` bytes.
 inline std::vector<tar_file> read_tar(std::string_view archive, std::size_t piece = std::string_view::npos,
-                                      cofferdam::tar_limits limits = cofferdam::tar_limits()) {
-  cofferdam::tar_reader reader(limits);
+                                      cofferdam::detail::tar_limits limits = cofferdam::detail::tar_limits()) {
+  cofferdam::detail::tar_reader reader(limits);
   std::vector<tar_file> found;
   bool open = false;
   while (!archive.empty()) {
@@ -87,7 +88,7 @@ inline std::vector<tar_file> read_tar(std::string_view archive, std::size_t piec
 
 /// Writes a whole archive with the library's writer.
 inline std::string write_tar(const std::vector<tar_file>& files) {
-  cofferdam::tar_writer writer;
+  cofferdam::detail::tar_writer writer;
   std::string archive;
   for (const tar_file& one : files) {
     archive += cofferdam::as_text(writer.head(one.head));

@@ -2,7 +2,7 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
-#include <cofferdam/warden/wire.hpp>
+#include <cofferdam/warden/detail/wire.hpp>
 
 #include "support/paths.hpp"
 
@@ -105,7 +105,7 @@ class wire_reader {
 };
 
 struct wire_frame {
-  cofferdam::wire::frame_type type{};
+  cofferdam::detail::wire::frame_type type{};
   std::uint32_t job = 0;
   std::string payload;
 
@@ -184,18 +184,19 @@ class wire_client {
   /// The frame that the program begins with.
   wire_frame take_hello() {
     std::optional<wire_frame> hello = next_frame();
-    if (!hello || hello->type != cofferdam::wire::frame_type::hello) throw std::runtime_error("no hello");
+    if (!hello || hello->type != cofferdam::detail::wire::frame_type::hello) throw std::runtime_error("no hello");
     return std::move(*hello);
   }
 
   void configure(std::string_view root, std::uint32_t flags = 0, std::uint32_t lease_ms = 0) {
-    send_frame(cofferdam::wire::frame_type::configure, 0, wire_payload().number(flags).number(lease_ms).string(root));
+    send_frame(cofferdam::detail::wire::frame_type::configure, 0,
+               wire_payload().number(flags).number(lease_ms).string(root));
   }
 
   pid_t pid() const noexcept { return pid_; }
   int fd() const noexcept { return fd_; }
 
-  void send_frame(cofferdam::wire::frame_type type, std::uint32_t job, std::string_view payload = {},
+  void send_frame(cofferdam::detail::wire::frame_type type, std::uint32_t job, std::string_view payload = {},
                   const std::vector<int>& fds = {}) {
     wire_payload head;
     head.number(static_cast<std::uint32_t>(payload.size())).number(static_cast<std::uint8_t>(type)).number(job);
@@ -254,10 +255,10 @@ class wire_client {
     wire_reader head(std::string_view(received_).substr(begin_));
     const std::size_t size = head.number<std::uint32_t>();
     wire_frame frame;
-    frame.type = static_cast<cofferdam::wire::frame_type>(head.number<std::uint8_t>());
+    frame.type = static_cast<cofferdam::detail::wire::frame_type>(head.number<std::uint8_t>());
     frame.job = head.number<std::uint32_t>();
-    frame.payload = received_.substr(begin_ + cofferdam::wire::header_size, size);
-    begin_ += cofferdam::wire::header_size + size;
+    frame.payload = received_.substr(begin_ + cofferdam::detail::wire::header_size, size);
+    begin_ += cofferdam::detail::wire::header_size + size;
     return frame;
   }
   bool has_ended() const noexcept { return ended_; }
@@ -314,8 +315,8 @@ class wire_client {
   bool is_socket() const noexcept { return fd_ == from_fd_; }
   bool whole_frame() const {
     const std::string_view here = std::string_view(received_).substr(begin_);
-    if (here.size() < cofferdam::wire::header_size) return false;
-    return here.size() - cofferdam::wire::header_size >= wire_reader(here).number<std::uint32_t>();
+    if (here.size() < cofferdam::detail::wire::header_size) return false;
+    return here.size() - cofferdam::detail::wire::header_size >= wire_reader(here).number<std::uint32_t>();
   }
 
   int fd_ = -1;       ///< what we write to

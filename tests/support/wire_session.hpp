@@ -2,7 +2,7 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
-#include <cofferdam/warden/wire.hpp>
+#include <cofferdam/warden/detail/wire.hpp>
 
 #include "support/census.hpp"
 #include "support/wire_client.hpp"
@@ -35,8 +35,8 @@ struct wire_command {
   };
 
   std::uint32_t flags = 0;
-  std::uint32_t uid = cofferdam::wire::keep_id;
-  std::uint32_t gid = cofferdam::wire::keep_id;
+  std::uint32_t uid = cofferdam::detail::wire::keep_id;
+  std::uint32_t gid = cofferdam::detail::wire::keep_id;
   std::uint64_t timeout_ms = 0;
   std::uint32_t grace_ms = 0;
   std::uint32_t linger_ms = 0;
@@ -69,7 +69,8 @@ struct wire_command {
 };
 
 /// A frame as it goes over the wire.
-inline std::string wire_bytes(cofferdam::wire::frame_type type, std::uint32_t job, std::string_view payload = {}) {
+inline std::string wire_bytes(cofferdam::detail::wire::frame_type type, std::uint32_t job,
+                              std::string_view payload = {}) {
   wire_payload head;
   head.number(static_cast<std::uint32_t>(payload.size())).number(static_cast<std::uint8_t>(type)).number(job);
   return head.bytes() + std::string(payload);
@@ -79,16 +80,16 @@ inline std::string wire_bytes(cofferdam::wire::frame_type type, std::uint32_t jo
 struct wire_outcome {
   std::string out;
   std::string err;
-  std::uint64_t credit = cofferdam::wire::input_window;  ///< of standard input, less what has been sent
-  std::uint64_t credit_given = 0;                        ///< by the warden, in all
+  std::uint64_t credit = cofferdam::detail::wire::input_window;  ///< of standard input, less what has been sent
+  std::uint64_t credit_given = 0;                                ///< by the warden, in all
   bool has_exited = false;
   bool is_done = false;
   bool has_failed = false;
   int stuck = 0;
 
-  cofferdam::wire::exit_how how{};
+  cofferdam::detail::wire::exit_how how{};
   int code = -1;
-  cofferdam::wire::exit_reason reason{};
+  cofferdam::detail::wire::exit_reason reason{};
   bool left = false;
   std::uint64_t wall_us = 0;
   std::uint64_t user_us = 0;
@@ -96,15 +97,15 @@ struct wire_outcome {
   std::uint64_t peak_kib = 0;
   std::uint64_t out_dropped = 0;
   std::uint64_t err_dropped = 0;
-  cofferdam::wire::fail_stage stage{};
+  cofferdam::detail::wire::fail_stage stage{};
   int number = 0;  ///< the errno of `failed`
 
   bool is_over() const noexcept { return is_done || has_failed; }
   bool exited_with(int wanted) const noexcept {
-    return has_exited && how == cofferdam::wire::exit_how::exited && code == wanted;
+    return has_exited && how == cofferdam::detail::wire::exit_how::exited && code == wanted;
   }
   bool was_killed_by(int signal) const noexcept {
-    return has_exited && how == cofferdam::wire::exit_how::signaled && code == signal;
+    return has_exited && how == cofferdam::detail::wire::exit_how::signaled && code == signal;
   }
 };
 
@@ -129,14 +130,14 @@ struct wire_hello {
   std::uint32_t capabilities = 0;
   std::uint32_t max_jobs = 0;
 
-  bool can(cofferdam::wire::capability what) const noexcept { return (capabilities & what) != 0; }
+  bool can(cofferdam::detail::wire::capability what) const noexcept { return (capabilities & what) != 0; }
 };
 
 /// A warden and its jobs. Each frame that arrives is held against what may come: a job gets `failed` alone, or `exited`
 /// once and then `done`, and nothing after its end.
 class wire_session {
  public:
-  using frame = cofferdam::wire::frame_type;
+  using frame = cofferdam::detail::wire::frame_type;
   static constexpr std::chrono::milliseconds patience = std::chrono::seconds(30);
 
   /// \param configure  whether `configure` is sent at once.
@@ -168,7 +169,7 @@ class wire_session {
     jobs_[job].credit -= bytes.size();
   }
   void end_input(std::uint32_t job) { client_.send_frame(frame::input_end, job); }
-  void signal(std::uint32_t job, cofferdam::wire::signal_scope scope, int number) {
+  void signal(std::uint32_t job, cofferdam::detail::wire::signal_scope scope, int number) {
     client_.send_frame(
         frame::signal, job,
         wire_payload().number(static_cast<std::uint8_t>(scope)).number(static_cast<std::uint8_t>(number)));
@@ -192,7 +193,7 @@ class wire_session {
         continue;
       }
       const std::size_t size =
-          std::min({bytes.size(), static_cast<std::size_t>(one.credit), cofferdam::wire::max_payload});
+          std::min({bytes.size(), static_cast<std::size_t>(one.credit), cofferdam::detail::wire::max_payload});
       input(job, bytes.substr(0, size));
       bytes.remove_prefix(size);
     }
@@ -203,7 +204,7 @@ class wire_session {
   wire_outcome& operator[](std::uint32_t job) { return jobs_[job]; }
   const std::vector<wire_frame>& pongs() const { return pongs_; }
   /// The fault and the type that `protocol_error` named.
-  const std::optional<std::pair<cofferdam::wire::fault, frame>>& refusal() const { return refusal_; }
+  const std::optional<std::pair<cofferdam::detail::wire::fault, frame>>& refusal() const { return refusal_; }
   std::size_t frame_count() const { return frame_count_; }
 
   /// True: output that arrives is returned as credit at once.
@@ -265,7 +266,7 @@ class wire_session {
     switch (next.type) {
       case frame::pong: pongs_.push_back(next); return;
       case frame::protocol_error: {
-        const auto what = static_cast<cofferdam::wire::fault>(from.number<std::uint8_t>());
+        const auto what = static_cast<cofferdam::detail::wire::fault>(from.number<std::uint8_t>());
         refusal_.emplace(what, static_cast<frame>(from.number<std::uint8_t>()));
         EXPECT_TRUE(from.at_end());
         return;
@@ -285,18 +286,18 @@ class wire_session {
       case frame::output:
       case frame::error_output:
         EXPECT_FALSE(next.payload.empty());
-        EXPECT_LE(next.payload.size(), cofferdam::wire::max_payload);
+        EXPECT_LE(next.payload.size(), cofferdam::detail::wire::max_payload);
         (next.type == frame::output ? one.out : one.err) += next.payload;
         if (gives_credit)
           credit(next.job, next.type == frame::output ? 1 : 2, static_cast<std::uint32_t>(next.payload.size()));
         break;
       case frame::exited:
         EXPECT_FALSE(one.has_exited);
-        EXPECT_EQ(next.payload.size(), cofferdam::wire::exited_size);
+        EXPECT_EQ(next.payload.size(), cofferdam::detail::wire::exited_size);
         one.has_exited = true;
-        one.how = static_cast<cofferdam::wire::exit_how>(from.number<std::uint8_t>());
+        one.how = static_cast<cofferdam::detail::wire::exit_how>(from.number<std::uint8_t>());
         one.code = from.number<std::int32_t>();
-        one.reason = static_cast<cofferdam::wire::exit_reason>(from.number<std::uint8_t>());
+        one.reason = static_cast<cofferdam::detail::wire::exit_reason>(from.number<std::uint8_t>());
         one.wall_us = from.number<std::uint64_t>();
         one.user_us = from.number<std::uint64_t>();
         one.system_us = from.number<std::uint64_t>();
@@ -314,7 +315,7 @@ class wire_session {
       case frame::failed:
         EXPECT_FALSE(one.has_exited);
         EXPECT_EQ(one.out + one.err, "");
-        one.stage = static_cast<cofferdam::wire::fail_stage>(from.number<std::uint8_t>());
+        one.stage = static_cast<cofferdam::detail::wire::fail_stage>(from.number<std::uint8_t>());
         one.number = from.number<std::int32_t>();
         EXPECT_TRUE(from.at_end());
         one.has_failed = true;
@@ -325,7 +326,7 @@ class wire_session {
         EXPECT_NE(more, 0U);
         one.credit += more;
         one.credit_given += more;
-        EXPECT_LE(one.credit, cofferdam::wire::input_window) << "more than was sent comes back";
+        EXPECT_LE(one.credit, cofferdam::detail::wire::input_window) << "more than was sent comes back";
         break;
       }
       case frame::stuck: ++one.stuck; break;
@@ -338,7 +339,7 @@ class wire_session {
   wire_hello hello_;
   std::map<std::uint32_t, wire_outcome> jobs_;
   std::vector<wire_frame> pongs_;
-  std::optional<std::pair<cofferdam::wire::fault, frame>> refusal_;
+  std::optional<std::pair<cofferdam::detail::wire::fault, frame>> refusal_;
   std::size_t frame_count_ = 0;
   std::uint32_t last_job_ = 1000;
 };

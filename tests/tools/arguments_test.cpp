@@ -15,17 +15,16 @@ namespace {
 
 using namespace cofferdam;
 using tools::argument;
-using tools::argument_kind;
 using tools::argument_list;
 
 argument_list all() {
-  return argument_list(argument("path", argument_kind::text, "A path.").required().between(1, 5),
-                       argument("count", argument_kind::integer, "How many.").between(1, 10).otherwise(2),
-                       argument("share", argument_kind::number, "How much.").between(0, 0.5),
-                       argument("deep", argument_kind::boolean, "Whether.").otherwise(false),
-                       argument("mode", argument_kind::text, "How.").one_of({"a", "b"}),
-                       argument("names", argument_kind::texts, "Which."),
-                       argument("more", argument_kind::object, "What."));
+  return argument_list(argument("path", tools::text, "A path.").between(1, 5),
+                       argument("count", tools::integer, "How many.").between(1, 10).otherwise(2),
+                       argument("share", tools::number, "How much.").between(0, 0.5).optional(),
+                       argument("deep", tools::boolean, "Whether.").otherwise(false),
+                       argument("mode", tools::text, "How.").one_of({"a", "b"}).optional(),
+                       argument("names", tools::list_of(tools::text), "Which.").optional(),
+                       argument("more", tools::object, "What.").optional());
 }
 
 std::string complaint(const std::string& text) {
@@ -62,13 +61,14 @@ TEST(Arguments, and_the_check) {
 TEST(Arguments, everything_that_is_wrong_is_named_at_once) {
   EXPECT_EQ(
       complaint(R"({"count":0,"share":0.75,"deep":"yes","mode":"c","names":[1],"more":[],"x\u001b":1})"),
-      "Wrong arguments: 'path' is missing; 'count' must be an integer of at least 1 and at most 10; 'share' must be a "
-      "number of at least 0 and at most 0.5; 'deep' must be true or false; 'mode' must be one of: a, b; 'names' "
-      "must be an array of strings; 'more' must be an object; there is no argument 'x\\x1b'.");
+      "Wrong arguments: 'path' is missing, and must be a string; 'count' must be an integer of at least 1 and at most "
+      "10, not 0; 'share' must be a number of at least 0 and at most 0.5, not 0.75; 'deep' must be true or false, not "
+      "the string \"yes\"; 'mode' must be one of a, b, not \"c\"; 'names' must be an array of strings, not one whose "
+      "item 0 is 1; 'more' must be an object, not an array; there is no argument 'x\\x1b'.");
   EXPECT_EQ(complaint(R"({"path":""})"), "Wrong arguments: 'path' must not be empty.");
-  EXPECT_EQ(complaint(R"({"path":"123456"})"), "Wrong arguments: 'path' must be at most 5 bytes long.");
-  EXPECT_EQ(complaint(R"({"path":"x","count":2.5})"), "Wrong arguments: 'count' must be an integer.");
-  EXPECT_EQ(complaint(R"({"path":"x","count":1e300})"), "Wrong arguments: 'count' must be an integer.");
+  EXPECT_EQ(complaint(R"({"path":"123456"})"), "Wrong arguments: 'path' must be at most 5 bytes long, not 6.");
+  EXPECT_EQ(complaint(R"({"path":"x","count":2.5})"), "Wrong arguments: 'count' must be an integer, not 2.5.");
+  EXPECT_EQ(complaint(R"({"path":"x","count":1e300})"), "Wrong arguments: 'count' must be an integer, not 1e+300.");
   EXPECT_TRUE(complaint("[]").starts_with("The arguments must be a JSON object with 'path', 'count'"));
 }
 

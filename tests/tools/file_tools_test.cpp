@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-#include <cofferdam/core/base64.hpp>
+#include <cofferdam/detail/core/base64.hpp>
 #include <cofferdam/tools/finish.hpp>
 #include <cofferdam/tools/list_files.hpp>
 #include <cofferdam/tools/read_file.hpp>
@@ -26,6 +26,7 @@
 namespace {
 
 using namespace cofferdam;
+using cofferdam::detail::base64_encode;
 using namespace std::string_literals;
 using cofferdam_test::memory_environment;
 using cofferdam_test::run;
@@ -218,7 +219,7 @@ TEST(RunPython, puts_values_under_names) {
   call(tool, R"({"code":"x"})");
   EXPECT_TRUE(runner.variables.empty());
   EXPECT_EQ(call(tool, R"({"code":"x","variables":[1]})").text(),
-            "Error: Wrong arguments: 'variables' must be an object.");
+            "Error: Wrong arguments: 'variables' must be an object, not an array.");
 }
 
 TEST(RunPython, can_be_watched) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-#include <cofferdam/tools/image_header.hpp>
+#include <cofferdam/detail/tools/image_header.hpp>
 
 #include <gtest/gtest.h>
 
@@ -17,9 +17,9 @@ using namespace std::string_literals;
 
 /// "image/png 2x3", or nothing.
 std::string shown(std::string_view file) {
-  const std::optional<tools::image_header> header = tools::read_image_header(as_bytes(file));
+  const std::optional<tools::detail::image_header> header = tools::detail::read_image_header(as_bytes(file));
   if (!header) return "";
-  return std::string(tools::mime_type(header->format)) + " " + std::to_string(header->width) + "x" +
+  return std::string(tools::detail::mime_type(header->format)) + " " + std::to_string(header->width) + "x" +
          std::to_string(header->height);
 }
 
@@ -54,8 +54,8 @@ TEST(ImageHeader, a_file_cut_anywhere_has_its_size_or_none) {
   for (const std::string& file : {png, jpeg, gif, vp8, vp8l, vp8x}) {
     const std::string whole = shown(file);
     for (std::size_t cut = 0; cut < file.size(); ++cut) {
-      const std::optional<tools::image_header> header =
-          tools::read_image_header(as_bytes(std::string_view(file).substr(0, cut)));
+      const std::optional<tools::detail::image_header> header =
+          tools::detail::read_image_header(as_bytes(std::string_view(file).substr(0, cut)));
       if (header && header->has_size()) {
         EXPECT_TRUE(shown(file.substr(0, cut)) == whole || cut < 10) << cut;
       }

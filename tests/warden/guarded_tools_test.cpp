@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
-#include <cofferdam/warden/wire.hpp>
+#include <cofferdam/warden/detail/wire.hpp>
 
 #include "support/census.hpp"
 #include "support/require.hpp"
@@ -21,7 +21,7 @@
 
 namespace {
 
-namespace wire = cofferdam::wire;
+namespace wire = cofferdam::detail::wire;
 using cofferdam_test::temporary_folder;
 using cofferdam_test::wire_command;
 using cofferdam_test::wire_outcome;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
-#include <cofferdam/warden/wire.hpp>
+#include <cofferdam/warden/detail/wire.hpp>
 
 #include "support/paths.hpp"
 #include "support/wire_client.hpp"
@@ -26,7 +26,7 @@
 
 namespace {
 
-namespace wire = cofferdam::wire;
+namespace wire = cofferdam::detail::wire;
 using cofferdam_test::living_with;
 using cofferdam_test::unique_sleep;
 using cofferdam_test::wire_command;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
-#include <cofferdam/warden/protocol.hpp>
+#include <cofferdam/warden/detail/protocol.hpp>
 
 #include "support/wire_client.hpp"
 
@@ -22,7 +22,7 @@
 
 namespace {
 
-namespace wire = cofferdam::wire;
+namespace wire = cofferdam::detail::wire;
 using cofferdam::as_bytes;
 using cofferdam::as_text;
 using cofferdam::bytes;

@@ -35,6 +35,7 @@
 namespace {
 
 using namespace cofferdam;
+namespace wire = cofferdam::detail::wire;
 using cofferdam_test::far_environment;
 using cofferdam_test::far_provider;
 using cofferdam_test::pause_for;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
-#include <cofferdam/warden/wire.hpp>
+#include <cofferdam/warden/detail/wire.hpp>
 
 #include "support/census.hpp"
 #include "support/forbid.hpp"
@@ -42,7 +42,7 @@
 
 namespace {
 
-namespace wire = cofferdam::wire;
+namespace wire = cofferdam::detail::wire;
 using cofferdam_test::eventually;
 using cofferdam_test::forbid;
 using cofferdam_test::temporary_folder;

@@ -3,12 +3,10 @@
 #pragma once
 
 #include <cofferdam/backends/docker/build_request.hpp>
-#include <cofferdam/backends/docker/command_transport.hpp>
 #include <cofferdam/backends/docker/container_options.hpp>
-#include <cofferdam/backends/docker/find_daemon.hpp>
-#include <cofferdam/backends/docker/progress_stream.hpp>
+#include <cofferdam/backends/docker/daemon_choice.hpp>
+#include <cofferdam/backends/docker/progress_event.hpp>
 #include <cofferdam/core/asio.hpp>
-#include <cofferdam/core/background_command.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/command.hpp>
 #include <cofferdam/core/command_result.hpp>

@@ -2,14 +2,13 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
-#include <cofferdam/backends/e2b/account.hpp>
+#include <cofferdam/backends/e2b/account_options.hpp>
 #include <cofferdam/backends/e2b/create_options.hpp>
-#include <cofferdam/backends/e2b/detail/folder_watch.hpp>
-#include <cofferdam/backends/e2b/detail/process_follower.hpp>
-#include <cofferdam/backends/e2b/detail/sandbox_list.hpp>
-#include <cofferdam/backends/e2b/rate_limiter.hpp>
-#include <cofferdam/backends/e2b/running_process.hpp>
+#include <cofferdam/backends/e2b/folder_watch.hpp>
+#include <cofferdam/backends/e2b/process_follower.hpp>
+#include <cofferdam/backends/e2b/sandbox_error.hpp>
 #include <cofferdam/backends/e2b/sandbox_info.hpp>
+#include <cofferdam/backends/e2b/sandbox_list.hpp>
 #include <cofferdam/backends/e2b/signed_url.hpp>
 #include <cofferdam/backends/e2b/surroundings.hpp>
 #include <cofferdam/core/asio.hpp>

@@ -4,7 +4,6 @@
 
 #include <cofferdam/backends/local_policies.hpp>
 #include <cofferdam/core/asio.hpp>
-#include <cofferdam/core/background_command.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/code_exec_provider.hpp>
 #include <cofferdam/core/command.hpp>

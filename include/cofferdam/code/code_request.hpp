@@ -3,11 +3,11 @@
 #pragma once
 
 #include <cofferdam/code/code_result.hpp>
-#include <cofferdam/code/host_function.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/command.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/process.hpp>
+#include <cofferdam/detail/code/host_function.hpp>
 #include <cofferdam/detail/core/callable_argument.hpp>
 
 #include <boost/json/object.hpp>
@@ -99,17 +99,18 @@ class code_request {
   [[nodiscard]] code_request context(std::string name) && { return std::move(context(std::move(name))); }
   const std::optional<std::string>& context() const noexcept { return context_; }
 
-  /// Adds a coroutine of the host that the code may call.
+  /// Adds a function of the host that the code may call: `request.function(tide)` for a `tools::function tide`.
   /// \throws error{exec_errc::invalid_argument} if there is a function of this name already.
-  code_request& function(host_function one) & {
-    for (const host_function& each : functions_)
+  code_request& function(detail::host_function one) & {
+    for (const detail::host_function& each : functions_)
       if (each.name() == one.name())
         throw error(exec_errc::invalid_argument, "code_request: there are two functions '" + one.name() + "'");
     functions_.push_back(std::move(one));
     return *this;
   }
-  [[nodiscard]] code_request function(host_function one) && { return std::move(function(std::move(one))); }
-  const std::vector<host_function>& functions() const noexcept { return functions_; }
+  [[nodiscard]] code_request function(detail::host_function one) && { return std::move(function(std::move(one))); }
+  /// For runners: the functions in the order in which they were added.
+  const std::vector<detail::host_function>& functions() const noexcept { return functions_; }
 
   /// Adds a function that ends the run with a final value: `SUBMIT(answer=42)`.
   /// \param name    its name.
@@ -200,7 +201,7 @@ class code_request {
   boost::json::object variables_;
   std::optional<std::chrono::milliseconds> timeout_;
   std::optional<std::string> context_;
-  std::vector<host_function> functions_;
+  std::vector<detail::host_function> functions_;
   std::string final_name_;
   std::vector<std::string> final_fields_;
   std::optional<std::size_t> kept_output_;

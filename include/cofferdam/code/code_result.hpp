@@ -3,9 +3,7 @@
 #pragma once
 
 #include <cofferdam/core/bytes.hpp>
-#include <cofferdam/core/captured_output.hpp>
 #include <cofferdam/core/command_result.hpp>
-#include <cofferdam/core/isolation_report.hpp>
 
 #include <boost/json/object.hpp>
 #include <boost/json/value.hpp>
@@ -236,11 +234,11 @@ class code_result {
   /// Returns the isolation of the run, as far as the backend knows it; otherwise all "none".
   const isolation_report& isolation() const& noexcept {
     static const isolation_report nothing;
-    return walls_ ? *walls_ : nothing;
+    return isolation_ ? *isolation_ : nothing;
   }
-  isolation_report isolation() && { return walls_ ? *walls_ : isolation_report(); }
+  isolation_report isolation() && { return isolation_ ? *isolation_ : isolation_report(); }
   code_result& isolation(std::shared_ptr<const isolation_report> standing) {
-    walls_ = std::move(standing);
+    isolation_ = std::move(standing);
     return *this;
   }
 
@@ -277,7 +275,7 @@ class code_result {
   std::vector<display_output> displays_;
   std::vector<generated_file> files_;
   std::chrono::nanoseconds duration_{};
-  std::shared_ptr<const isolation_report> walls_;
+  std::shared_ptr<const isolation_report> isolation_;
 };
 
 }  // namespace cofferdam::inline COFFERDAM_ABI

@@ -70,14 +70,14 @@ namespace detail {
 class analysis_worker;
 
 /// Makes the worker that reads code for the guards of one runner. It may be used and dropped on any thread.
-std::shared_ptr<analysis_worker> make_facts_worker(python_reader settings);
+std::shared_ptr<analysis_worker> make_analysis_worker(python_reader settings);
 
 /// Returns the facts about the code. See `analysis_worker::read`.
-awaitable<std::shared_ptr<const code_analysis>> read_facts(std::shared_ptr<analysis_worker> worker,
-                                                           const std::string& source, const interpreter_info& guest);
+awaitable<std::shared_ptr<const code_analysis>> analyse_code(std::shared_ptr<analysis_worker> worker,
+                                                             const std::string& source, const interpreter_info& guest);
 
 /// Ends the worker's processes. A second call does nothing.
-awaitable<void> close_facts(std::shared_ptr<analysis_worker> worker);
+awaitable<void> close_analysis_worker(std::shared_ptr<analysis_worker> worker);
 
 /// Returns the refusal of code that cannot be read; no value if it could be read.
 std::optional<code_result> refuse_unreadable(const code_analysis& facts, const std::string& rule);
@@ -122,7 +122,7 @@ class guard_layer : public code_layer<guard_layer<Policy, Inner>, Inner> {
     if constexpr (detail::shares_reader<Inner>) {
       if (std::shared_ptr<detail::analysis_worker> there = this->inner().shared_reader()) return there;
     }
-    return detail::make_facts_worker(std::move(reader));
+    return detail::make_analysis_worker(std::move(reader));
   }
 
   const std::shared_ptr<detail::analysis_worker>& require_worker() const {
@@ -135,7 +135,7 @@ class guard_layer : public code_layer<guard_layer<Policy, Inner>, Inner> {
   static awaitable<std::optional<code_result>> decide(guard_layer& self, const code_request& request) {
     const interpreter_info guest = detail::interpreter_of(self.inner());
     const std::shared_ptr<detail::analysis_worker> worker = self.require_worker();
-    std::shared_ptr<const code_analysis> facts = co_await detail::read_facts(worker, request.source(), guest);
+    std::shared_ptr<const code_analysis> facts = co_await detail::analyse_code(worker, request.source(), guest);
     std::optional<code_result> answer = detail::refuse_unreadable(*facts, std::string(Policy::name));
     if (answer) co_return answer;
     if (std::optional<guard_refusal> refusal = self.policy_.judge(*facts)) answer = refusal->result(facts->source());
@@ -144,7 +144,7 @@ class guard_layer : public code_layer<guard_layer<Policy, Inner>, Inner> {
 
   static awaitable<void> close_both(guard_layer& self) {
     const std::shared_ptr<detail::analysis_worker> worker = self.require_worker();
-    co_await detail::close_facts(worker);
+    co_await detail::close_analysis_worker(worker);
     co_await self.inner().close();
   }
 

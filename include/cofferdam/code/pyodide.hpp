@@ -68,7 +68,7 @@ class pyodide_runner {
   /// The files of a result are in the memory of the interpreter, and the interpreter reports them itself.
   /// `code_request::keep_files` adds their contents to the result.
   /// \throws error{exec_errc::environment_closed}; error{exec_errc::provider_failed} if Deno cannot be restarted;
-  ///     error{exec_errc::deadlock} from a host function that waits for itself: see `host_function`.
+  ///     error{exec_errc::deadlock} from a host function that waits for itself: see `tools::function`.
   /// \par Cancellation  terminal: the code is ended as at its limit, then error{exec_errc::cancelled} with `partial()`.
   awaitable<code_result> run_code(code_request request) {
     const auto core = require_core();  // before the environment is used: without a core there is no environment
@@ -134,8 +134,8 @@ class pyodide_runner {
 /// isolation has three layers: the memory of WebAssembly; a JavaScript that cannot turn text into code, with an empty
 /// `js` module in Python; and Deno's permissions, which allow only what the options allow. Deno runs as the calling
 /// user, without any isolation by the operating system: code that breaks out of V8 has the rights of that user.
-/// `code_result::walls()` reports this. For isolation by the operating system run `python()` in a container. There are
-/// no processes, threads, sockets or packages with native code; `time.sleep`, asyncio, and `urllib.request` for
+/// `code_result::isolation()` reports this. For isolation by the operating system run `python()` in a container. There
+/// are no processes, threads, sockets or packages with native code; `time.sleep`, asyncio, and `urllib.request` for
 /// permitted hosts work. Functions that asyncio would run in a thread (`to_thread`, `run_in_executor(None, ...)`) run
 /// at once.
 ///

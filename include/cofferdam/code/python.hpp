@@ -70,7 +70,7 @@ class python_runner {
   /// before the output of the next run, at most the last 64 KiB of each stream; their output during a run is part of
   /// that run's output. At its time limit a fork is killed. A context is interrupted (KeyboardInterrupt), and killed if
   /// the code does not end within the grace period.
-  /// \throws error{exec_errc::deadlock} from a host function that waits for itself: see `host_function`;
+  /// \throws error{exec_errc::deadlock} from a host function that waits for itself: see `tools::function`;
   ///     error{exec_errc::environment_closed}; error{exec_errc::provider_lost} and other exceptions of `start` if the
   ///     environment
   ///     fails, with `partial()`; error{exec_errc::provider_failed} if a driver cannot be restarted.

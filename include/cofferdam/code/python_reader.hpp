@@ -49,14 +49,14 @@ class python_reader {
   analysis_place place() const noexcept { return place_; }
 
   /// Sets the time limit for reading one piece of code; code that takes longer is refused. Default: 2 seconds.
-  python_reader& time_limit(std::chrono::milliseconds limit) {
+  python_reader& timeout(std::chrono::milliseconds limit) {
     if (limit <= std::chrono::milliseconds::zero() || limit > std::chrono::hours(1))
       throw error(exec_errc::invalid_argument,
                   "python_reader: the time limit must be longer than zero and at most an hour");
-    time_limit_ = limit;
+    timeout_ = limit;
     return *this;
   }
-  std::chrono::milliseconds time_limit() const noexcept { return time_limit_; }
+  std::chrono::milliseconds timeout() const noexcept { return timeout_; }
 
   /// Sets the maximum size of code, in bytes; longer code is refused. Default: 1 MiB, at most 64 MiB.
   python_reader& longest(std::size_t size) {
@@ -78,7 +78,7 @@ class python_reader {
  private:
   std::string interpreter_ = "python3";
   analysis_place place_ = analysis_place::automatic;
-  std::chrono::milliseconds time_limit_{2000};
+  std::chrono::milliseconds timeout_{2000};
   std::size_t longest_ = 1024 * 1024;
   std::size_t memory_ = 1024UL * 1024 * 1024;
 };

@@ -2,8 +2,8 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
-#include <cofferdam/core/base64.hpp>
 #include <cofferdam/core/bytes.hpp>
+#include <cofferdam/detail/core/base64.hpp>
 #include <cofferdam/detail/net/json_object_view.hpp>
 
 #include <boost/json/array.hpp>
@@ -55,7 +55,7 @@ inline std::string_view python_type(const boost::json::value& value) noexcept {
 inline boost::json::value python_bytes(bytes_view content) {
   boost::json::object made;
   made["$python"] = "bytes";
-  made["base64"] = base64_encode(content);
+  made["base64"] = detail::base64_encode(content);
   return made;
 }
 
@@ -104,7 +104,7 @@ inline std::optional<bytes> bytes_of(const boost::json::value& value) {
   if (kind != "bytes" && kind != "bytearray") return std::nullopt;
   const boost::json::value* const text = value.get_object().if_contains("base64");
   if (text == nullptr || !text->is_string()) return std::nullopt;
-  return base64_decode(std::string_view(text->get_string().data(), text->get_string().size()));
+  return detail::base64_decode(std::string_view(text->get_string().data(), text->get_string().size()));
 }
 
 namespace detail {

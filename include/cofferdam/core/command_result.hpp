@@ -2,10 +2,14 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
-#include <cofferdam/core/captured_output.hpp>
-#include <cofferdam/core/isolation_report.hpp>
+#include <cofferdam/core/bytes.hpp>
+#include <cofferdam/detail/core/large_block.hpp>
+#include <cofferdam/detail/core/utf8.hpp>
 
+#include <algorithm>
+#include <array>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -15,6 +19,151 @@
 #include <utility>
 
 namespace cofferdam::inline COFFERDAM_ABI {
+
+/// The kept part of one output stream: its start, its end, and its exact length.
+class captured_output {
+ public:
+  captured_output() = default;
+
+  /// \param head   the first bytes of the stream.
+  /// \param tail   the last bytes; does not overlap `head`. If no byte is missing between them, the tail is appended to
+  ///               the head.
+  /// \param total  bytes in the stream. A value below `head.size() + tail.size()` is raised to that sum.
+  captured_output(bytes head, bytes tail, std::uint64_t total)
+      : head_(std::move(head)),
+        tail_(std::move(tail)),
+        total_(std::max<std::uint64_t>(total, head_.size() + tail_.size())) {
+    if (cut() == 0 && !tail_.empty()) {
+      head_.insert(head_.end(), tail_.begin(), tail_.end());
+      tail_ = bytes();
+    }
+  }
+
+  /// Returns the first bytes, unchanged. These are all bytes if `cut()` is 0.
+  const bytes& head() const& noexcept { return head_; }
+  bytes head() && { return std::move(head_); }
+  /// Returns the last bytes, unchanged. Empty if `cut()` is 0.
+  const bytes& tail() const& noexcept { return tail_; }
+  bytes tail() && { return std::move(tail_); }
+  /// Returns the number of bytes in the stream, kept or not.
+  std::uint64_t total() const noexcept { return total_; }
+  /// Returns the number of bytes that are missing between `head()` and `tail()`.
+  std::uint64_t cut() const noexcept { return total_ - head_.size() - tail_.size(); }
+
+  /// Returns the text to show: head, a marker if bytes are missing, tail. The text is valid UTF-8. Each broken sequence
+  /// becomes one U+FFFD, as in the WHATWG decoder. A sequence that was broken only by the cut is left out.
+  std::string text() const {
+    std::string result;
+    const std::size_t expected = head_.size() + tail_.size();
+    result.reserve(expected);
+    detail::fill_soon(result.data(), expected);
+    append_text(result);
+    return result;
+  }
+
+  /// Returns the part of `text()` before the marker; all of it if no byte is missing.
+  std::string head_text() const {
+    std::string result;
+    append_head_text(result);
+    return result;
+  }
+
+  /// Returns the part of `text()` after the marker; empty if no byte is missing.
+  std::string tail_text() const {
+    std::string result;
+    append_tail_text(result);
+    return result;
+  }
+
+  /// Returns the number of broken sequences that `text()` replaces.
+  std::size_t repairs() const {
+    std::string scratch;
+    return append_text(scratch);
+  }
+
+  /// Returns the marker that `text()` puts between head and tail. A guest can print the same words. So test `cut()`
+  /// instead of the text; `format_result` shows the cut in a form that no output can imitate.
+  static std::string cut_marker(std::uint64_t cut, std::uint64_t total) {
+    return "\n[... " + std::to_string(cut) + " of " + std::to_string(total) + " bytes left out ...]\n";
+  }
+
+ private:
+  std::size_t append_head_text(std::string& out) const {
+    return detail::append_repaired_utf8(out, cut() == 0 ? as_text(head_) : detail::without_cut_end(as_text(head_)));
+  }
+
+  std::size_t append_tail_text(std::string& out) const {
+    return detail::append_repaired_utf8(out, detail::without_cut_start(as_text(tail_)));
+  }
+
+  std::size_t append_text(std::string& out) const {
+    std::size_t repairs = append_head_text(out);
+    if (cut() == 0) return repairs;
+    out += cut_marker(cut(), total_);
+    repairs += append_tail_text(out);
+    return repairs;
+  }
+
+  bytes head_;
+  bytes tail_;
+  std::uint64_t total_ = 0;
+};
+
+/// The kinds of isolation.
+enum class isolation_kind {
+  process_tree,    ///< the processes that are certain to end with the command
+  host_death,      ///< the processes that end if the host program is killed
+  files,           ///< the host files that the guest can reach
+  network,         ///< the addresses that the guest can connect to
+  signals,         ///< the processes that the guest can signal
+  system_calls,    ///< the system calls that the guest may make
+  memory,          ///< the memory that the guest may use
+  process_count,   ///< the number of processes that the guest may start
+  secrets,         ///< the host program's memory, environment and descriptors: can the guest read them
+  processor_time,  ///< the processor time that the guest may use
+  disk,            ///< the disk space that the guest may use
+  open_files,      ///< the number of files that the guest may have open
+};
+
+/// Returns the name of a kind of isolation, as reports show it.
+inline std::string_view to_string(isolation_kind which) noexcept {
+  switch (which) {
+    case isolation_kind::process_tree: return "process_tree";
+    case isolation_kind::host_death: return "host_death";
+    case isolation_kind::files: return "files";
+    case isolation_kind::network: return "network";
+    case isolation_kind::signals: return "signals";
+    case isolation_kind::system_calls: return "system_calls";
+    case isolation_kind::memory: return "memory";
+    case isolation_kind::process_count: return "process_count";
+    case isolation_kind::secrets: return "secrets";
+    case isolation_kind::processor_time: return "processor_time";
+    case isolation_kind::disk: return "disk";
+    case isolation_kind::open_files: return "open_files";
+  }
+  return "unknown";
+}
+
+/// The isolation of a command. "none" means none: a backend sets only what it enforces itself.
+class isolation_report {
+ public:
+  static constexpr std::size_t count = 12;
+
+  /// Returns the isolation of one kind: "none", or a few words of the backend.
+  std::string_view of(isolation_kind which) const noexcept {
+    const std::string& words = states_[static_cast<std::size_t>(which)];
+    return words.empty() ? std::string_view("none") : std::string_view(words);
+  }
+
+  /// Sets the isolation of one kind.
+  isolation_report& set(isolation_kind which, std::string words) {
+    states_[static_cast<std::size_t>(which)] = std::move(words);
+    return *this;
+  }
+
+ private:
+  std::array<std::string, count> states_;
+};
 
 /// The kind of a failure. `none` is also the kind of a command that ran and exited with a status other than 0.
 enum class error_kind {
@@ -176,11 +325,11 @@ class command_result {
   /// Returns the isolation of the command; all "none" if the command did not run.
   const isolation_report& isolation() const& noexcept {
     static const isolation_report nothing;
-    return walls_ ? *walls_ : nothing;
+    return isolation_ ? *isolation_ : nothing;
   }
-  isolation_report isolation() && { return walls_ ? *walls_ : isolation_report(); }
+  isolation_report isolation() && { return isolation_ ? *isolation_ : isolation_report(); }
   command_result& isolation(std::shared_ptr<const isolation_report> standing) {
-    walls_ = std::move(standing);
+    isolation_ = std::move(standing);
     return *this;
   }
 
@@ -197,7 +346,7 @@ class command_result {
   std::chrono::nanoseconds duration_{};
   std::optional<std::chrono::microseconds> cpu_time_;
   std::optional<std::uint64_t> peak_memory_;
-  std::shared_ptr<const isolation_report> walls_;
+  std::shared_ptr<const isolation_report> isolation_;
 };
 
 }  // namespace cofferdam::inline COFFERDAM_ABI

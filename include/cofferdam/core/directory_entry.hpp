@@ -2,13 +2,101 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
-#include <cofferdam/version.hpp>
+#include <cofferdam/core/error.hpp>
+#include <cofferdam/core/workspace_path.hpp>
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace cofferdam::inline COFFERDAM_ABI {
+
+/// The depth and the maximum size of a listing. A larger listing is error{exec_errc::too_large}, because the listing is
+/// in memory and the directory tree may come from an untrusted program.
+/// \code
+/// std::vector<entry> here = co_await list(environment, "data", list_options().depth(1));
+/// \endcode
+class list_options {
+ public:
+  list_options() = default;
+
+  /// \param levels  1: the entries of the directory itself; 2: also the entries of its directories; and so on. Deeper
+  ///                entries are left out. 0 is error{exec_errc::invalid_argument}. Default: no limit.
+  list_options& depth(std::size_t levels) {
+    if (levels == 0)
+      throw error(exec_errc::invalid_argument, "list: a depth of 0 lists nothing; 1 is the directory itself");
+    depth_ = levels;
+    return *this;
+  }
+
+  /// \param count  maximum number of entries, down to the depth. Default 4,000,000.
+  list_options& entries(std::size_t count) {
+    entries_ = count;
+    return *this;
+  }
+
+  /// \param most  maximum number of bytes of all paths together: a deep tree of long names has long paths. Default 512
+  ///              MiB.
+  list_options& path_bytes(std::size_t most) {
+    path_bytes_ = most;
+    return *this;
+  }
+
+  std::size_t depth() const noexcept { return depth_; }
+  std::size_t entries() const noexcept { return entries_; }
+  std::size_t path_bytes() const noexcept { return path_bytes_; }
+
+ private:
+  std::size_t depth_ = SIZE_MAX;
+  std::size_t entries_ = 4'000'000;
+  std::size_t path_bytes_ = std::size_t{512} * 1024 * 1024;
+};
+
+namespace detail {
+
+/// The remaining room of a listing.
+class listing_room {
+ public:
+  /// \param path  the directory, for error messages.
+  listing_room(const list_options& options, std::string path)
+      : options_(options), path_(std::move(path)), names_(options.entries()), bytes_(options.path_bytes()) {}
+
+  const std::string& path() const noexcept { return path_; }
+  std::size_t names() const noexcept { return names_; }
+
+  /// \throws error{exec_errc::too_large}
+  void take_names(std::size_t count) {
+    if (count > names_) throw too_many(std::to_string(options_.entries()) + " names");
+    names_ -= count;
+  }
+  /// \throws error{exec_errc::too_large}
+  void take_path(std::string_view path) {
+    if (path.size() > bytes_) throw too_many(std::to_string(options_.path_bytes()) + " bytes of paths");
+    bytes_ -= path.size();
+  }
+
+  /// Returns true if a path is within the depth of the listing.
+  bool reaches(std::string_view path) const {
+    if (options_.depth() > path.size()) return true;
+    return static_cast<std::size_t>(std::count(path.begin(), path.end(), '/')) < options_.depth();
+  }
+
+  error too_many(const std::string& what) const {
+    return error(exec_errc::too_large, "list " + shown_path(path_) + ": more than the " + what +
+                                           " that were allowed; name a smaller part of the tree, or list it less deep");
+  }
+
+ private:
+  list_options options_;
+  std::string path_;
+  std::size_t names_;
+  std::size_t bytes_;
+};
+
+}  // namespace detail
 
 /// The type of a directory entry. A symbolic link is a `symlink`, whatever it points to.
 enum class file_type { regular, directory, symlink, other };

@@ -9,7 +9,6 @@
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/file_source.hpp>
 #include <cofferdam/core/file_system.hpp>
-#include <cofferdam/core/list_options.hpp>
 #include <cofferdam/core/transfer_result.hpp>
 #include <cofferdam/detail/core/command_files.hpp>
 

@@ -7,7 +7,6 @@
 #include <cofferdam/core/directory_entry.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/file_source.hpp>
-#include <cofferdam/core/list_options.hpp>
 #include <cofferdam/core/transfer_result.hpp>
 
 #include <concepts>

@@ -2,7 +2,6 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
-#include <cofferdam/core/captured_output.hpp>
 #include <cofferdam/core/command_result.hpp>
 #include <cofferdam/core/printable_text.hpp>
 

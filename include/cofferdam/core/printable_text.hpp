@@ -2,7 +2,7 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
-#include <cofferdam/core/utf8.hpp>
+#include <cofferdam/detail/core/utf8.hpp>
 
 #include <algorithm>
 #include <array>
@@ -305,7 +305,7 @@ inline std::string printable_text(std::string_view utf8) {
     screen.write_plain(utf8.substr(0, plain));
     utf8.remove_prefix(plain);
     if (utf8.empty()) break;
-    const utf8_unit unit = decode_utf8(utf8);
+    const detail::utf8_unit unit = detail::decode_utf8(utf8);
     utf8.remove_prefix(unit.size());
     switch (unit.code_point()) {
       case U'\r':
@@ -339,7 +339,7 @@ inline std::string one_line(std::string_view text, std::size_t most = 200) {
   std::size_t characters = 0;
   std::size_t room_for_dots = 0;  // the longest part of `result` that leaves room for the dots
   while (!text.empty()) {
-    const utf8_unit unit = decode_utf8(text);
+    const detail::utf8_unit unit = detail::decode_utf8(text);
     const char32_t c = unit.code_point();
     std::size_t added = 1;
     if (!unit.valid()) {
@@ -358,7 +358,7 @@ inline std::string one_line(std::string_view text, std::size_t most = 200) {
       result += escape.text();
       added = escape.text().size();
     } else {
-      append_utf8(result, c);
+      detail::append_utf8(result, c);
     }
     if (characters + added > most) {
       result.resize(room_for_dots);

@@ -6,14 +6,28 @@
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/command_result.hpp>
 #include <cofferdam/core/error.hpp>
-#include <cofferdam/core/isolation_report.hpp>
 
 #include <concepts>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <utility>
 
 namespace cofferdam::inline COFFERDAM_ABI {
+
+/// A command that has ended while a process that it started still runs (`background_policy::keep`).
+class background_command {
+ public:
+  background_command(std::uint32_t number, std::string program) : number_(number), program_(std::move(program)) {}
+  /// Returns the number of the command in its environment. This is not a process number.
+  std::uint32_t number() const noexcept { return number_; }
+  /// Returns the program or the shell line, cut to one line.
+  const std::string& program() const noexcept { return program_; }
+
+ private:
+  std::uint32_t number_;
+  std::string program_;
+};
 
 /// One of the two output streams of a command.
 enum class output_stream { out, err };

@@ -27,29 +27,45 @@
 
 namespace cofferdam::inline COFFERDAM_ABI {
 
+/// A tool that an agent can copy for each session, or a callable that makes one over the session's environment.
+template <class T>
+concept agent_tool =
+    tools::tool_maker<T> || (tools::tool<std::remove_cvref_t<T>> && std::copy_constructible<std::remove_cvref_t<T>>);
+
 /// A model, its tools and its limits: a copyable recipe without any state. A `session` does the work.
 ///
-///     agent helper(chat_completions_client(executor, chat_completions_options("gpt-5-mini")));
+///     agent helper(chat_completions_client(executor, chat_completions_options("gpt-5-mini")), tide);
 ///     helper.max_turns(20).instructions("Answer in German.");
 ///
-/// Without a call of `tool` the tools are `code_exec`, `read_file`, `write_file`, `list_files` and `view_image`. If no
-/// tool ends the work, `finish` is added.
+/// Without tools in the constructor or by `tool` the tools are `code_exec`, `read_file`, `write_file`, `list_files` and
+/// `view_image`. If no tool ends the work, `finish` is added.
 /// \par Threads  sessions of one agent may run at once, on the model's executor, a strand on pools.
 class agent {
  public:
   /// Makes a tool over a session's environment, which outlives the tool.
   using tool_maker = std::function<tools::any_tool(any_environment& environment)>;
 
-  template <chat_model M>
-  explicit agent(M model) : model_(as_any(std::move(model))) {}
+  /// \param given  tools as for `tool`: `agent(model, tide, [](any_environment& env) { return tools::code_exec(env);
+  ///               })`.
+  template <chat_model M, class... Tools>
+    requires((agent_tool<Tools> && ...))
+  explicit agent(M model, Tools&&... given) : model_(as_any(std::move(model))) {
+    (tool(std::forward<Tools>(given)), ...);
+  }
 
-  /// Adds a tool. The first added tool replaces the default ones: `helper.tool([](any_environment& env) { return
+  /// Adds a `tools::function`, or another tool that can be copied. Each session has a copy. The first added tool
+  /// replaces the default ones.
+  template <tools::tool T>
+    requires std::copy_constructible<T>
+  agent& tool(T one) {
+    makers_.push_back([one = std::move(one)](any_environment&) { return tools::any_tool(one); });
+    return *this;
+  }
+  /// Adds a tool over the environment of a session: `helper.tool([](any_environment& env) { return
   /// tools::code_exec(env); })`.
   /// \param make  called once for each session. g++ before 13 refuses a temporary lambda that captures by value: name
   ///              it first.
-  template <class Make>
-    requires std::invocable<std::decay_t<Make>&, any_environment&> &&
-             tools::tool<std::invoke_result_t<std::decay_t<Make>&, any_environment&>>
+  template <tools::tool_maker Make>
   agent& tool(Make&& make) {
     detail::require_safe_callable<Make>();
     makers_.push_back([make = std::decay_t<Make>(std::forward<Make>(make))](any_environment& environment) mutable {

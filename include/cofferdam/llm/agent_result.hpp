@@ -2,6 +2,7 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
+#include <cofferdam/core/process.hpp>
 #include <cofferdam/core/transfer_result.hpp>
 #include <cofferdam/llm/chat_message.hpp>
 
@@ -9,11 +10,89 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace cofferdam::inline COFFERDAM_ABI {
+
+/// The kind of an event in a session.
+enum class agent_event_kind {
+  turn,         ///< a request to the model begins; `turn()`
+  text,         ///< a piece of its answer; `text()`
+  reasoning,    ///< a piece of its reasoning; `text()`
+  tool_begun,   ///< a tool is called; `name()`, `call_id()`, `text()`: the arguments as the model wrote them
+  tool_output,  ///< a piece of the tool's output; `stream()`, `text()`: any bytes
+  tool_ended,   ///< the tool has answered; `success()`, `duration()`, `text()`: the answer
+  shortened,    ///< the conversation was too long for the model; `text()`: the way in which it was shortened
+  saved,        ///< a file was saved in the output directory; `text()`: its host path, `size()`
+  not_saved,    ///< a file was not saved; `name()`: its path in the workspace, `text()`: the reason
+};
+
+/// An event in a session. Its texts are valid while the listener runs.
+///
+/// Texts from the model or a tool are unchanged, including control characters: use `printable_text` for terminals.
+class agent_event {
+ public:
+  explicit agent_event(agent_event_kind kind, std::string_view text = {}) : kind_(kind), text_(text) {}
+
+  agent_event_kind kind() const noexcept { return kind_; }
+  std::string_view text() const noexcept { return text_; }
+  /// From 1.
+  std::size_t turn() const noexcept { return turn_; }
+  agent_event& turn(std::size_t number) {
+    turn_ = number;
+    return *this;
+  }
+  std::string_view name() const noexcept { return name_; }
+  agent_event& name(std::string_view text) {
+    name_ = text;
+    return *this;
+  }
+  std::string_view call_id() const noexcept { return call_id_; }
+  agent_event& call_id(std::string_view text) {
+    call_id_ = text;
+    return *this;
+  }
+  bool success() const noexcept { return success_; }
+  agent_event& success(bool is) {
+    success_ = is;
+    return *this;
+  }
+  std::chrono::nanoseconds duration() const noexcept { return duration_; }
+  agent_event& duration(std::chrono::nanoseconds time) {
+    duration_ = time;
+    return *this;
+  }
+  output_stream stream() const noexcept { return stream_; }
+  agent_event& stream(output_stream which) {
+    stream_ = which;
+    return *this;
+  }
+  /// Bytes.
+  std::uint64_t size() const noexcept { return size_; }
+  agent_event& size(std::uint64_t byte_count) {
+    size_ = byte_count;
+    return *this;
+  }
+
+ private:
+  agent_event_kind kind_;
+  std::string_view text_;
+  std::string_view name_;
+  std::string_view call_id_;
+  std::size_t turn_ = 0;
+  std::chrono::nanoseconds duration_{};
+  std::uint64_t size_ = 0;
+  output_stream stream_ = output_stream::out;
+  bool success_ = false;
+};
+
+/// Receives the events of a session, on the session's executor. Must not throw, and must not call the session.
+using agent_listener = std::function<void(const agent_event& what)>;
 
 /// The reason for the end of a run.
 enum class agent_end {

@@ -2,23 +2,23 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
-#include <cofferdam/backends/e2b/endpoint.hpp>
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/secret_string.hpp>
+#include <cofferdam/detail/backends/e2b/endpoint.hpp>
 #include <cofferdam/detail/core/rethrow_cancellation.hpp>
+#include <cofferdam/detail/net/http_client.hpp>
 #include <cofferdam/detail/net/json_object_view.hpp>
+#include <cofferdam/detail/net/sse_reader.hpp>
 #include <cofferdam/detail/os/random_text.hpp>
 #include <cofferdam/llm/chat_completions_options.hpp>
 #include <cofferdam/llm/chat_model.hpp>
 #include <cofferdam/llm/detail/completion_error.hpp>
 #include <cofferdam/llm/detail/completion_reply.hpp>
 #include <cofferdam/llm/detail/completion_request.hpp>
-#include <cofferdam/net/http_client.hpp>
 #include <cofferdam/net/net_error.hpp>
 #include <cofferdam/net/readable_json.hpp>
-#include <cofferdam/net/sse_reader.hpp>
 
 #include <asio/any_io_executor.hpp>
 #include <asio/co_spawn.hpp>
@@ -134,9 +134,9 @@ class completions_core {
     });
     return options;
   }
-  static e2b::endpoint parsed(const std::string& url) {
+  static e2b::detail::endpoint parsed(const std::string& url) {
     try {
-      return e2b::endpoint::parse(url, "base_url");
+      return e2b::detail::endpoint::parse(url, "base_url");
     } catch (const error&) {
       throw error(exec_errc::invalid_argument,
                   "chat: the base URL (base_url, or OPENAI_BASE_URL) cannot be used: write it as "
@@ -145,7 +145,7 @@ class completions_core {
   }
 
   chat_completions_options options_;
-  e2b::endpoint endpoint_;
+  e2b::detail::endpoint endpoint_;
   http_client client_;
   redactor redactor_;
   secret_string authorization_;
@@ -300,7 +300,7 @@ inline awaitable<chat_reply> ask_completion(std::shared_ptr<completions_core> co
     if (pause > options.max_wait())
       throw error(static_cast<exec_errc>(result.failure->code().value()),
                   std::string(result.failure->what()) + "; the service wants to be asked again in " +
-                      std::to_string(pause.count() / 1000) + " s, which is longer than longest_wait",
+                      std::to_string(pause.count() / 1000) + " s, which is longer than max_wait",
                   result.failure->cause());
     asio::steady_timer timer(executor, pause);
     co_await timer.async_wait(asio::use_awaitable);

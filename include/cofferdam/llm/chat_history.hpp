@@ -2,9 +2,9 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
-#include <cofferdam/core/base64.hpp>
 #include <cofferdam/core/error.hpp>
-#include <cofferdam/core/utf8.hpp>
+#include <cofferdam/detail/core/base64.hpp>
+#include <cofferdam/detail/core/utf8.hpp>
 #include <cofferdam/detail/net/json_object_view.hpp>
 #include <cofferdam/llm/chat_message.hpp>
 #include <cofferdam/llm/detail/read_json.hpp>
@@ -58,7 +58,7 @@ inline boost::json::array history_to_json(const std::vector<chat_message>& messa
       boost::json::object made;
       if (part.is_image()) {
         made["mime_type"] = detail::saved_text(part.mime_type());
-        made["base64"] = base64_encode(part.content());
+        made["base64"] = detail::base64_encode(part.content());
       } else {
         made["text"] = detail::saved_text(part.text());
       }
@@ -108,7 +108,7 @@ inline std::vector<chat_message> history_from_json(const boost::json::value& sav
           made.add(chat_part(std::string(detail::text_at(*part, "text"))));
           continue;
         }
-        std::optional<bytes> content = base64_decode(detail::text_at(*part, "base64"));
+        std::optional<bytes> content = detail::base64_decode(detail::text_at(*part, "base64"));
         if (!content) throw detail::broken_history("an image is not base64");
         made.add(chat_part::image(std::move(*content), std::string(detail::text_at(*part, "mime_type"))));
       }

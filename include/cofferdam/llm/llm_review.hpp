@@ -7,13 +7,13 @@
 #include <cofferdam/code/code_result.hpp>
 #include <cofferdam/code/code_runner.hpp>
 #include <cofferdam/core/asio.hpp>
-#include <cofferdam/core/base64.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/layer.hpp>
-#include <cofferdam/core/utf8.hpp>
 #include <cofferdam/detail/core/async_event.hpp>
+#include <cofferdam/detail/core/base64.hpp>
 #include <cofferdam/detail/core/callable_argument.hpp>
+#include <cofferdam/detail/core/utf8.hpp>
 #include <cofferdam/detail/core/with_cleanup.hpp>
 #include <cofferdam/detail/net/sha256.hpp>
 #include <cofferdam/detail/os/random_text.hpp>
@@ -151,7 +151,7 @@ class review_settings {
  public:
   std::string language = "python";
   boost::json::object context;
-  std::chrono::milliseconds time_limit{30'000};
+  std::chrono::milliseconds timeout{30'000};
   std::size_t longest = 64 * 1024;
   std::size_t max_risk = 1;
   bool second_look = true;
@@ -260,7 +260,7 @@ class reviewer {
       asio::co_spawn(executor, self->model_.chat(std::move(question)),
                      asio::bind_cancellation_slot(one->stop.slot(), std::move(ended)));
       is_asked = true;
-      const auto due = async_event::clock::now() + self->settings.time_limit;
+      const auto due = async_event::clock::now() + self->settings.timeout;
       if (!one->done) woken = co_await one->ended.wait(due);
     };
     const auto ends = [&]() -> awaitable<void> {
@@ -369,10 +369,10 @@ class llm_review : public pipeable {
     return with([&](detail::review_settings& all) { all.context = std::move(about); });
   }
   /// Sets the time limit for one answer of the model. Default: 30 seconds.
-  llm_review& time_limit(std::chrono::milliseconds limit) {
+  llm_review& timeout(std::chrono::milliseconds limit) {
     if (limit <= std::chrono::milliseconds::zero())
       throw error(exec_errc::invalid_argument, "llm_review: the time limit must be longer than zero");
-    return with([&](detail::review_settings& all) { all.time_limit = limit; });
+    return with([&](detail::review_settings& all) { all.timeout = limit; });
   }
   /// Also allows code with the risk "medium".
   llm_review& allow_medium_risk() {

@@ -7,7 +7,7 @@
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/layer.hpp>
 #include <cofferdam/core/printable_text.hpp>
-#include <cofferdam/core/shell_words.hpp>
+#include <cofferdam/detail/core/shell_words.hpp>
 #include <cofferdam/middleware/detail/code_programs.hpp>
 #include <cofferdam/middleware/detail/command_pattern.hpp>
 

@@ -4,7 +4,6 @@
 
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/net/http_message.hpp>
-#include <cofferdam/net/http_parser.hpp>
 
 #include <chrono>
 #include <cstddef>
@@ -57,7 +56,7 @@ class http_server_settings {
   /// 408. Default 30 s. Applies also to the time for discarding an unread body.
   http_server_settings& head_timeout(std::chrono::milliseconds most) { return set(head_timeout_, most); }
   /// Limits the time between two pieces of a body while a handler waits for one: 408. Default 60 s.
-  http_server_settings& body_time(std::chrono::milliseconds most) { return set(body_time_, most); }
+  http_server_settings& body_timeout(std::chrono::milliseconds most) { return set(body_timeout_, most); }
   /// Limits the time in which the client must accept each 64 KiB of a reply; a slower connection is closed. Default 60
   /// s.
   http_server_settings& write_timeout(std::chrono::milliseconds most) { return set(write_timeout_, most); }
@@ -106,7 +105,7 @@ class http_server_settings {
   std::uint64_t drained() const noexcept { return drained_; }
   std::size_t connections() const noexcept { return connections_; }
   std::chrono::milliseconds head_timeout() const noexcept { return head_timeout_; }
-  std::chrono::milliseconds body_time() const noexcept { return body_time_; }
+  std::chrono::milliseconds body_timeout() const noexcept { return body_timeout_; }
   std::chrono::milliseconds write_timeout() const noexcept { return write_timeout_; }
   std::chrono::milliseconds idle_timeout() const noexcept { return idle_timeout_; }
   std::optional<std::chrono::milliseconds> request_timeout() const noexcept { return request_timeout_; }
@@ -129,7 +128,7 @@ class http_server_settings {
   std::uint64_t drained_ = std::uint64_t{256} * 1024;
   std::size_t connections_ = 256;
   std::chrono::milliseconds head_timeout_{30'000};
-  std::chrono::milliseconds body_time_{60'000};
+  std::chrono::milliseconds body_timeout_{60'000};
   std::chrono::milliseconds write_timeout_{60'000};
   std::chrono::milliseconds idle_timeout_{75'000};
   std::optional<std::chrono::milliseconds> request_timeout_;

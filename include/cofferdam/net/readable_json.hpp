@@ -2,7 +2,7 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
-#include <cofferdam/core/number_text.hpp>
+#include <cofferdam/detail/core/number_text.hpp>
 
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>

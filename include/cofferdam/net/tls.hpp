@@ -4,13 +4,19 @@
 
 #include <cofferdam/net/detail/pem_source.hpp>
 #include <cofferdam/net/proxy.hpp>
-#include <cofferdam/net/transport.hpp>
 
 #include <cstdint>
 #include <string>
 #include <utility>
 
 namespace cofferdam::inline COFFERDAM_ABI {
+
+class tls_settings;
+
+namespace detail {
+class connector;
+connector tls_connector(std::string host, std::uint16_t port, const tls_settings& settings);
+}  // namespace detail
 
 /// The trusted certificates and the client certificate. Default: the system's roots, no client certificate, TLS 1.2 or
 /// newer, verification of the peer's certificate and name.
@@ -66,7 +72,7 @@ class tls_settings {
   }
 
  private:
-  friend connector tls_connector(std::string host, std::uint16_t port, const tls_settings& settings);
+  friend detail::connector detail::tls_connector(std::string host, std::uint16_t port, const tls_settings& settings);
 
   detail::pem_source trusted_;
   detail::pem_source chain_;
@@ -76,20 +82,4 @@ class tls_settings {
   bool verify_ = true;
 };
 
-/// Makes a connector to a host by TCP, as `tcp_connector` does, with TLS.
-/// \param host      as for `tcp_connector`; the certificate must be for this name or address.
-/// \param settings  read now, including files: changed certificates need a new connector.
-/// \throws          error{exec_errc::invalid_argument} with the unusable file, certificate or key. Connecting throws
-///                  error{exec_errc::io_error} with the host and the reason; `cause()` is a `net_errc`:
-///                  certificate_untrusted, certificate_expired, certificate_wrong_host, client_certificate_needed,
-///                  proxy_refused, ... With TLS 1.3 a missing client certificate may be reported only by the first
-///                  read.
-/// \par Cancellation  terminal.
-/// \par Source      RFC 8446, RFC 5246, RFC 6125 (names), RFC 6066 (SNI).
-connector tls_connector(std::string host, std::uint16_t port, const tls_settings& settings = tls_settings());
-
 }  // namespace cofferdam::inline COFFERDAM_ABI
-
-#if !defined(COFFERDAM_SEPARATE_COMPILATION)
-#include <cofferdam/net/impl/tls.ipp>
-#endif

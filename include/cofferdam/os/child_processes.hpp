@@ -6,12 +6,12 @@
 #include <cofferdam/core/command_result.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/detail/os/child_process.hpp>
+#include <cofferdam/detail/os/command_launcher.hpp>
 #include <cofferdam/detail/os/command_pipes.hpp>
+#include <cofferdam/detail/os/pipe.hpp>
 #include <cofferdam/detail/os/reaper.hpp>
-#include <cofferdam/os/command_keeper.hpp>
 #include <cofferdam/os/command_request.hpp>
 #include <cofferdam/os/command_session.hpp>
-#include <cofferdam/os/pipe.hpp>
 #include <cofferdam/os/spawn.hpp>
 #include <cofferdam/os/unique_fd.hpp>
 
@@ -30,15 +30,15 @@ namespace cofferdam::inline COFFERDAM_ABI {
 namespace detail {
 
 template <class = void>
-class basic_child_keeper;
-using child_keeper = basic_child_keeper<>;
+class basic_child_launcher;
+using child_launcher = basic_child_launcher<>;
 
 /// Starts commands as children of this program.
 template <class Unused>
-class basic_child_keeper final : public command_keeper {
+class basic_child_launcher final : public command_launcher {
  public:
-  basic_child_keeper(asio::any_io_executor executor, command_settings settings)
-      : command_keeper(std::move(executor), std::move(settings)) {
+  basic_child_launcher(asio::any_io_executor executor, command_settings settings)
+      : command_launcher(std::move(executor), std::move(settings)) {
     reaper::instance().sweep();
     require_child_status();
     nothing_ = usable(unique_fd(::open("/dev/null", O_RDONLY | O_CLOEXEC)), "/dev/null");
@@ -101,7 +101,7 @@ class basic_child_processes : public command_session {
   /// \throws error{exec_errc::provider_failed} if the program ignores SIGCHLD, because the status of commands would
   ///     then be lost.
   explicit basic_child_processes(asio::any_io_executor executor, command_settings settings = command_settings())
-      : command_session(std::make_shared<detail::child_keeper>(std::move(executor), std::move(settings))) {}
+      : command_session(std::make_shared<detail::child_launcher>(std::move(executor), std::move(settings))) {}
 };
 
 }  // namespace cofferdam::inline COFFERDAM_ABI

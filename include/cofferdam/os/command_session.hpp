@@ -3,13 +3,12 @@
 #pragma once
 
 #include <cofferdam/core/asio.hpp>
-#include <cofferdam/core/background_command.hpp>
 #include <cofferdam/core/command.hpp>
 #include <cofferdam/core/command_result.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/process.hpp>
 #include <cofferdam/detail/core/shielded.hpp>
-#include <cofferdam/os/command_keeper.hpp>
+#include <cofferdam/detail/os/command_launcher.hpp>
 #include <cofferdam/os/spawn.hpp>
 
 #include <cstdint>
@@ -42,60 +41,60 @@ class basic_command_session {
   basic_command_session& operator=(basic_command_session&& other) noexcept {
     if (this != &other) {
       abandon();
-      keeper_ = std::move(other.keeper_);
+      launcher_ = std::move(other.launcher_);
     }
     return *this;
   }
   ~basic_command_session() { abandon(); }
 
-  explicit operator bool() const noexcept { return static_cast<bool>(keeper_); }
+  explicit operator bool() const noexcept { return static_cast<bool>(launcher_); }
 
   /// Runs a command to its end: what `run_command` of an environment does.
   /// \param c        its limits, input and output settings count; `refuse_invalid` has let it through.
   /// \param request  as `request_for` makes it, with the directory; borrowed descriptors live until the awaitable
   ///                 completes.
   awaitable<command_result> run(command c, spawn_request request) {
-    return detail::command_keeper::run(keeper_, std::move(c), std::move(request));
+    return detail::command_launcher::run(launcher_, std::move(c), std::move(request));
   }
 
   /// Starts a command: what `start` of an environment does.
   awaitable<process> start(command c, spawn_request request) {
-    return detail::command_keeper::start(keeper_, std::move(c), std::move(request));
+    return detail::command_launcher::start(launcher_, std::move(c), std::move(request));
   }
 
   /// Returns the commands that have ended and left something running, oldest first.
-  std::vector<background_command> background() const { return keeper_->background(); }
+  std::vector<background_command> background() const { return launcher_->background(); }
 
   /// Ends what a command has left running: SIGTERM, the grace, SIGKILL, and waits for that. Not cancelled.
   /// \throws error{exec_errc::not_found} where nothing is left of it; error{exec_errc::environment_closed}.
-  awaitable<void> end_background(std::uint32_t number) { return keeper_->end_background(number); }
+  awaitable<void> end_background(std::uint32_t number) { return launcher_->end_background(number); }
 
   /// Ends every command and waits for that; pending operations throw error{exec_errc::environment_closed}. Not
   /// cancelled.
   /// \throws error{exec_errc::provider_lost} if the commands of a warden have not ended 3 s after the grace. The
   ///     session is over then, and pending operations throw that error.
   awaitable<void> close() {
-    return detail::shielded([keeper = keeper_] { return keeper->close(); });
+    return detail::shielded([launcher = launcher_] { return launcher->close(); });
   }
 
   /// Gives the session up: pending operations throw `reason`, and nothing can be started.
   void lose(const error& reason) noexcept {
-    if (keeper_) keeper_->lose(reason);
+    if (launcher_) launcher_->lose(reason);
   }
 
   /// Ends every command and waits for nothing, as the destructor does. Nothing can be started afterwards.
   void abandon() noexcept {
-    if (keeper_) keeper_->abandon();
+    if (launcher_) launcher_->abandon();
   }
 
  protected:
-  explicit basic_command_session(std::shared_ptr<detail::command_keeper> keeper) noexcept
-      : keeper_(std::move(keeper)) {}
+  explicit basic_command_session(std::shared_ptr<detail::command_launcher> launcher) noexcept
+      : launcher_(std::move(launcher)) {}
 
-  const std::shared_ptr<detail::command_keeper>& keeper() const noexcept { return keeper_; }
+  const std::shared_ptr<detail::command_launcher>& launcher() const noexcept { return launcher_; }
 
  private:
-  std::shared_ptr<detail::command_keeper> keeper_;
+  std::shared_ptr<detail::command_launcher> launcher_;
 };
 
 }  // namespace cofferdam::inline COFFERDAM_ABI

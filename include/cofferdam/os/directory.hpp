@@ -6,10 +6,10 @@
 #include <cofferdam/core/directory_entry.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/workspace_path.hpp>
-#include <cofferdam/os/atomic_file.hpp>
+#include <cofferdam/detail/os/atomic_file.hpp>
+#include <cofferdam/detail/os/file_reader.hpp>
+#include <cofferdam/detail/os/tree_walk.hpp>
 #include <cofferdam/os/detail/beneath.hpp>
-#include <cofferdam/os/file_reader.hpp>
-#include <cofferdam/os/tree_walk.hpp>
 #include <cofferdam/os/unique_fd.hpp>
 
 #include <algorithm>
@@ -115,7 +115,7 @@ class directory {
   /// links are listed, not entered. Runs in one piece: for large trees use `walk`.
   /// \throws also error{exec_errc::too_large} at the limit, instead of a list cut short.
   std::vector<directory_entry> list(std::string_view path, const list_options& options = list_options()) const {
-    tree_walk walker = walk(path, options);
+    detail::tree_walk walker = walk(path, options);
     std::vector<directory_entry> entries;
     while (std::optional<directory_entry> found = walker.next()) entries.push_back(std::move(*found));
     sort_entries(entries);
@@ -129,9 +129,9 @@ class directory {
   }
 
   /// Lists one entry at a time, in no order.
-  tree_walk walk(std::string_view path, const list_options& options = list_options()) const {
+  detail::tree_walk walk(std::string_view path, const list_options& options = list_options()) const {
     const std::string clean = workspace_path_or_root(path);
-    return tree_walk(open_directory_fd(clean), clean, options);
+    return detail::tree_walk(open_directory_fd(clean), clean, options);
   }
 
   /// Makes a directory and its parents; no error if it exists.
@@ -145,19 +145,19 @@ class directory {
   /// large trees use `removal`.
   /// \throws also error{exec_errc::not_found} if there is no such entry; invalid_argument for the directory itself.
   void remove(std::string_view path) const {
-    tree_removal work = removal(path);
+    detail::tree_removal work = removal(path);
     while (!work.step()) continue;
   }
 
   /// Removes in steps.
-  tree_removal removal(std::string_view path) const {
+  detail::tree_removal removal(std::string_view path) const {
     const std::string clean = workspace_path(path);
     const auto [above, name] = detail::split_path(clean);
-    return tree_removal(parent_fd(above, "remove", clean), name, clean);
+    return detail::tree_removal(parent_fd(above, "remove", clean), name, clean);
   }
 
   /// Removes everything in this directory, in steps.
-  tree_removal removal_of_all() const { return tree_removal(open_directory_fd("."), "."); }
+  detail::tree_removal removal_of_all() const { return detail::tree_removal(open_directory_fd("."), "."); }
 
   /// Renames `from` to `to`; replaces a file there. A link itself is renamed, not its target.
   /// \throws also error{exec_errc::not_empty} if `to` is a directory with entries; error{exec_errc::invalid_argument}
@@ -191,31 +191,31 @@ class directory {
   /// Opens a regular file for reading.
   /// \throws also error{exec_errc::not_a_file} for anything else, without blocking; also for a link, if `links` refuses
   ///     links.
-  file_reader open_file(std::string_view path, link_policy links = link_policy::follow) const {
-    return file_reader::open(fd_.get(), workspace_path(path), resolution_, links);
+  detail::file_reader open_file(std::string_view path, link_policy links = link_policy::follow) const {
+    return detail::file_reader::open(fd_.get(), workspace_path(path), resolution_, links);
   }
 
   /// Reads a whole file.
   /// \param most  maximum bytes; a longer file is error{exec_errc::too_large}.
   bytes read_file(std::string_view path, std::size_t most) const {
-    file_reader reader = open_file(path);
+    detail::file_reader reader = open_file(path);
     return reader.read_rest(most);
   }
 
   /// Starts a file that becomes visible with `atomic_file::commit`; makes missing parents at once.
   /// \throws also error{exec_errc::not_a_file} if a directory, FIFO, socket or device has the name.
-  atomic_file create_file(std::string_view path) const { return create_in(path, unique_fd()); }
+  detail::atomic_file create_file(std::string_view path) const { return create_in(path, unique_fd()); }
 
   /// Starts a file in `staging`, a directory on the same file system outside the tree, so that a killed host leaves no
   /// unfinished file in the tree.
-  atomic_file create_file(std::string_view path, const directory& staging) const {
+  detail::atomic_file create_file(std::string_view path, const directory& staging) const {
     return create_in(path, staging.open_directory_fd("."));
   }
 
   /// Writes a file, whole or not at all.
   /// \param mode  permission bits; by default those of the file that is replaced, else 0644.
   void write_file(std::string_view path, bytes_view content, std::optional<unsigned> mode = {}) const {
-    atomic_file file = create_file(path);
+    detail::atomic_file file = create_file(path);
     file.write(content);
     file.commit(mode);
   }
@@ -235,10 +235,10 @@ class directory {
     return parent;
   }
 
-  atomic_file create_in(std::string_view path, unique_fd staging) const {
+  detail::atomic_file create_in(std::string_view path, unique_fd staging) const {
     const std::string clean = workspace_path(path);
     const auto [above, name] = detail::split_path(clean);
-    return atomic_file(made_directory(above, 0755), std::move(staging), name, clean);
+    return detail::atomic_file(made_directory(above, 0755), std::move(staging), name, clean);
   }
 
   // Finds the lowest existing directory, and then makes the directories below it.

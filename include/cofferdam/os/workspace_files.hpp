@@ -10,10 +10,10 @@
 #include <cofferdam/core/transfer_result.hpp>
 #include <cofferdam/core/workspace_path.hpp>
 #include <cofferdam/detail/core/file_transfer.hpp>
-#include <cofferdam/os/atomic_file.hpp>
+#include <cofferdam/detail/os/atomic_file.hpp>
+#include <cofferdam/detail/os/file_reader.hpp>
+#include <cofferdam/detail/os/tree_walk.hpp>
 #include <cofferdam/os/directory.hpp>
-#include <cofferdam/os/file_reader.hpp>
-#include <cofferdam/os/tree_walk.hpp>
 
 #include <asio/cancellation_state.hpp>
 #include <asio/post.hpp>
@@ -134,7 +134,7 @@ class basic_workspace_files {
 
   awaitable<bytes> read_file(std::string path, std::size_t most) {
     const std::string clean = workspace_path(path, path_);
-    file_reader reader = root_->open_file(clean);
+    detail::file_reader reader = root_->open_file(clean);
     if (reader.size() <= detail::file_turn) co_return reader.read_rest(most);
     if (reader.size() > most) throw reader.larger_than(most);
     bytes content;
@@ -150,7 +150,7 @@ class basic_workspace_files {
 
   awaitable<void> write_file(std::string path, bytes_view content) {
     const std::string clean = workspace_path(path, path_);
-    atomic_file file = create(clean);
+    detail::atomic_file file = create(clean);
     while (!content.empty()) {
       const bytes_view piece = content.first(std::min(content.size(), detail::file_turn));
       file.write(piece);
@@ -162,7 +162,7 @@ class basic_workspace_files {
 
   awaitable<directory_entry> stat(std::string path) { co_return root_->stat(beneath(path)); }
   awaitable<std::vector<directory_entry>> list(std::string path, list_options options = list_options()) {
-    tree_walk walk = root_->walk(beneath(path), options);
+    detail::tree_walk walk = root_->walk(beneath(path), options);
     std::vector<directory_entry> entries;
     while (std::optional<directory_entry> found = walk.next()) {
       entries.push_back(std::move(*found));
@@ -177,7 +177,7 @@ class basic_workspace_files {
     co_return;
   }
   awaitable<void> remove(std::string path) {
-    tree_removal removal = root_->removal(workspace_path(path, path_));
+    detail::tree_removal removal = root_->removal(workspace_path(path, path_));
     co_await detail::remove_in_turns(removal, "remove '" + path + "'");
   }
   awaitable<void> rename(std::string from, std::string to) {
@@ -197,7 +197,7 @@ class basic_workspace_files {
   }
 
  private:
-  atomic_file create(const std::string& path) const {
+  detail::atomic_file create(const std::string& path) const {
     return staging_ ? root_->create_file(path, *staging_) : root_->create_file(path);
   }
 
@@ -208,7 +208,7 @@ class basic_workspace_files {
       root_->set_mode(clean, header.mode());
       co_return transferred_file(header.source(), clean, 0);
     }
-    atomic_file file = create(clean);
+    detail::atomic_file file = create(clean);
     std::uint64_t size = 0;
     for (;;) {
       const bytes piece = co_await source.read(detail::file_turn);

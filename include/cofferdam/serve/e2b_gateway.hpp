@@ -6,7 +6,7 @@
 #include <cofferdam/core/code_exec_provider.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/detail/core/with_cleanup.hpp>
-#include <cofferdam/net/http_server.hpp>
+#include <cofferdam/detail/net/http_server.hpp>
 #include <cofferdam/net/http_server_settings.hpp>
 #include <cofferdam/net/listener.hpp>
 #include <cofferdam/serve/e2b_gateway/detail/core.hpp>
@@ -82,7 +82,7 @@ class server {
     if (server_) throw error(exec_errc::invalid_argument, "e2b_gateway: it serves already, or has served");
     http_server_settings settings = core_->options().server();
     settings.allowed_hosts({"*"});  // the router checks host names
-    server_ = std::make_shared<http_server>(
+    server_ = std::make_shared<cofferdam::detail::http_server>(
         executor_, [core = core_](http_call& call) { return detail::dispatcher::handle(core, call); },
         std::move(settings));
     server_->listen(std::move(where));
@@ -100,7 +100,8 @@ class server {
   std::size_t sandboxes() const noexcept { return core_->sandboxes().size(); }
 
  private:
-  static awaitable<void> serve_on(std::shared_ptr<http_server> server, std::shared_ptr<detail::sandbox_registry> core) {
+  static awaitable<void> serve_on(std::shared_ptr<cofferdam::detail::http_server> server,
+                                  std::shared_ptr<detail::sandbox_registry> core) {
     const auto runs = [&server] { return server->run(); };
     const auto closes = [&core] { return detail::sandbox_registry::close_all(core); };
     co_await cofferdam::detail::with_cleanup(runs, closes, cofferdam::detail::failure_to_report);
@@ -108,7 +109,7 @@ class server {
 
   asio::any_io_executor executor_;
   std::shared_ptr<detail::sandbox_registry> core_;
-  std::shared_ptr<http_server> server_;
+  std::shared_ptr<cofferdam::detail::http_server> server_;
 };
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway

@@ -8,22 +8,27 @@
 #include <cofferdam/core/any_provider.hpp>
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/code_exec_provider.hpp>
+#include <cofferdam/detail/core/callable_argument.hpp>
+#include <cofferdam/detail/net/http_server.hpp>
 #include <cofferdam/net/byte_stream.hpp>
-#include <cofferdam/net/http_server.hpp>
 #include <cofferdam/net/listener.hpp>
 #include <cofferdam/serve/mcp/call.hpp>
 #include <cofferdam/serve/mcp/content.hpp>
 #include <cofferdam/serve/mcp/definitions.hpp>
 #include <cofferdam/serve/mcp/server_options.hpp>
+#include <cofferdam/tools/definition.hpp>
+#include <cofferdam/tools/function.hpp>
 #include <cofferdam/tools/tool.hpp>
 
 #include <asio/any_io_executor.hpp>
 
+#include <concepts>
 #include <cstddef>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 namespace cofferdam::inline COFFERDAM_ABI::mcp {
@@ -51,8 +56,8 @@ class server_core;
 /// With a provider the tools are `code_exec`, `start_command`, `read_output`, `signal_command`, `list_commands`,
 /// `read_file`, `write_file`, `list_files`, `view_image`, `download_file`, with `server_options::input_folder` also
 /// `upload_file`, and the files of the workspace are resources (`sandbox://workspace/PATH`); with a runner, or
-/// `python`, there are `run_python`, `create_python_context` and `close_python_context`. Add other tools and your own
-/// handlers by `tool`, `resource` and `prompt`, before or while it serves.
+/// `python`, there are `run_python`, `create_python_context` and `close_python_context`. Add functions, other tools and
+/// your own handlers by `add`, `resource` and `prompt`, before or while it serves.
 /// \par Lifetime  outlives what serves. \par Threads  one executor (a strand on pools).
 /// \par Source    the Model Context Protocol, 2024-11-05 to 2026-07-28. \par Example  examples/cofferdam_mcp.cpp
 class server {
@@ -85,17 +90,45 @@ class server {
   /// \throws error{exec_errc::invalid_argument} if clients have no environment.
   server& python(cofferdam::python how);
   /// Adds `run_python` by any runner, with its guards: `server.runner([](any_environment& there) { return
-  /// any_runner_provider(borrowed(there) | python() | check_syntax()); })`
+  /// any_runner_provider(environment_ref(there) | python() | check_syntax()); })`
   server& runner(std::function<any_runner_provider(any_environment& inside)> make);
 
-  /// Adds a tool. If the server is running, the clients are notified.
-  /// \throws error{exec_errc::invalid_argument} if there is a tool of that name, or if the handler is empty.
-  server& tool(tool_definition what, tool_handler serve);
+  /// Adds a function of your program, which all clients share. If the server is running, the clients are notified.
+  /// \throws error{exec_errc::invalid_argument} if there is a tool of that name.
+  server& add(tools::function one);
+  /// Adds a tool of another type, which all clients share.
+  template <tools::tool T>
+    requires(!std::same_as<T, tools::function>)
+  server& add(T one) {
+    if constexpr (std::same_as<T, tools::any_tool>) {
+      return add_shared(std::move(one));
+    } else {
+      return add_shared(tools::any_tool(std::move(one)));
+    }
+  }
   /// Adds a tool that works in each client's own environment, which its first use opens:
-  /// `server.tool([](any_environment& there) { return tools::any_tool(tools::code_exec(there)); })`
+  /// `server.add([](any_environment& there) { return tools::code_exec(there); })`
+  /// \param make  called once for each client, and once for the description.
   /// \param what  the description for clients; its input schema is the tool's own. Default: the tool's own description.
-  server& tool(std::function<tools::any_tool(any_environment&)> make,
-               std::optional<tool_definition> what = std::nullopt);
+  template <tools::tool_maker Make>
+  server& add(Make&& make, std::optional<tools::definition> what = std::nullopt) {
+    cofferdam::detail::require_safe_callable<Make>();
+    if constexpr (std::same_as<std::decay_t<Make>, std::function<tools::any_tool(any_environment&)>>)
+      require_handler(make != nullptr, "a tool");
+    return add_made(
+        [make = std::decay_t<Make>(std::forward<Make>(make))](any_environment& there) mutable {
+          if constexpr (std::same_as<std::invoke_result_t<std::decay_t<Make>&, any_environment&>, tools::any_tool>) {
+            return make(there);
+          } else {
+            return tools::any_tool(make(there));
+          }
+        },
+        std::move(what));
+  }
+  /// Adds a tool whose handler uses what only MCP has: progress, the client's log, requests to the client, other kinds
+  /// of content.
+  /// \throws error{exec_errc::invalid_argument} if there is a tool of that name, or if the handler is empty.
+  server& add(tools::definition what, tool_handler serve);
   /// Removes a tool. Returns false if there is none of that name.
   bool remove_tool(const std::string& name);
   /// Adds a resource, or all resources of a template.
@@ -115,7 +148,7 @@ class server {
   /// client. Meanwhile descriptor 1 of the program is a copy of 2, and 0 is /dev/null, so that output of the program or
   /// its libraries cannot mix with the messages. Both are restored at the end.
   /// \throws error{exec_errc::io_error} if there is no standard input or output; the exceptions of closing the
-  /// environment.
+  ///     environment.
   /// \par Cancellation  terminal: as if the client had disconnected; then error{exec_errc::cancelled}.
   awaitable<void> serve_stdio();
 
@@ -149,6 +182,9 @@ class server {
   void open_environments_by(std::function<awaitable<std::shared_ptr<any_environment>>()> open);
   void open_runners_by(std::function<awaitable<any_runner>()> open);
 
+  server& add_shared(tools::any_tool one);
+  server& add_made(std::function<tools::any_tool(any_environment&)> make, std::optional<tools::definition> what);
+
   void require_new(const std::string& name) const;
 
   static void require_handler(bool has_one, const std::string& name);
@@ -176,7 +212,7 @@ class server {
 
   std::shared_ptr<detail::server_core> core_;
   std::shared_ptr<detail::http_endpoint> endpoint_;
-  std::shared_ptr<http_server> http_;
+  std::shared_ptr<cofferdam::detail::http_server> http_;
 };
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::mcp

@@ -5,7 +5,6 @@
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/directory_entry.hpp>
 #include <cofferdam/core/error.hpp>
-#include <cofferdam/core/list_options.hpp>
 #include <cofferdam/core/workspace_path.hpp>
 
 #include <algorithm>

@@ -2,164 +2,28 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
+#include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/error.hpp>
-#include <cofferdam/core/number_text.hpp>
 #include <cofferdam/core/printable_text.hpp>
+#include <cofferdam/detail/core/base64.hpp>
+#include <cofferdam/tools/argument.hpp>
+#include <cofferdam/tools/detail/argument_rules.hpp>
+#include <cofferdam/tools/detail/value_type.hpp>
 
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
+#include <boost/json/string_view.hpp>
 #include <boost/json/value.hpp>
 
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
-#include <limits>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 namespace cofferdam::inline COFFERDAM_ABI::tools {
-
-/// The type of an argument's value.
-enum class argument_kind { text, integer, number, boolean, texts, object };
-
-/// One argument of a tool: `argument("limit", argument_kind::integer, "Most lines.").between(1,
-/// 10000).otherwise(2000)`.
-class argument {
- public:
-  argument(std::string name, argument_kind kind, std::string description)
-      : name_(std::move(name)), kind_(kind), description_(std::move(description)) {}
-
-  /// Makes the argument mandatory.
-  argument& required() {
-    required_ = true;
-    return *this;
-  }
-  /// Sets the range of an integer or a number, or the length range of a text in bytes.
-  argument& between(double least, double most) {
-    least_ = least;
-    most_ = most;
-    return *this;
-  }
-  /// Sets the allowed values of a text.
-  argument& one_of(std::vector<std::string> choices) {
-    choices_ = std::move(choices);
-    return *this;
-  }
-  /// Sets the default value.
-  argument& otherwise(boost::json::value value) {
-    default_ = std::move(value);
-    return *this;
-  }
-
-  const std::string& name() const noexcept { return name_; }
-  bool is_required() const noexcept { return required_; }
-  const std::optional<boost::json::value>& fallback() const noexcept { return default_; }
-
-  boost::json::object schema() const {
-    boost::json::object made;
-    switch (kind_) {
-      case argument_kind::text: made["type"] = "string"; break;
-      case argument_kind::integer: made["type"] = "integer"; break;
-      case argument_kind::number: made["type"] = "number"; break;
-      case argument_kind::boolean: made["type"] = "boolean"; break;
-      case argument_kind::texts: {
-        boost::json::object each;
-        each["type"] = "string";
-        made["type"] = "array";
-        made["items"] = std::move(each);
-        break;
-      }
-      case argument_kind::object:
-        made["type"] = "object";
-        made["additionalProperties"] = true;
-        break;
-    }
-    made["description"] = description_;
-    const bool text = kind_ == argument_kind::text;
-    if (least_) limit(made, text ? "minLength" : "minimum", *least_);
-    if (most_) limit(made, text ? "maxLength" : "maximum", *most_);
-    if (!choices_.empty()) {
-      boost::json::array all;
-      for (const std::string& each : choices_) all.emplace_back(each);
-      made["enum"] = std::move(all);
-    }
-    if (default_) made["default"] = *default_;
-    return made;
-  }
-
-  /// Returns an error message for an invalid value; empty if the value is valid. An integer may be written as 2.0.
-  std::string complaint(const boost::json::value& value) const {
-    const std::string mine = "'" + name_ + "' must be ";
-    switch (kind_) {
-      case argument_kind::text:
-        if (!value.is_string()) return mine + "a string";
-        return text_complaint(value.get_string(), mine);
-      case argument_kind::integer:
-      case argument_kind::number: {
-        const bool whole = kind_ == argument_kind::integer;
-        const std::string what = mine + (whole ? "an integer" : "a number");
-        if (!value.is_number()) return what;
-        const double number = value.to_number<double>();
-        if (!std::isfinite(number) || (whole && (std::floor(number) != number || std::abs(number) > 9e15))) return what;
-        if ((least_ && number < *least_) || (most_ && number > *most_)) return what + limits();
-        return {};
-      }
-      case argument_kind::boolean: return value.is_bool() ? std::string() : mine + "true or false";
-      case argument_kind::texts:
-        if (!value.is_array()) return mine + "an array of strings";
-        for (const boost::json::value& each : value.get_array())
-          if (!each.is_string()) return mine + "an array of strings";
-        return {};
-      case argument_kind::object: return value.is_object() ? std::string() : mine + "an object";
-    }
-    return {};
-  }
-
- private:
-  static std::string shown(double number) {
-    if (std::floor(number) == number && std::abs(number) < 9e15)
-      return std::to_string(static_cast<std::int64_t>(number));
-    return number_text(number);
-  }
-  static void limit(boost::json::object& schema, const char* name, double number) {
-    if (std::floor(number) == number && std::abs(number) < 9e15) {
-      schema[name] = static_cast<std::int64_t>(number);
-    } else {
-      schema[name] = number;
-    }
-  }
-  std::string limits() const {
-    std::string text;
-    if (least_) text += " of at least " + shown(*least_);
-    if (most_) text += std::string(least_ ? " and" : " of") + " at most " + shown(*most_);
-    return text;
-  }
-  std::string text_complaint(const boost::json::string& text, const std::string& mine) const {
-    if (least_ && static_cast<double>(text.size()) < *least_) {
-      if (*least_ == 1) return "'" + name_ + "' must not be empty";
-      return mine + "at least " + shown(*least_) + " bytes long";
-    }
-    if (most_ && static_cast<double>(text.size()) > *most_) return mine + "at most " + shown(*most_) + " bytes long";
-    if (choices_.empty()) return {};
-    std::string all;
-    for (const std::string& each : choices_) {
-      if (std::string_view(text.data(), text.size()) == each) return {};
-      all += (all.empty() ? "" : ", ") + each;
-    }
-    return mine + "one of: " + all;
-  }
-
-  std::string name_;
-  argument_kind kind_;
-  std::string description_;
-  bool required_ = false;
-  std::optional<double> least_;
-  std::optional<double> most_;
-  std::vector<std::string> choices_;
-  std::optional<boost::json::value> default_;
-};
 
 /// Arguments that have been checked. A missing argument has its default, or is absent.
 class checked_arguments {
@@ -175,7 +39,12 @@ class checked_arguments {
     return {found->get_string().data(), found->get_string().size()};
   }
   /// Returns 0 if the argument is absent.
-  std::int64_t integer(std::string_view name) const { return static_cast<std::int64_t>(std::llround(number(name))); }
+  std::int64_t integer(std::string_view name) const {
+    const boost::json::value* const found = find(name);
+    if (found != nullptr && !found->is_double() && found->is_number()) return found->to_number<std::int64_t>();
+    return static_cast<std::int64_t>(std::llround(number(name)));
+  }
+  /// Returns 0 if the argument is absent.
   double number(std::string_view name) const {
     const boost::json::value* const found = find(name);
     return found != nullptr && found->is_number() ? found->to_number<double>() : 0;
@@ -185,18 +54,34 @@ class checked_arguments {
     const boost::json::value* const found = find(name);
     return found != nullptr && found->is_bool() && found->get_bool();
   }
+  /// Returns the texts of a list; none if the argument is absent.
   std::vector<std::string> texts(std::string_view name) const {
     std::vector<std::string> all;
     const boost::json::value* const found = find(name);
     if (found != nullptr && found->is_array())
       for (const boost::json::value& each : found->get_array())
-        all.emplace_back(each.get_string().data(), each.get_string().size());
+        if (each.is_string()) all.emplace_back(each.get_string().data(), each.get_string().size());
     return all;
   }
+  /// Returns no bytes if the argument is absent.
+  bytes binary(std::string_view name) const {
+    const boost::json::value* const found = find(name);
+    if (found == nullptr || !found->is_string()) return {};
+    return cofferdam::detail::base64_decode({found->get_string().data(), found->get_string().size()}).value_or(bytes());
+  }
+  /// Returns an empty object if the argument is absent.
   boost::json::object object(std::string_view name) const {
     const boost::json::value* const found = find(name);
     return found != nullptr && found->is_object() ? found->get_object() : boost::json::object();
   }
+  /// Returns null if the argument is absent.
+  boost::json::value value(std::string_view name) const {
+    const boost::json::value* const found = find(name);
+    return found != nullptr ? *found : boost::json::value();
+  }
+  /// Returns all arguments that are not absent.
+  const boost::json::object& values() const& noexcept { return values_; }
+  boost::json::object values() && { return std::move(values_); }
 
  private:
   const boost::json::value* find(std::string_view name) const {
@@ -206,27 +91,33 @@ class checked_arguments {
   boost::json::object values_;
 };
 
-/// The description of a tool's arguments, from which both the schema for the model and the check of the model's
-/// arguments are made.
+/// The arguments of a function, from which both the schema for the model and the check of the model's arguments are
+/// made.
 ///
 /// Flat, without unions: this subset is common to the schema dialects of all services. Other arguments than those
-/// described are errors. Null is the same as a missing argument.
+/// described are errors.
 class argument_list {
  public:
   argument_list() = default;
-  template <class... Arguments>
-  explicit argument_list(argument first, Arguments... more) {
-    list_.push_back(std::move(first));
-    (list_.push_back(std::move(more)), ...);
+  /// \throws error{exec_errc::invalid_argument} if two arguments have the same name, or if a default does not fit.
+  template <argument_type... Types>
+  explicit argument_list(argument<Types>... described) {
+    (add(described.rules()), ...);
+  }
+
+  /// For the library: the arguments in order.
+  const std::vector<detail::argument_rules>& rules() const noexcept { return list_; }
+  explicit argument_list(std::vector<detail::argument_rules> described) {
+    for (detail::argument_rules& each : described) add(std::move(each));
   }
 
   /// Returns a JSON schema of type "object".
   boost::json::object schema() const {
     boost::json::object properties;
     boost::json::array required;
-    for (const argument& each : list_) {
-      properties[each.name()] = each.schema();
-      if (each.is_required()) required.emplace_back(each.name());
+    for (const detail::argument_rules& each : list_) {
+      properties[each.name] = each.schema();
+      if (each.required) required.emplace_back(each.name);
     }
     boost::json::object made;
     made["type"] = "object";
@@ -240,23 +131,29 @@ class argument_list {
   /// \param checked  receives the arguments if they are valid.
   /// \return         an empty text if they are valid; otherwise one sentence for the model with all errors.
   std::string check(const boost::json::value& arguments, checked_arguments& checked) const {
+    return check(arguments, checked, detail::number_range::finite);
+  }
+  /// For the library: the same for arguments from code, where numbers may be infinite.
+  std::string check(const boost::json::value& arguments, checked_arguments& checked, detail::number_range range) const {
     const boost::json::object* const object = arguments.if_object();
-    if (object == nullptr) return "The arguments must be a JSON object" + names() + ".";
+    if (object == nullptr)
+      return "The arguments must be a JSON object" + names() + ", not " + detail::shown_value(arguments) + ".";
     std::string complaints;
     const auto complain = [&complaints](const std::string& one) {
       complaints += (complaints.empty() ? "" : "; ") + one;
     };
     boost::json::object values;
-    for (const argument& each : list_) {
-      const boost::json::value* const given = object->if_contains(each.name());
-      if (given == nullptr || given->is_null()) {
-        if (each.is_required()) complain("'" + each.name() + "' is missing");
-        if (each.fallback()) values[each.name()] = *each.fallback();
+    for (const detail::argument_rules& each : list_) {
+      const boost::json::value* const given = object->if_contains(each.name);
+      const bool is_any = each.type.kind() == detail::value_kind::any;
+      if (given == nullptr || (given->is_null() && !is_any)) {
+        if (each.required) complain(each.missing());
+        if (each.fallback) values[each.name] = *each.fallback;
         continue;
       }
-      const std::string wrong = each.complaint(*given);
+      const std::string wrong = each.complaint(*given, range);
       if (!wrong.empty()) complain(wrong);
-      values[each.name()] = *given;
+      values[each.name] = *given;
     }
     std::size_t unknown = 0;
     for (const auto& member : *object)
@@ -269,18 +166,26 @@ class argument_list {
   }
 
  private:
+  void add(detail::argument_rules one) {
+    if (is_known(one.name))
+      throw error(exec_errc::invalid_argument, "tools: there are two arguments '" + one.name + "'; rename one");
+    const std::string wrong = one.fallback ? one.complaint(*one.fallback, detail::number_range::all) : std::string();
+    if (!wrong.empty())
+      throw error(exec_errc::invalid_argument, "tools: the default of an argument does not fit: " + wrong);
+    list_.push_back(std::move(one));
+  }
   bool is_known(boost::json::string_view name) const {
-    for (const argument& each : list_)
-      if (name == each.name()) return true;
+    for (const detail::argument_rules& each : list_)
+      if (name == each.name) return true;
     return false;
   }
   std::string names() const {
     std::string all;
-    for (const argument& each : list_) all += (all.empty() ? " with '" : ", '") + each.name() + "'";
+    for (const detail::argument_rules& each : list_) all += (all.empty() ? " with '" : ", '") + each.name + "'";
     return all;
   }
 
-  std::vector<argument> list_;
+  std::vector<detail::argument_rules> list_;
 };
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::tools

@@ -11,7 +11,7 @@
 #include <cofferdam/detail/core/ends_everything.hpp>
 #include <cofferdam/detail/core/file_transfer.hpp>
 #include <cofferdam/tools/arguments.hpp>
-#include <cofferdam/tools/described_tool.hpp>
+#include <cofferdam/tools/detail/described_tool.hpp>
 #include <cofferdam/tools/tool.hpp>
 
 #include <boost/json/array.hpp>
@@ -30,19 +30,18 @@ namespace cofferdam::inline COFFERDAM_ABI::tools {
 /// \par Lifetime  the environment outlives the tool and its calls, and stays at one address.
 /// \par Source    Stirrup's finish tool, without its defects.
 template <code_exec_environment E>
-class finish : public described_tool<finish<E>> {
+class finish : public detail::described_tool<finish<E>> {
  public:
   explicit finish(E& environment)
-      : described_tool<finish<E>>(
+      : detail::described_tool<finish<E>>(
             "finish",
             "End the task. Call it alone, when the work is done or cannot go on. List every file the user should "
             "receive.",
             argument_list(
-                argument("reason", argument_kind::text, "What was done, or why it cannot be done.").required(),
+                argument("reason", text, "What was done, or why it cannot be done."),
                 argument(
-                    "paths", argument_kind::texts,
-                    "Files created or changed for the user, relative to the workspace. Files only, no directories.")
-                    .required())),
+                    "paths", list_of(text),
+                    "Files created or changed for the user, relative to the workspace. Files only, no directories."))),
         environment_(&environment) {}
 
   bool ends_work() const noexcept { return true; }

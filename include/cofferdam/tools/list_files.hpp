@@ -3,15 +3,15 @@
 #pragma once
 
 #include <cofferdam/core/asio.hpp>
-#include <cofferdam/core/base64.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/code_exec_provider.hpp>
 #include <cofferdam/core/directory_entry.hpp>
 #include <cofferdam/core/file_operations.hpp>
 #include <cofferdam/core/printable_text.hpp>
-#include <cofferdam/files/glob.hpp>
+#include <cofferdam/detail/core/base64.hpp>
+#include <cofferdam/detail/files/glob.hpp>
 #include <cofferdam/tools/arguments.hpp>
-#include <cofferdam/tools/described_tool.hpp>
+#include <cofferdam/tools/detail/described_tool.hpp>
 #include <cofferdam/tools/tool.hpp>
 
 #include <boost/json/array.hpp>
@@ -32,23 +32,22 @@ namespace cofferdam::inline COFFERDAM_ABI::tools {
 /// answer has one line for each entry, with its size or type. Names with special characters are quoted and escaped.
 /// \par Lifetime  the environment outlives the tool and its calls, and stays at one address.
 template <code_exec_environment E>
-class list_files : public described_tool<list_files<E>> {
+class list_files : public detail::described_tool<list_files<E>> {
  public:
   explicit list_files(E& environment)
-      : described_tool<list_files<E>>(
+      : detail::described_tool<list_files<E>>(
             "list_files",
             "List a directory of the workspace, in name order, with types and sizes. Set `recursive` to walk "
             "subdirectories and `pattern` to filter. When the answer names a cursor there is more: call again with it.",
             argument_list(
-                argument("path", argument_kind::text, "Directory relative to the workspace.")
-                    .between(1, 4095)
-                    .otherwise("."),
-                argument("recursive", argument_kind::boolean, "Also list everything below it.").otherwise(false),
-                argument("pattern", argument_kind::text,
+                argument("path", text, "Directory relative to the workspace.").between(1, 4095).otherwise("."),
+                argument("recursive", boolean, "Also list everything below it.").otherwise(false),
+                argument("pattern", text,
                          "Shell wildcard that the path below the directory must match, such as *.csv or src/**/*.py.")
-                    .between(1, 4095),
-                argument("limit", argument_kind::integer, "Most entries to return.").between(1, 2000).otherwise(200),
-                argument("cursor", argument_kind::text, "The cursor of the previous answer."))),
+                    .between(1, 4095)
+                    .optional(),
+                argument("limit", integer, "Most entries to return.").between(1, 2000).otherwise(200),
+                argument("cursor", text, "The cursor of the previous answer.").optional())),
         environment_(&environment) {}
 
   bool reads_only() const noexcept { return true; }
@@ -86,19 +85,20 @@ class list_files : public described_tool<list_files<E>> {
   /// Returns the end of a page as text: the last name, or a substitute if the name has special characters.
   static std::string cursor_at(const std::string& name) {
     if (one_line(name, 4095) == name && !name.starts_with(not_plain)) return name;
-    return std::string(not_plain) + base64_encode(as_bytes(name), base64_alphabet::url);
+    return std::string(not_plain) +
+           cofferdam::detail::base64_encode(as_bytes(name), cofferdam::detail::base64_alphabet::url);
   }
   static std::string name_at(const std::string& cursor) {
     if (!cursor.starts_with(not_plain)) return cursor;
-    const std::optional<bytes> name =
-        base64_decode(std::string_view(cursor).substr(not_plain.size()), base64_alphabet::url);
+    const std::optional<bytes> name = cofferdam::detail::base64_decode(
+        std::string_view(cursor).substr(not_plain.size()), cofferdam::detail::base64_alphabet::url);
     return name ? std::string(as_text(*name)) : cursor;
   }
   static constexpr std::string_view not_plain = "=";
 
   static tool_result show(const std::string& path, const std::vector<directory_entry>& all,
                           const checked_arguments& arguments) {
-    std::optional<glob> pattern;
+    std::optional<cofferdam::detail::glob> pattern;
     if (arguments.has("pattern")) pattern.emplace(arguments.text("pattern"));
     const std::string prefix = pattern && !pattern->prefix().empty() ? pattern->prefix() + "/" : std::string();
     const std::string cursor = name_at(arguments.text("cursor"));

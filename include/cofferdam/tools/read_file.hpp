@@ -7,9 +7,9 @@
 #include <cofferdam/core/code_exec_provider.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/printable_text.hpp>
-#include <cofferdam/core/utf8.hpp>
+#include <cofferdam/detail/core/utf8.hpp>
 #include <cofferdam/tools/arguments.hpp>
-#include <cofferdam/tools/described_tool.hpp>
+#include <cofferdam/tools/detail/described_tool.hpp>
 #include <cofferdam/tools/tool.hpp>
 
 #include <boost/json/object.hpp>
@@ -30,24 +30,23 @@ namespace cofferdam::inline COFFERDAM_ABI::tools {
 /// with the range and the total number of lines, and then the lines of the file. Broken UTF-8 becomes U+FFFD.
 /// \par Lifetime  the environment outlives the tool and its calls, and stays at one address.
 template <code_exec_environment E>
-class read_file : public described_tool<read_file<E>> {
+class read_file : public detail::described_tool<read_file<E>> {
  public:
   /// \param largest  maximum size of a file in bytes; a longer file is not read.
   explicit read_file(E& environment, std::size_t largest = std::size_t{16} * 1024 * 1024)
-      : described_tool<read_file<E>>(
+      : detail::described_tool<read_file<E>>(
             "read_file",
             "Read a text file from the workspace. Returns at most `limit` lines from line `offset` on, or the last "
             "`tail` "
             "lines, and says how many lines there are, so that large files can be read in parts. For images use "
             "view_image; for other binary files use a command.",
             argument_list(
-                argument("path", argument_kind::text, "Path relative to the workspace.").required().between(1, 4095),
-                argument("offset", argument_kind::integer, "First line to return, counting from 1.")
-                    .between(1, 1e9)
-                    .otherwise(1),
-                argument("limit", argument_kind::integer, "Most lines to return.").between(1, 10000).otherwise(2000),
-                argument("tail", argument_kind::integer, "Return this many lines from the end instead.")
-                    .between(1, 10000))),
+                argument("path", text, "Path relative to the workspace.").between(1, 4095),
+                argument("offset", integer, "First line to return, counting from 1.").between(1, 1e9).otherwise(1),
+                argument("limit", integer, "Most lines to return.").between(1, 10000).otherwise(2000),
+                argument("tail", integer, "Return this many lines from the end instead.")
+                    .between(1, 10000)
+                    .optional())),
         environment_(&environment),
         largest_(largest) {}
 
@@ -101,7 +100,8 @@ class read_file : public described_tool<read_file<E>> {
     bool cut = false;
     for (std::size_t at = first; at < lines.size() && shown < count && text.size() < max_text; ++at, ++shown) {
       const std::string_view line = lines[at];
-      append_repaired_utf8(text, line.size() > max_line ? without_cut_end(line.substr(0, max_line)) : line);
+      cofferdam::detail::append_repaired_utf8(
+          text, line.size() > max_line ? cofferdam::detail::without_cut_end(line.substr(0, max_line)) : line);
       if (line.size() > max_line) {
         text += " [... " + std::to_string(line.size() - max_line) + " more bytes in this line]";
         cut = true;

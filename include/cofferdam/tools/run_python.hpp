@@ -7,16 +7,15 @@
 #include <cofferdam/code/code_runner.hpp>
 #include <cofferdam/code/tagged_value.hpp>
 #include <cofferdam/core/asio.hpp>
-#include <cofferdam/core/base64.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/command_result.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/format_result.hpp>
 #include <cofferdam/core/printable_text.hpp>
+#include <cofferdam/detail/core/base64.hpp>
 #include <cofferdam/detail/core/ends_everything.hpp>
+#include <cofferdam/detail/tools/image_header.hpp>
 #include <cofferdam/tools/arguments.hpp>
-#include <cofferdam/tools/described_tool.hpp>
-#include <cofferdam/tools/image_header.hpp>
 #include <cofferdam/tools/tool.hpp>
 
 #include <boost/json/object.hpp>
@@ -72,22 +71,22 @@ class run_python {
 
  private:
   static argument_list list() {
-    argument code("code", argument_kind::text, "Python source. Plain code, no markdown fences.");
-    argument limit("timeout", argument_kind::number, "Seconds after which the run is ended. Optional.");
-    argument variables("variables", argument_kind::object,
+    argument code("code", text, "Python source. Plain code, no markdown fences.");
+    argument limit("timeout", number, "Seconds after which the run is ended. Optional.");
+    argument variables("variables", object,
                        "JSON values that are global variables of the code; their names are Python identifiers. "
                        "Optional.");
     if constexpr (context_runner<R>) {
       return argument_list(
-          std::move(code).required().between(1, 1'000'000), std::move(limit).between(0.001, 86'400),
-          std::move(variables),
-          argument("context_id", argument_kind::text, "Which interpreter to use. Leave it out for the usual one.")
+          std::move(code).between(1, 1'000'000), std::move(limit).between(0.001, 86'400).optional(),
+          std::move(variables).optional(),
+          argument("context_id", text, "Which interpreter to use. Leave it out for the usual one.")
               .between(1, 200)
               .otherwise("default"),
-          argument("reset", argument_kind::boolean, "Start this interpreter afresh before running.").otherwise(false));
+          argument("reset", boolean, "Start this interpreter afresh before running.").otherwise(false));
     } else {
-      return argument_list(std::move(code).required().between(1, 1'000'000), std::move(limit).between(0.001, 86'400),
-                           std::move(variables));
+      return argument_list(std::move(code).between(1, 1'000'000), std::move(limit).between(0.001, 86'400).optional(),
+                           std::move(variables).optional());
     }
   }
 
@@ -175,9 +174,9 @@ class run_python {
         if (found->second.size() > max_bytes / 3 * 4) continue;
         std::string plain = found->second;
         std::erase(plain, '\n');
-        std::optional<bytes> content = base64_decode(plain);
-        const std::optional<image_header> header = content ? read_image_header(*content) : std::nullopt;
-        if (!header || !header->has_size() || mime_type(header->format) != kind) continue;
+        std::optional<bytes> content = cofferdam::detail::base64_decode(plain);
+        const std::optional<detail::image_header> header = content ? detail::read_image_header(*content) : std::nullopt;
+        if (!header || !header->has_size() || detail::mime_type(header->format) != kind) continue;
         made.image(tool_image(std::move(*content), kind));
         break;
       }

@@ -2,6 +2,7 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
+#include <cofferdam/core/any_provider.hpp>
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/code_exec_provider.hpp>
@@ -17,6 +18,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -107,6 +109,11 @@ template <class T>
 concept watched_tool = tool<T> && requires(T& t, boost::json::value arguments, tool_output_listener listener) {
   { t.call(std::move(arguments), std::move(listener)) } -> awaitable_of<tool_result>;
 };
+
+/// A callable that makes a tool over an environment: `[](any_environment& env) { return tools::code_exec(env); }`.
+template <class Make>
+concept tool_maker = std::invocable<std::decay_t<Make>&, any_environment&> &&
+                     tool<std::invoke_result_t<std::decay_t<Make>&, any_environment&>>;
 
 /// Optional properties of a tool, `false` by default:
 /// * `reads_only()`: its calls change nothing, and may run in parallel with other such calls;

@@ -12,9 +12,9 @@
 #include <cofferdam/core/file_operations.hpp>
 #include <cofferdam/core/printable_text.hpp>
 #include <cofferdam/core/workspace_path.hpp>
+#include <cofferdam/detail/tools/image_header.hpp>
 #include <cofferdam/tools/arguments.hpp>
-#include <cofferdam/tools/described_tool.hpp>
-#include <cofferdam/tools/image_header.hpp>
+#include <cofferdam/tools/detail/described_tool.hpp>
 #include <cofferdam/tools/tool.hpp>
 
 #include <boost/json/object.hpp>
@@ -39,17 +39,17 @@ namespace cofferdam::inline COFFERDAM_ABI::tools {
 /// \par Lifetime  the environment outlives the tool and its calls, and stays at one address.
 /// \par Source    Stirrup's `view_image`, without its defects.
 template <code_exec_environment E>
-class view_image : public described_tool<view_image<E>> {
+class view_image : public detail::described_tool<view_image<E>> {
  public:
   explicit view_image(E& environment)
-      : described_tool<view_image<E>>(
+      : detail::described_tool<view_image<E>>(
             "view_image",
             "Look at an image file from the workspace (png, jpeg, gif or webp). The picture itself is returned so that "
             "you "
             "can see it. Use it to check plots and screenshots you made. For one that is too large set `shrink`.",
             argument_list(
-                argument("path", argument_kind::text, "Path relative to the workspace.").required().between(1, 4095),
-                argument("shrink", argument_kind::boolean,
+                argument("path", text, "Path relative to the workspace.").between(1, 4095),
+                argument("shrink", boolean,
                          "Look at a smaller copy; needs Pillow or ImageMagick in the workspace's environment.")
                     .otherwise(false))),
         environment_(&environment) {}
@@ -99,16 +99,16 @@ class view_image : public described_tool<view_image<E>> {
 
   /// Returns the answer for a file that was read.
   static tool_result judge(const std::string& name, const std::string& path, bytes content, limits most, bool scaled) {
-    const std::optional<image_header> header = read_image_header(content);
+    const std::optional<detail::image_header> header = detail::read_image_header(content);
     if (!header) {
       if (content.empty()) return refusal(name + " is empty.");
       if (as_text(content).substr(0, 1024).find("<svg") != std::string_view::npos)
         return refusal(name + " is an SVG; convert it to PNG in the workspace and view that.");
       return refusal(name + " is no png, jpeg, gif or webp image, whatever its name says.");
     }
-    const std::string kind(mime_type(header->format));
-    if (header->format != image_format::png && header->format != image_format::jpeg &&
-        header->format != image_format::gif && header->format != image_format::webp)
+    const std::string kind(detail::mime_type(header->format));
+    if (header->format != detail::image_format::png && header->format != detail::image_format::jpeg &&
+        header->format != detail::image_format::gif && header->format != detail::image_format::webp)
       return refusal(name + " is " + kind + ", which models cannot look at; convert it to PNG and view that.");
     if (!header->has_size()) return refusal(name + " is a broken or cut-off " + kind + " file; make it again.");
     const std::string size = std::to_string(header->width) + " x " + std::to_string(header->height);

@@ -3,14 +3,14 @@
 #pragma once
 
 #include <cofferdam/core/asio.hpp>
-#include <cofferdam/core/base64.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/code_exec_provider.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/file_operations.hpp>
 #include <cofferdam/core/printable_text.hpp>
+#include <cofferdam/detail/core/base64.hpp>
 #include <cofferdam/tools/arguments.hpp>
-#include <cofferdam/tools/described_tool.hpp>
+#include <cofferdam/tools/detail/described_tool.hpp>
 #include <cofferdam/tools/tool.hpp>
 
 #include <boost/json/object.hpp>
@@ -27,25 +27,23 @@ namespace cofferdam::inline COFFERDAM_ABI::tools {
 /// Arguments: `path`; `content`; `mode`: overwrite, append or create; `encoding`: utf-8 or base64.
 /// \par Lifetime  the environment outlives the tool and its calls, and stays at one address.
 template <code_exec_environment E>
-class write_file : public described_tool<write_file<E>> {
+class write_file : public detail::described_tool<write_file<E>> {
  public:
   /// \param largest  maximum size in bytes of a file to append to.
   explicit write_file(E& environment, std::size_t largest = std::size_t{16} * 1024 * 1024)
-      : described_tool<write_file<E>>(
+      : detail::described_tool<write_file<E>>(
             "write_file",
             "Create or change a file in the workspace. Missing parent directories are made. Prefer this to echo or "
             "here-documents: the content is written exactly as given.",
-            argument_list(
-                argument("path", argument_kind::text, "Path relative to the workspace.").required().between(1, 4095),
-                argument("content", argument_kind::text, "The whole content, or the part to add when mode is append.")
-                    .required(),
-                argument("mode", argument_kind::text,
-                         "overwrite replaces the file; append adds to its end; create fails if it exists.")
-                    .one_of({"overwrite", "append", "create"})
-                    .otherwise("overwrite"),
-                argument("encoding", argument_kind::text, "base64 when content is base64 of binary data.")
-                    .one_of({"utf-8", "base64"})
-                    .otherwise("utf-8"))),
+            argument_list(argument("path", text, "Path relative to the workspace.").between(1, 4095),
+                          argument("content", text, "The whole content, or the part to add when mode is append."),
+                          argument("mode", text,
+                                   "overwrite replaces the file; append adds to its end; create fails if it exists.")
+                              .one_of({"overwrite", "append", "create"})
+                              .otherwise("overwrite"),
+                          argument("encoding", text, "base64 when content is base64 of binary data.")
+                              .one_of({"utf-8", "base64"})
+                              .otherwise("utf-8"))),
         environment_(&environment),
         largest_(largest) {}
 
@@ -58,7 +56,7 @@ class write_file : public described_tool<write_file<E>> {
     const std::string name = "\"" + one_line(path) + "\"";
     bytes added = to_bytes(arguments.text("content"));
     if (arguments.text("encoding") == "base64") {
-      std::optional<bytes> decoded = base64_decode(arguments.text("content"));
+      std::optional<bytes> decoded = cofferdam::detail::base64_decode(arguments.text("content"));
       if (!decoded) co_return tool_result("Error: 'content' is not base64 (with padding, without line breaks).", false);
       added = std::move(*decoded);
     }

@@ -2,9 +2,9 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
-#include <cofferdam/os/machine.hpp>
-#include <cofferdam/warden/image_aarch64.hpp>
-#include <cofferdam/warden/image_x86_64.hpp>
+#include <cofferdam/detail/os/machine.hpp>
+#include <cofferdam/warden/detail/image_aarch64.hpp>
+#include <cofferdam/warden/detail/image_x86_64.hpp>
 
 #include <span>
 #include <string_view>
@@ -29,15 +29,16 @@ class warden_image {
 /// Returns the warden for a machine, by its name in `uname -m`, Docker or Go ("x86_64", "amd64", "aarch64", "arm64");
 /// an empty image for any other.
 constexpr warden_image warden_image_for(std::string_view machine) noexcept {
-  if (machine == "x86_64" || machine == "amd64") return {wire::image_x86_64, wire::image_x86_64_sha256};
-  if (machine == "aarch64" || machine == "arm64") return {wire::image_aarch64, wire::image_aarch64_sha256};
+  if (machine == "x86_64" || machine == "amd64") return {detail::wire::image_x86_64, detail::wire::image_x86_64_sha256};
+  if (machine == "aarch64" || machine == "arm64")
+    return {detail::wire::image_aarch64, detail::wire::image_aarch64_sha256};
   return {{}, {}};
 }
 
 /// The warden for the machine that this program runs on.
 constexpr warden_image native_warden_image() noexcept {
   // evaluated at compile time, so that a program does not contain the other images
-  constexpr warden_image image = warden_image_for(native_machine());
+  constexpr warden_image image = warden_image_for(detail::native_machine());
   return image;
 }
 

@@ -3,27 +3,26 @@
 #pragma once
 
 #include <cofferdam/core/asio.hpp>
-#include <cofferdam/core/background_command.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/command.hpp>
 #include <cofferdam/core/command_result.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/file_system.hpp>
-#include <cofferdam/core/isolation_report.hpp>
 #include <cofferdam/core/printable_text.hpp>
+#include <cofferdam/core/process.hpp>
+#include <cofferdam/detail/os/command_launcher.hpp>
 #include <cofferdam/detail/os/command_pipes.hpp>
+#include <cofferdam/detail/os/pipe.hpp>
 #include <cofferdam/detail/os/running_command.hpp>
-#include <cofferdam/os/command_keeper.hpp>
 #include <cofferdam/os/command_request.hpp>
 #include <cofferdam/os/command_session.hpp>
-#include <cofferdam/os/pipe.hpp>
 #include <cofferdam/os/session_files.hpp>
 #include <cofferdam/os/spawn.hpp>
 #include <cofferdam/os/unique_fd.hpp>
 #include <cofferdam/warden/detail/link.hpp>
+#include <cofferdam/warden/detail/protocol.hpp>
 #include <cofferdam/warden/detail/warden_command.hpp>
 #include <cofferdam/warden/detail/warden_files.hpp>
-#include <cofferdam/warden/protocol.hpp>
 #include <cofferdam/warden/warden_settings.hpp>
 
 #include <asio/any_io_executor.hpp>
@@ -57,16 +56,16 @@ namespace cofferdam::inline COFFERDAM_ABI {
 namespace detail {
 
 template <class = void>
-class basic_warden_keeper;
-using warden_keeper = basic_warden_keeper<>;
+class basic_warden_launcher;
+using warden_launcher = basic_warden_launcher<>;
 
 /// Starts commands through a warden.
 template <class Unused>
-class basic_warden_keeper final : public command_keeper, public link_listener, public frame_sink {
+class basic_warden_launcher final : public command_launcher, public link_listener, public frame_sink {
  public:
-  basic_warden_keeper(const asio::any_io_executor& executor, warden_settings settings,
-                      std::shared_ptr<warden_link> link)
-      : command_keeper(executor, settings.commands),
+  basic_warden_launcher(const asio::any_io_executor& executor, warden_settings settings,
+                        std::shared_ptr<warden_link> link)
+      : command_launcher(executor, settings.commands),
         settings_(std::move(settings)),
         link_(std::move(link)),
         requests_(std::make_shared<file_requests>(executor)),
@@ -75,7 +74,7 @@ class basic_warden_keeper final : public command_keeper, public link_listener, p
         heartbeat_(executor) {}
 
   /// Waits for the warden's greeting and answers it. On failure the link is closed.
-  static awaitable<void> greet(std::shared_ptr<basic_warden_keeper> self) {
+  static awaitable<void> greet(std::shared_ptr<basic_warden_launcher> self) {
     self->link_->start(self);
     self->greeted_.expires_after(self->settings_.greeting_timeout);
     bool cancelled = false;
@@ -94,7 +93,7 @@ class basic_warden_keeper final : public command_keeper, public link_listener, p
       if (as_another) frame.number(self->settings_.uid).number(self->settings_.gid);
       self->link_->send(frame.take(), {});
       self->renew_lease();
-      if (!self->settings().isolation) self->describe_walls();
+      if (!self->settings().isolation) self->describe_isolation();
       co_return;
     }
     const std::optional<error> reason = self->lost_;
@@ -121,13 +120,13 @@ class basic_warden_keeper final : public command_keeper, public link_listener, p
   }
 
   void abandon() noexcept override {
-    command_keeper::abandon();
+    command_launcher::abandon();
     disconnect();
   }
 
   /// The files beneath the root.
   /// \throws error{exec_errc::environment_closed}.
-  static warden_files files(const std::shared_ptr<basic_warden_keeper>& self) {
+  static warden_files files(const std::shared_ptr<basic_warden_launcher>& self) {
     self->require_open();
     return warden_files(self, self->requests_, self->settings_.root);
   }
@@ -162,11 +161,11 @@ class basic_warden_keeper final : public command_keeper, public link_listener, p
   awaitable<void> end_background(std::uint32_t number) override { return end_left(self_of(*this), number); }
 
  private:
-  static std::shared_ptr<basic_warden_keeper> self_of(basic_warden_keeper& one) {
-    return std::static_pointer_cast<basic_warden_keeper>(one.shared_from_this());
+  static std::shared_ptr<basic_warden_launcher> self_of(basic_warden_launcher& one) {
+    return std::static_pointer_cast<basic_warden_launcher>(one.shared_from_this());
   }
 
-  static awaitable<void> end_all(std::shared_ptr<basic_warden_keeper> self) {
+  static awaitable<void> end_all(std::shared_ptr<basic_warden_launcher> self) {
     const std::chrono::milliseconds most = self->settings().kill_grace + running_command::end_patience;
     auto is_late = std::make_shared<bool>(false);
     asio::steady_timer limit(self->executor(), most);
@@ -175,18 +174,18 @@ class basic_warden_keeper final : public command_keeper, public link_listener, p
       *is_late = true;
       self->lose(overdue(most));
     });
-    co_await command_keeper::end_commands(self);
+    co_await command_launcher::end_commands(self);
     limit.cancel();
     self->disconnect();
     if (*is_late) throw overdue(most);
   }
 
-  static awaitable<void> end_left(std::shared_ptr<basic_warden_keeper> self, std::uint32_t number) {
+  static awaitable<void> end_left(std::shared_ptr<basic_warden_launcher> self, std::uint32_t number) {
     self->require_open();
     const auto found = self->jobs_.find(number);
     std::shared_ptr<running_command> kept;
     if (found != self->jobs_.end()) kept = found->second->command().kept();
-    if (!kept || !kept->finished() || kept->over()) throw command_keeper::nothing_left_of(number);
+    if (!kept || !kept->finished() || kept->over()) throw command_launcher::nothing_left_of(number);
     kept->end(end_reason::closed);
     co_await kept->settled_in_time();
     if (!kept->settled()) throw kept->unended("end_background: asked");
@@ -257,7 +256,7 @@ class basic_warden_keeper final : public command_keeper, public link_listener, p
       throw;
     }
     try {
-      one->watch_limit(settings_.lateness);
+      one->watch_timeout(settings_.report_timeout);
       one->begin(c.take_input());
     } catch (...) {
       one->command().abandon();
@@ -268,7 +267,7 @@ class basic_warden_keeper final : public command_keeper, public link_listener, p
   }
 
   /// Sets the isolation that the warden provides, unless the backend has set it.
-  void describe_walls() {
+  void describe_isolation() {
     isolation_report isolation;
     const std::uint32_t guards = guard_flags();
     std::string held = "process group";
@@ -288,7 +287,7 @@ class basic_warden_keeper final : public command_keeper, public link_listener, p
     }
     // otherwise the host is on another machine
     if (link_->carries_descriptors()) isolation.set(isolation_kind::secrets, secrets(guards));
-    set_walls(std::make_shared<const isolation_report>(std::move(isolation)));
+    set_isolation(std::make_shared<const isolation_report>(std::move(isolation)));
   }
 
   /// Returns the protection of this program's memory and environment from guests on the same machine.
@@ -434,16 +433,16 @@ using warden_session_files = basic_warden_session_files<>;
 template <class Unused>
 class basic_warden_session_files final : public session_files_adaptor<basic_warden_session_files<Unused>> {
  public:
-  explicit basic_warden_session_files(std::shared_ptr<warden_keeper> keeper) : keeper_(std::move(keeper)) {}
+  explicit basic_warden_session_files(std::shared_ptr<warden_launcher> launcher) : launcher_(std::move(launcher)) {}
 
   template <class Operation>
   auto call(Operation operation) {
-    auto makes = [keeper = keeper_] { return warden_keeper::files(keeper); };
+    auto makes = [launcher = launcher_] { return warden_launcher::files(launcher); };
     return on_made(std::move(makes), std::move(operation));
   }
 
  private:
-  std::shared_ptr<warden_keeper> keeper_;
+  std::shared_ptr<warden_launcher> launcher_;
 };
 
 }  // namespace detail
@@ -498,20 +497,21 @@ class basic_warden_session : public command_session {
   std::shared_ptr<session_files> files() const { return std::make_shared<detail::warden_session_files>(warden()); }
 
   /// Returns the warden's description of itself and its place.
-  const wire::hello& hello() const noexcept { return warden()->hello(); }
+  const warden_hello& hello() const noexcept { return warden()->hello(); }
 
  private:
-  explicit basic_warden_session(std::shared_ptr<detail::warden_keeper> keeper) : command_session(std::move(keeper)) {}
+  explicit basic_warden_session(std::shared_ptr<detail::warden_launcher> launcher)
+      : command_session(std::move(launcher)) {}
 
-  std::shared_ptr<detail::warden_keeper> warden() const noexcept {
-    return std::static_pointer_cast<detail::warden_keeper>(keeper());
+  std::shared_ptr<detail::warden_launcher> warden() const noexcept {
+    return std::static_pointer_cast<detail::warden_launcher>(launcher());
   }
 
   static awaitable<basic_warden_session> meet(asio::any_io_executor executor, std::shared_ptr<detail::warden_link> link,
                                               warden_settings settings) {
     basic_warden_session session(
-        std::make_shared<detail::warden_keeper>(executor, std::move(settings), std::move(link)));
-    co_await detail::warden_keeper::greet(session.warden());
+        std::make_shared<detail::warden_launcher>(executor, std::move(settings), std::move(link)));
+    co_await detail::warden_launcher::greet(session.warden());
     co_return session;
   }
 };

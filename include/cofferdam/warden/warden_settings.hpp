@@ -2,8 +2,8 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
-#include <cofferdam/os/command_keeper.hpp>
-#include <cofferdam/warden/protocol.hpp>
+#include <cofferdam/detail/os/command_launcher.hpp>
+#include <cofferdam/warden/detail/protocol.hpp>
 #include <cofferdam/warden/tracing_policy.hpp>
 
 #include <chrono>
@@ -14,6 +14,12 @@
 #include <vector>
 
 namespace cofferdam::inline COFFERDAM_ABI {
+
+/// A resource limit of each process of a command, as setrlimit(2) takes it.
+using warden_limit = detail::wire::resource_limit;
+
+/// The description that a warden gives of itself and its place.
+using warden_hello = detail::wire::hello;
 
 /// The settings that a session sends to its warden.
 class warden_settings {
@@ -33,10 +39,12 @@ class warden_settings {
   /// The permission to trace processes if no Landlock domain keeps a guest from tracing the warden and the host.
   tracing_policy tracing = tracing_policy::contained;
   /// The resource limits of each process of a command; at most 16. If one cannot be set, the command is not started.
-  std::vector<wire::resource_limit> limits;
-  /// The user and group of commands and file operations; `wire::keep_id`: those of the warden.
-  std::uint32_t uid = wire::keep_id;
-  std::uint32_t gid = wire::keep_id;
+  std::vector<warden_limit> limits;
+  /// The value of `uid` and `gid` that leaves the user and group of the warden.
+  static constexpr std::uint32_t no_change = detail::wire::keep_id;
+  /// The user and group of commands and file operations.
+  std::uint32_t uid = no_change;
+  std::uint32_t gid = no_change;
   /// The maximum time without a sign of life from the host, after which the warden ends everything. Zero: no maximum.
   std::chrono::milliseconds lease{0};
   /// The interval between pings of the warden while commands or requests are under way. If there is no answer by the
@@ -51,8 +59,9 @@ class warden_settings {
   /// After it, the host requests the end and rouses the warden, for the grace period and
   /// `running_command::end_patience` (three times as long if the warden was never seen stopped). If that does not help,
   /// `end_all` is called and the session is lost; without `end_all` the command fails with
-  /// error{exec_errc::provider_lost}. Zero: no limit.
-  std::chrono::milliseconds lateness{std::chrono::seconds(2)};
+  /// error{exec_errc::provider_lost}.
+  /// Zero: no limit.
+  std::chrono::milliseconds report_timeout{std::chrono::seconds(2)};
   /// Continues a warden that was stopped by a signal, and returns true if it was stopped. Called on the session's
   /// executor.
   std::function<bool()> rouse;

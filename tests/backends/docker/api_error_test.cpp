@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
-#include <cofferdam/backends/docker/api_error.hpp>
+#include <cofferdam/backends/docker/detail/api_error.hpp>
 
 #include <gtest/gtest.h>
 
@@ -11,6 +11,12 @@
 namespace {
 
 using namespace cofferdam;
+using cofferdam::docker::detail::api_call;
+using cofferdam::docker::detail::api_error;
+using cofferdam::docker::detail::api_message;
+using cofferdam::docker::detail::connect_error;
+using cofferdam::docker::detail::http_status_category;
+using cofferdam::docker::detail::stream_error;
 using namespace cofferdam::docker;
 
 const api_call create("create the container", "box", "unix:///x.sock");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
-#include <cofferdam/backends/docker/api_version.hpp>
+#include <cofferdam/backends/docker/detail/api_version.hpp>
 
 #include "support/error_of.hpp"
 
@@ -12,6 +12,11 @@
 namespace {
 
 using namespace cofferdam;
+using cofferdam::docker::detail::api_version;
+using cofferdam::docker::detail::engine_kind;
+using cofferdam::docker::detail::negotiate;
+using cofferdam::docker::detail::newest_api;
+using cofferdam::docker::detail::ping_answer;
 using namespace cofferdam::docker;
 using cofferdam_test::code_of;
 using cofferdam_test::sentence_of;

@@ -6,9 +6,9 @@
 
 namespace {
 
-using cofferdam::docker::engine_kind;
 using cofferdam::docker::detail::builder;
 using cofferdam::docker::detail::builder_for;
+using cofferdam::docker::detail::engine_kind;
 using cofferdam::docker::detail::needs_buildkit;
 
 TEST(BuildSyntax, what_only_buildkit_knows_is_seen) {

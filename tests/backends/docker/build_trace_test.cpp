@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 #include <cofferdam/backends/docker/detail/build_trace.hpp>
-#include <cofferdam/core/base64.hpp>
 #include <cofferdam/core/bytes.hpp>
+#include <cofferdam/detail/core/base64.hpp>
 
 #include <gtest/gtest.h>
 
@@ -14,7 +14,7 @@
 namespace {
 
 using cofferdam::as_text;
-using cofferdam::base64_decode;
+using cofferdam::detail::base64_decode;
 using cofferdam::docker::progress_event;
 using cofferdam::docker::detail::build_trace;
 

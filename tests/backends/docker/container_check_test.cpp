@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
-#include <cofferdam/backends/docker/container_check.hpp>
-#include <cofferdam/backends/docker/create_request.hpp>
+#include <cofferdam/backends/docker/detail/container_check.hpp>
+#include <cofferdam/backends/docker/detail/create_request.hpp>
 
 #include "support/error_of.hpp"
 #include "support/fake_host.hpp"
@@ -20,6 +20,12 @@
 namespace {
 
 using namespace cofferdam;
+using cofferdam::docker::detail::check_container;
+using cofferdam::docker::detail::command_user;
+using cofferdam::docker::detail::container_check;
+using cofferdam::docker::detail::create_request;
+using cofferdam::docker::detail::engine_kind;
+using cofferdam::docker::detail::image_volume;
 using namespace cofferdam::docker;
 using cofferdam_test::fake_host;
 using cofferdam_test::inspected_as_asked;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
-#include <cofferdam/backends/docker/create_request.hpp>
+#include <cofferdam/backends/docker/detail/create_request.hpp>
 
 #include "support/error_of.hpp"
 #include "support/fake_host.hpp"
@@ -19,6 +19,9 @@
 namespace {
 
 using namespace cofferdam;
+using cofferdam::docker::detail::command_user;
+using cofferdam::docker::detail::create_request;
+using cofferdam::docker::detail::owner;
 using namespace cofferdam::docker;
 using cofferdam_test::code_of;
 using cofferdam_test::fake_host;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
-#include <cofferdam/backends/docker/daemon_location.hpp>
+#include <cofferdam/backends/docker/detail/daemon_location.hpp>
 
 #include "support/error_of.hpp"
 
@@ -12,6 +12,10 @@
 namespace {
 
 using namespace cofferdam;
+using cofferdam::docker::detail::daemon_location;
+using cofferdam::docker::detail::daemon_transport;
+using cofferdam::docker::detail::default_socket;
+using cofferdam::docker::detail::parse_daemon_address;
 using namespace cofferdam::docker;
 using namespace std::string_view_literals;
 using cofferdam_test::code_of;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
-#include <cofferdam/backends/docker/docker_ignore.hpp>
+#include <cofferdam/backends/docker/detail/docker_ignore.hpp>
 
 #include "support/error_of.hpp"
 
@@ -16,7 +16,7 @@ namespace {
 
 using namespace cofferdam;
 using namespace std::string_view_literals;
-using cofferdam::docker::docker_ignore;
+using cofferdam::docker::detail::docker_ignore;
 using cofferdam_test::code_of;
 using cofferdam_test::sentence_of;
 using names = std::vector<std::string>;

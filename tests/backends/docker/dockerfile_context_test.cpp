@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
-#include <cofferdam/backends/docker/dockerfile_context.hpp>
+#include <cofferdam/backends/docker/detail/dockerfile_context.hpp>
 
 #include "support/error_of.hpp"
 #include "support/temporary_folder.hpp"
@@ -16,6 +16,9 @@
 namespace {
 
 using namespace cofferdam;
+using cofferdam::docker::detail::context_entry;
+using cofferdam::docker::detail::context_limit;
+using cofferdam::docker::detail::dockerfile_context;
 using namespace cofferdam::docker;
 using cofferdam_test::code_of;
 using cofferdam_test::temporary_folder;

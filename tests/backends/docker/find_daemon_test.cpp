@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
-#include <cofferdam/backends/docker/find_daemon.hpp>
+#include <cofferdam/backends/docker/detail/find_daemon.hpp>
 
 #include "support/error_of.hpp"
 #include "support/fake_host.hpp"
@@ -13,6 +13,12 @@
 namespace {
 
 using namespace cofferdam;
+using cofferdam::docker::detail::daemon_location;
+using cofferdam::docker::detail::daemon_search;
+using cofferdam::docker::detail::daemon_transport;
+using cofferdam::docker::detail::default_socket;
+using cofferdam::docker::detail::find_daemon;
+using cofferdam::docker::detail::host_view;
 using namespace cofferdam::docker;
 using cofferdam_test::code_of;
 using cofferdam_test::fake_host;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 #include <cofferdam/backends/docker/detail/host_link.hpp>
-#include <cofferdam/net/transport.hpp>
+#include <cofferdam/detail/net/transport.hpp>
 
 #include "support/pause.hpp"
 #include "support/run.hpp"
@@ -36,9 +36,9 @@
 namespace {
 
 using namespace cofferdam;
-using cofferdam::docker::owner;
 using cofferdam::docker::detail::attached_stream;
 using cofferdam::docker::detail::host_link;
+using cofferdam::docker::detail::owner;
 using cofferdam_test::pause_for;
 using socket_type = asio::local::stream_protocol::socket;
 
@@ -71,8 +71,8 @@ class attachment {
     asio::local::connect_pair(ours, daemon_);
     const int in = ours.release();
     const int out = ::fcntl(in, F_DUPFD_CLOEXEC, 3);
-    stream_.emplace(make_byte_stream(asio::posix::stream_descriptor(executor, in),
-                                     asio::posix::stream_descriptor(executor, out), "the daemon"),
+    stream_.emplace(cofferdam::detail::make_byte_stream(asio::posix::stream_descriptor(executor, in),
+                                                        asio::posix::stream_descriptor(executor, out), "the daemon"),
                     "the container x");
   }
   attached_stream& stream() { return *stream_; }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
-#include <cofferdam/backends/docker/host_view.hpp>
+#include <cofferdam/backends/docker/detail/host_view.hpp>
 
 #include "support/error_of.hpp"
 #include "support/temporary_folder.hpp"
@@ -13,6 +13,8 @@
 namespace {
 
 using namespace cofferdam;
+using cofferdam::docker::detail::host_view;
+using cofferdam::docker::detail::path_kind;
 using namespace cofferdam::docker;
 using cofferdam_test::code_of;
 using cofferdam_test::temporary_folder;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
-#include <cofferdam/backends/docker/image_name.hpp>
+#include <cofferdam/backends/docker/detail/image_name.hpp>
 
 #include "support/error_of.hpp"
 
@@ -13,7 +13,7 @@ namespace {
 
 using namespace cofferdam;
 using namespace std::string_view_literals;
-using cofferdam::docker::image_name;
+using cofferdam::docker::detail::image_name;
 using cofferdam_test::code_of;
 
 const std::string hex64 = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";

@@ -64,7 +64,7 @@ TEST(MountTable, single_devices_of_the_host_are_what_a_daemon_without_root_mount
 }
 
 TEST(MountTable, podman_adds_memory_to_a_read_only_root) {
-  using cofferdam::docker::engine_kind;
+  using cofferdam::docker::detail::engine_kind;
   const std::string podmans = table +
                               "95 74 0:9 / /run rw,nosuid,nodev - tmpfs tmpfs rw\n"
                               "96 74 0:10 / /var/tmp rw,nosuid,nodev - tmpfs tmpfs rw\n";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
-#include <cofferdam/backends/docker/multiplexed_stream.hpp>
+#include <cofferdam/backends/docker/detail/multiplexed_stream.hpp>
 
 #include "support/error_of.hpp"
 
@@ -17,6 +17,8 @@
 namespace {
 
 using namespace cofferdam;
+using cofferdam::docker::detail::multiplexed_stream;
+using cofferdam::docker::detail::stream_piece;
 using namespace cofferdam::docker;
 using namespace std::string_literals;
 using cofferdam_test::code_of;

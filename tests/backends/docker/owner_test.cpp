@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
-#include <cofferdam/backends/docker/owner.hpp>
+#include <cofferdam/backends/docker/detail/owner.hpp>
 
 #include <gtest/gtest.h>
 
@@ -19,6 +19,13 @@
 namespace {
 
 using namespace cofferdam::docker;
+using cofferdam::docker::detail::is_left_over;
+using cofferdam::docker::detail::is_past_deadline;
+using cofferdam::docker::detail::look_at_process;
+using cofferdam::docker::detail::owner;
+using cofferdam::docker::detail::owner_label;
+using cofferdam::docker::detail::process_view;
+using cofferdam::docker::detail::read_process_stat;
 
 const std::string boot = "0b7e5f8e-9c0f-4b9f-8a55-6d5d2a7c1e11";
 const owner here(boot, 4026531836, 100, 5000);

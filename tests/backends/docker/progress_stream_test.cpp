@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
-#include <cofferdam/backends/docker/progress_stream.hpp>
+#include <cofferdam/backends/docker/detail/progress_stream.hpp>
 
 #include "support/error_of.hpp"
 
@@ -16,6 +16,7 @@
 namespace {
 
 using namespace cofferdam;
+using cofferdam::docker::detail::progress_stream;
 using namespace cofferdam::docker;
 using cofferdam_test::code_of;
 using kind = progress_event::kind;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
-#include <cofferdam/backends/docker/registry_login.hpp>
+#include <cofferdam/backends/docker/detail/registry_login.hpp>
 
 #include "support/error_of.hpp"
 #include "support/fake_host.hpp"
@@ -13,6 +13,13 @@
 namespace {
 
 using namespace cofferdam;
+using cofferdam::detail::base64_alphabet;
+using cofferdam::detail::base64_decode;
+using cofferdam::detail::base64_encode;
+using cofferdam::docker::detail::find_registry_login;
+using cofferdam::docker::detail::read_helper_answer;
+using cofferdam::docker::detail::registry_credentials;
+using cofferdam::docker::detail::registry_login;
 using namespace cofferdam::docker;
 using cofferdam_test::fake_host;
 using cofferdam_test::sentence_of;

@@ -21,6 +21,7 @@
 namespace docker_remove_tests {
 
 using namespace cofferdam;
+using cofferdam::detail::http_server;
 
 constexpr std::string_view ended_meanwhile =
     R"({"message":"Could not kill running container 0928, cannot remove - Container 0928 is not running"})";
@@ -51,8 +52,8 @@ removal remove_where(std::vector<said> answers) {
     const std::string address = "tcp://" + where.name();
     daemon.listen(std::move(where));
     asio::co_spawn(executor, daemon.run(), [](const std::exception_ptr&) {});
-    const auto api = std::make_shared<docker::detail::engine>(executor, docker::parse_daemon_address(address),
-                                                              docker::host_view::of_this_process());
+    const auto api = std::make_shared<docker::detail::engine>(executor, docker::detail::parse_daemon_address(address),
+                                                              docker::detail::host_view::of_this_process());
     try {
       co_await docker::detail::remove_container(api, "0928", "mine");
     } catch (const error& reason) {

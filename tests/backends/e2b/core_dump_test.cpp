@@ -5,8 +5,9 @@
 
 #include <cofferdam/backends/e2b.hpp>
 #include <cofferdam/backends/local.hpp>
-#include <cofferdam/net/http_client.hpp>
-#include <cofferdam/net/http_server.hpp>
+#include <cofferdam/detail/net/http_client.hpp>
+#include <cofferdam/detail/net/http_server.hpp>
+#include <cofferdam/detail/net/tls_connector.hpp>
 #include <cofferdam/net/tls.hpp>
 #include <cofferdam/net/tls_listener.hpp>
 
@@ -40,6 +41,9 @@
 namespace core_dump_tests {
 
 using namespace cofferdam;
+using cofferdam::detail::http_client;
+using cofferdam::detail::http_server;
+using cofferdam::detail::tls_connector;
 
 // In the program's file, whose unchanged pages are not in core dumps. Each test has its own key: traces of an earlier
 // key in this process would also be in the next client.

@@ -14,6 +14,7 @@
 namespace {
 
 using namespace cofferdam;
+using cofferdam::detail::http_server;
 using cofferdam_test::scripted_service;
 
 TEST(E2bSandbox, a_loop_that_is_destroyed_at_any_step_does_no_harm) {

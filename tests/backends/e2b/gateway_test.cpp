@@ -6,7 +6,7 @@
 #include <cofferdam/backends/e2b.hpp>
 #include <cofferdam/backends/local.hpp>
 #include <cofferdam/core/with.hpp>
-#include <cofferdam/net/http_client.hpp>
+#include <cofferdam/detail/net/http_client.hpp>
 #include <cofferdam/serve/e2b_gateway.hpp>
 
 #include "net/http_server_support.hpp"
@@ -25,6 +25,8 @@
 namespace {
 
 using namespace cofferdam;
+using cofferdam::detail::http_client;
+using cofferdam::detail::tcp_connector;
 using namespace std::chrono_literals;
 using cofferdam_test::gateway_thread;
 
@@ -53,7 +55,7 @@ TEST(E2bGateway, a_signed_url_gives_a_file_to_whoever_has_it_and_nothing_else) {
   with([](e2b::environment& env) -> awaitable<void> {
     co_await write_text(env, "a b.txt", "content");
     asio::any_io_executor executor = co_await asio::this_coro::executor;
-    const e2b::endpoint there = e2b::endpoint::parse(gateway().url(), "x");
+    const e2b::detail::endpoint there = e2b::detail::endpoint::parse(gateway().url(), "x");
     http_client anybody(executor, tcp_connector(there.host(), there.port()));
     const std::string url = env.download_url("a b.txt").substr(gateway().url().size());
     http_request good("GET", url);

@@ -5,8 +5,8 @@
 
 #include <cofferdam/backends/e2b.hpp>
 #include <cofferdam/backends/local.hpp>
-#include <cofferdam/net/http_client.hpp>
-#include <cofferdam/net/transport.hpp>
+#include <cofferdam/detail/net/http_client.hpp>
+#include <cofferdam/detail/net/transport.hpp>
 #include <cofferdam/serve/e2b_gateway.hpp>
 
 #include "net/http_server_support.hpp"
@@ -39,6 +39,9 @@
 namespace go_proxy_tests {
 
 using namespace cofferdam;
+using cofferdam::detail::http_client;
+using cofferdam::detail::http_server;
+using cofferdam::detail::tcp_connector;
 using namespace std::chrono_literals;
 using cofferdam_test::gateway_thread;
 

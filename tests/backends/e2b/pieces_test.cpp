@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-#include <cofferdam/backends/e2b/account.hpp>
-#include <cofferdam/backends/e2b/api_error.hpp>
+#include <cofferdam/backends/e2b/account_options.hpp>
 #include <cofferdam/backends/e2b/create_options.hpp>
-#include <cofferdam/backends/e2b/endpoint.hpp>
-#include <cofferdam/backends/e2b/envd_version.hpp>
+#include <cofferdam/backends/e2b/detail/account.hpp>
+#include <cofferdam/backends/e2b/detail/api_error.hpp>
+#include <cofferdam/backends/e2b/detail/envd_version.hpp>
 #include <cofferdam/backends/e2b/process_event.hpp>
-#include <cofferdam/backends/e2b/rate_limiter.hpp>
 #include <cofferdam/backends/e2b/sandbox_info.hpp>
 #include <cofferdam/backends/e2b/signed_url.hpp>
 #include <cofferdam/core/secret_string.hpp>
+#include <cofferdam/detail/backends/e2b/endpoint.hpp>
 
 #include "support/error_of.hpp"
 
@@ -29,6 +29,13 @@
 namespace {
 
 using namespace cofferdam;
+using cofferdam::e2b::detail::account;
+using cofferdam::e2b::detail::endpoint;
+using cofferdam::e2b::detail::envd_abilities;
+using cofferdam::e2b::detail::envd_version;
+using cofferdam::e2b::detail::refused_error;
+using cofferdam::e2b::detail::said_message;
+using cofferdam::e2b::detail::sandbox_endpoint;
 using namespace cofferdam::e2b;
 using namespace std::chrono_literals;
 using cofferdam_test::code_of;

@@ -5,7 +5,7 @@
 // paused sandboxes.
 
 #include <cofferdam/backends/e2b.hpp>
-#include <cofferdam/backends/e2b/api_error.hpp>
+#include <cofferdam/backends/e2b/detail/api_error.hpp>
 
 #include "backends/e2b/scripted_service.hpp"
 #include "support/error_of.hpp"
@@ -37,6 +37,7 @@
 namespace real_daemon_tests {
 
 using namespace cofferdam;
+using cofferdam::detail::connect_end;
 using namespace std::chrono_literals;
 using cofferdam_test::comes_about;
 using cofferdam_test::scripted_service;

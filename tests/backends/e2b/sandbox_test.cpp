@@ -34,6 +34,8 @@
 namespace {
 
 using namespace cofferdam;
+using cofferdam::detail::connect_end;
+using cofferdam::detail::connect_message;
 using namespace std::chrono_literals;
 using cofferdam_test::comes_about;
 using cofferdam_test::scripted_service;

@@ -5,10 +5,10 @@
 #include <cofferdam/backends/detail/tracked_script.hpp>
 #include <cofferdam/backends/e2b.hpp>
 #include <cofferdam/core/asio.hpp>
-#include <cofferdam/core/base64.hpp>
 #include <cofferdam/core/bytes.hpp>
+#include <cofferdam/detail/core/base64.hpp>
+#include <cofferdam/detail/net/connect_envelope.hpp>
 #include <cofferdam/detail/net/json_object_view.hpp>
-#include <cofferdam/net/connect_envelope.hpp>
 #include <cofferdam/net/http_call.hpp>
 #include <cofferdam/net/http_reply.hpp>
 #include <cofferdam/net/http_server_settings.hpp>
@@ -84,9 +84,8 @@ class scripted_service {
   /// Runs `body()` while it serves.
   void run(std::function<cofferdam::awaitable<void>()> body) {
     const site::handler each = [this](cofferdam::http_call& call) { return serve(call); };
-    const std::function<cofferdam::awaitable<void>(cofferdam::http_server&)> inner = [body](cofferdam::http_server&) {
-      return body();
-    };
+    const std::function<cofferdam::awaitable<void>(cofferdam::detail::http_server&)> inner =
+        [body](cofferdam::detail::http_server&) { return body(); };
     cofferdam_test::run(
         server.open(each, cofferdam::http_server_settings().stop_timeout(std::chrono::milliseconds(100)), inner));
   }
@@ -98,11 +97,11 @@ class scripted_service {
   // ---- what a command's stream is made of ----
 
   static std::string event(std::string_view text) {
-    return cofferdam::connect_message("{\"event\":" + std::string(text) + "}");
+    return cofferdam::detail::connect_message("{\"event\":" + std::string(text) + "}");
   }
   static std::string data(std::string_view name, std::string_view text) {
-    return event("{\"data\":{\"" + std::string(name) + "\":\"" + cofferdam::base64_encode(cofferdam::as_bytes(text)) +
-                 "\"}}");
+    return event("{\"data\":{\"" + std::string(name) + "\":\"" +
+                 cofferdam::detail::base64_encode(cofferdam::as_bytes(text)) + "\"}}");
   }
   static std::string started() { return event(R"({"start":{"pid":31201}})"); }
   static std::string begun(const std::string& mark) {
@@ -113,7 +112,7 @@ class scripted_service {
   }
   static std::string over(int code) {
     return event("{\"end\":{\"exitCode\":" + std::to_string(code) + ",\"exited\":true,\"status\":\"exit status\"}}") +
-           cofferdam::connect_end();
+           cofferdam::detail::connect_end();
   }
   static std::string whole(const std::string& mark, std::string_view out, std::string_view err, int code) {
     return started() + begun(mark) + data("stdout", out) + data("stderr", err) +

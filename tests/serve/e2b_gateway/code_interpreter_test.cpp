@@ -34,6 +34,7 @@
 namespace {
 
 using namespace cofferdam;
+using cofferdam::detail::http_exchange;
 using namespace std::chrono_literals;
 using cofferdam_test::code_of;
 using cofferdam_test::comes_about;

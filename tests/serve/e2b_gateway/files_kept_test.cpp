@@ -3,7 +3,7 @@
 
 // Uploads over existing files, compressed uploads, metadata of files, and numbers of sandboxes per key.
 
-#include <cofferdam/core/base64.hpp>
+#include <cofferdam/detail/core/base64.hpp>
 #include <cofferdam/middleware/allow_commands.hpp>
 #include <cofferdam/serve/e2b_gateway.hpp>
 
@@ -26,6 +26,7 @@
 namespace {
 
 using namespace cofferdam;
+using cofferdam::detail::base64_decode;
 using cofferdam_test::gateway_client;
 using cofferdam_test::gateway_sandbox_name;
 using cofferdam_test::gateway_stream;

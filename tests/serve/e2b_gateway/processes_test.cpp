@@ -21,6 +21,8 @@
 namespace {
 
 using namespace cofferdam;
+using cofferdam::detail::connect_end;
+using cofferdam::detail::connect_message;
 using namespace std::chrono_literals;
 using cofferdam_test::gateway_client;
 using cofferdam_test::gateway_sandbox_name;

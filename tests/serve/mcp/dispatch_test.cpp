@@ -107,19 +107,18 @@ class setup {
 
   std::unique_ptr<mcp::server> operator()(const asio::any_io_executor& executor) const {
     auto made = std::make_unique<mcp::server>(executor, options);
-    made->tool(
-        mcp::tool_definition("echo", "Says its arguments").title("Echo").input(schema_of(R"({"type":"object"})")),
-        echo);
-    made->tool(mcp::tool_definition("wait", "Waits")
-                   .input(schema_of(R"({"type":"object","properties":{"ms":{"type":"integer"}},"required":["ms"]})")),
-               wait_a_while);
-    made->tool(mcp::tool_definition("for_ever", "Waits for ever"),
-               [seen = seen](call& of) { return wait_for_end(seen, of); });
-    made->tool(mcp::tool_definition("count", "Counts"), count_up);
-    made->tool(mcp::tool_definition("fall", "Falls"), fall_over);
-    made->tool(mcp::tool_definition("lose", "Loses"), lose_it);
-    made->tool(mcp::tool_definition("roots", "Asks"), ask_roots);
-    made->tool(mcp::tool_definition("in_turn", "Asks in turn").input(schema_of(R"({"type":"object"})")), ask_in_turn);
+    made->add(tools::definition("echo", "Says its arguments").title("Echo").input(schema_of(R"({"type":"object"})")),
+              echo);
+    made->add(tools::definition("wait", "Waits")
+                  .input(schema_of(R"({"type":"object","properties":{"ms":{"type":"integer"}},"required":["ms"]})")),
+              wait_a_while);
+    made->add(tools::definition("for_ever", "Waits for ever"),
+              [seen = seen](call& of) { return wait_for_end(seen, of); });
+    made->add(tools::definition("count", "Counts"), count_up);
+    made->add(tools::definition("fall", "Falls"), fall_over);
+    made->add(tools::definition("lose", "Loses"), lose_it);
+    made->add(tools::definition("roots", "Asks"), ask_roots);
+    made->add(tools::definition("in_turn", "Asks in turn").input(schema_of(R"({"type":"object"})")), ask_in_turn);
     return made;
   }
 };
@@ -297,7 +296,7 @@ TEST(McpDispatch, what_a_handler_throws_that_is_no_exception_is_answered_and_tol
   with.options.on_error([&told](const std::string& doing, const std::exception_ptr&) { told.push_back(doing); });
   const auto make = [&](const asio::any_io_executor& executor) {
     auto made = with(executor);
-    made->tool(mcp::tool_definition("number", "Throws a number"), throw_number);
+    made->add(tools::definition("number", "Throws a number"), throw_number);
     made->resource(mcp::resource_definition("test://word", "word"), throw_word);
     return made;
   };
@@ -318,12 +317,12 @@ TEST(McpDispatch, arguments_are_checked_by_the_schema_before_the_handler_sees_th
   const setup with;
   const auto make = [&](const asio::any_io_executor& executor) {
     auto made = with(executor);
-    made->tool(mcp::tool_definition("strict", "Has a schema").input(schema_of(R"({"type":"object","properties":{
+    made->add(tools::definition("strict", "Has a schema").input(schema_of(R"({"type":"object","properties":{
                  "text":{"type":"string"},"count":{"type":"integer"},"share":{"type":"number"},"flag":{"type":"boolean"},
                  "list":{"type":"array"},"map":{"type":"object"},"any":{},"both":{"type":["string","null"]}},
                  "required":["text","any"],"additionalProperties":false})")),
-               echo);
-    made->tool(mcp::tool_definition("none", "Has no arguments"), echo);
+              echo);
+    made->add(tools::definition("none", "Has no arguments"), echo);
     return made;
   };
   run_with_mcp(make, [](mcp_client& client) -> awaitable<void> {
@@ -357,10 +356,10 @@ TEST(McpDispatch, a_tool_needs_a_schema_of_an_object_and_a_handler) {
   for (const char* const schema :
        {"{}", R"({"type":"string"})", R"({"type":["object"]})", R"({"type":"object","properties":[]})",
         R"({"type":"object","required":"a"})", R"({"type":"object","required":[1]})"})
-    EXPECT_THROW(mcp::tool_definition("x", "").input(schema_of(schema)), error) << schema;
+    EXPECT_THROW(tools::definition("x", "").input(schema_of(schema)), error) << schema;
   asio::io_context context(1);
   mcp::server server(context.get_executor());
-  EXPECT_THROW(server.tool(mcp::tool_definition("x", ""), mcp::tool_handler()), error);
+  EXPECT_THROW(server.add(tools::definition("x", ""), mcp::tool_handler()), error);
   EXPECT_THROW(server.resource(mcp::resource_definition("test://x", "x"), mcp::resource_handler()), error);
   EXPECT_THROW(server.prompt(mcp::prompt_definition("x", ""), mcp::prompt_handler()), error);
 }
@@ -617,15 +616,15 @@ TEST(McpDispatch, tools_that_come_and_go_are_told) {
   };
   run_with_mcp(make, [&](mcp_client& client) -> awaitable<void> {
     co_await client.initialize();
-    server->tool(mcp::tool_definition("new", "New"), echo);
+    server->add(tools::definition("new", "New"), echo);
     const value told = co_await client.hear();
     EXPECT_EQ(member(told, "method"), "notifications/tools/list_changed");
     const value said = co_await client.call("new");
     EXPECT_EQ(text_said(said), "{}");
     EXPECT_TRUE(server->remove_tool("new"));
     EXPECT_FALSE(server->remove_tool("new"));
-    EXPECT_THROW(server->tool(mcp::tool_definition("echo", "Twice"), echo), error);
-    EXPECT_THROW(mcp::tool_definition("a b", ""), error);
+    EXPECT_THROW(server->add(tools::definition("echo", "Twice"), echo), error);
+    EXPECT_THROW(tools::definition("a b", ""), error);
   });
 }
 

@@ -5,7 +5,7 @@
 // prompts on `mcp::server`. `everything_server --http 127.0.0.1:PORT`, or stdio without. The names and texts are those
 // of the suite.
 
-#include <cofferdam/core/base64.hpp>
+#include <cofferdam/detail/core/base64.hpp>
 #include <cofferdam/net/listener.hpp>
 #include <cofferdam/serve/mcp_server.hpp>
 
@@ -36,6 +36,7 @@
 namespace {
 
 using namespace cofferdam;
+using cofferdam::detail::base64_decode;
 using mcp::answer;
 using mcp::call;
 using mcp::content;
@@ -125,9 +126,9 @@ awaitable<answer> said(Answer say, call& of) {
 /// Adds a tool that answers at once.
 template <class Answer>
 void add(mcp::server& to, const char* name, const char* description, Answer say, const char* schema = nullptr) {
-  mcp::tool_definition what(name, description);
+  tools::definition what(name, description);
   if (schema != nullptr) what = std::move(what).input(object(schema));
-  to.tool(std::move(what), [say](call& of) { return said(say, of); });
+  to.add(std::move(what), [say](call& of) { return said(say, of); });
 }
 
 void add_contents(mcp::server& to) {
@@ -228,28 +229,28 @@ constexpr std::string_view choices = R"({"type":"object","properties":{
       {"const":"value3","title":"Third Choice"}]}}},"required":[]})";
 
 void add_talking(mcp::server& to) {
-  to.tool(mcp::tool_definition("test_tool_with_logging", "Tells the log"), tell_log);
-  to.tool(mcp::tool_definition("test_tool_with_progress", "Tells its progress"), tell_progress);
-  to.tool(mcp::tool_definition("test_reconnection", "Ends the connection and answers the next one"), reconnect);
+  to.add(tools::definition("test_tool_with_logging", "Tells the log"), tell_log);
+  to.add(tools::definition("test_tool_with_progress", "Tells its progress"), tell_progress);
+  to.add(tools::definition("test_reconnection", "Ends the connection and answers the next one"), reconnect);
   add(to, "test_logging_tool", "Tells the log, where the request wants that", [](call& of) {
     of.log(mcp::log_severity::info, "test_logging_tool ran");
     return answer("logged");
   });
   add(to, "test_streaming_elicitation", "Asks nothing", [](call&) { return answer("only a result"); });
-  to.tool(mcp::tool_definition("test_sampling", "Asks the client's model")
-              .input(object(R"({"type":"object","properties":{"prompt":{"type":"string"}},"required":["prompt"]})")),
-          ask_model);
-  to.tool(mcp::tool_definition("test_elicitation", "Asks the user")
-              .input(object(R"({"type":"object","properties":{"message":{"type":"string"}},"required":["message"]})")),
-          [](call& of) {
-            return ask_user(of, text_in(of.arguments(), "message"),
-                            object(R"({"type":"object","properties":{"response":{"type":"string",
+  to.add(tools::definition("test_sampling", "Asks the client's model")
+             .input(object(R"({"type":"object","properties":{"prompt":{"type":"string"}},"required":["prompt"]})")),
+         ask_model);
+  to.add(tools::definition("test_elicitation", "Asks the user")
+             .input(object(R"({"type":"object","properties":{"message":{"type":"string"}},"required":["message"]})")),
+         [](call& of) {
+           return ask_user(of, text_in(of.arguments(), "message"),
+                           object(R"({"type":"object","properties":{"response":{"type":"string",
                                        "description":"User's response"}},"required":["response"]})"));
-          });
-  to.tool(mcp::tool_definition("test_elicitation_sep1034_defaults", "Asks the user, with defaults"),
-          [](call& of) { return ask_user(of, "Please review the fields", object(defaults)); });
-  to.tool(mcp::tool_definition("test_elicitation_sep1330_enums", "Asks the user to choose"),
-          [](call& of) { return ask_user(of, "Please choose", object(choices)); });
+         });
+  to.add(tools::definition("test_elicitation_sep1034_defaults", "Asks the user, with defaults"),
+         [](call& of) { return ask_user(of, "Please review the fields", object(defaults)); });
+  to.add(tools::definition("test_elicitation_sep1330_enums", "Asks the user to choose"),
+         [](call& of) { return ask_user(of, "Please choose", object(choices)); });
 }
 
 // ---- requests for input in the modern era ----

@@ -3,9 +3,9 @@
 
 // Streamable HTTP: each check with its status, code and id. Tools that need no backend.
 
-#include <cofferdam/net/http_client.hpp>
+#include <cofferdam/detail/net/http_client.hpp>
+#include <cofferdam/detail/net/transport.hpp>
 #include <cofferdam/net/listener.hpp>
-#include <cofferdam/net/transport.hpp>
 #include <cofferdam/serve/mcp/detail/http_checks.hpp>
 #include <cofferdam/serve/mcp_server.hpp>
 
@@ -29,6 +29,8 @@
 namespace mcp_http_tests {
 
 using namespace cofferdam;
+using cofferdam::detail::http_client;
+using cofferdam::detail::tcp_connector;
 using cofferdam_test::comes_true;
 using cofferdam_test::member;
 using cofferdam_test::nap;
@@ -162,18 +164,18 @@ std::shared_ptr<notes> run_with_http(mcp::server_options options, const body_of_
   if (options.tokens().empty()) options.without_token();
   mcp::server server(context.get_executor(), std::move(options));
   const auto seen = std::make_shared<notes>();
-  server.tool(mcp::tool_definition("hello", "Says hello"), say_hello);
-  server.tool(mcp::tool_definition("for_ever", "Never ends"), [seen](call& of) { return for_ever(seen, of); });
-  server.tool(mcp::tool_definition("steps", "Tells its steps"), in_steps);
-  server.tool(mcp::tool_definition("break", "Breaks off"), broken_off);
-  server.tool(mcp::tool_definition("ask", "Asks for more"), ask_once);
+  server.add(tools::definition("hello", "Says hello"), say_hello);
+  server.add(tools::definition("for_ever", "Never ends"), [seen](call& of) { return for_ever(seen, of); });
+  server.add(tools::definition("steps", "Tells its steps"), in_steps);
+  server.add(tools::definition("break", "Breaks off"), broken_off);
+  server.add(tools::definition("ask", "Asks for more"), ask_once);
   server.resource(mcp::resource_definition("test://big", "big"),
                   [seen](call& of) { return eight_mebibytes(seen, of); });
   boost::json::object schema = boost::json::parse(
                                    R"({"type":"object","properties":{"r":{"type":"string","x-mcp-header":"R"},
                                        "n":{"type":"integer","x-mcp-header":"N"}}})")
                                    .as_object();
-  server.tool(mcp::tool_definition("headed", "Has headers").input(std::move(schema)), say_hello);
+  server.add(tools::definition("headed", "Has headers").input(std::move(schema)), say_hello);
   listener where = tcp_listener(context.get_executor(), "127.0.0.1", 0);
   place there(context.get_executor(), where.port());
   there.seen = seen;

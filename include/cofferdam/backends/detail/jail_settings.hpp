@@ -3,9 +3,9 @@
 #pragma once
 
 #include <cofferdam/backends/jail_policies.hpp>
-#include <cofferdam/os/command_keeper.hpp>
+#include <cofferdam/os/command_settings.hpp>
 #include <cofferdam/version.hpp>
-#include <cofferdam/warden/protocol.hpp>
+#include <cofferdam/warden/warden_settings.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -42,8 +42,8 @@ class jail_limits {
   std::size_t temporary_size = std::size_t{256} << 20;
 
   /// Returns what the warden sets for each process. A limit of this program that is lower stays.
-  std::vector<wire::resource_limit> for_each_process() const {
-    std::vector<wire::resource_limit> all;
+  std::vector<warden_limit> for_each_process() const {
+    std::vector<warden_limit> all;
     const auto set = [&all](int resource, std::uint64_t soft, std::uint64_t hard) {
       rlimit present{};
       if (::getrlimit(resource, &present) == 0) {

@@ -5,23 +5,23 @@
 #include <cofferdam/backends/local_policies.hpp>
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/bytes.hpp>
+#include <cofferdam/core/command_result.hpp>
 #include <cofferdam/core/error.hpp>
-#include <cofferdam/core/isolation_report.hpp>
 #include <cofferdam/detail/core/rethrow_cancellation.hpp>
 #include <cofferdam/detail/core/short_pause.hpp>
 #include <cofferdam/detail/core/with_cleanup.hpp>
+#include <cofferdam/detail/os/command_launcher.hpp>
+#include <cofferdam/detail/os/file_reader.hpp>
 #include <cofferdam/detail/os/process_table.hpp>
 #include <cofferdam/detail/os/reaper.hpp>
+#include <cofferdam/detail/warden/start_warden.hpp>
 #include <cofferdam/os/child_processes.hpp>
-#include <cofferdam/os/command_keeper.hpp>
 #include <cofferdam/os/command_session.hpp>
-#include <cofferdam/os/file_reader.hpp>
 #include <cofferdam/os/session_files.hpp>
 #include <cofferdam/os/spawn.hpp>
 #include <cofferdam/os/unique_fd.hpp>
 #include <cofferdam/warden/image.hpp>
 #include <cofferdam/warden/session.hpp>
-#include <cofferdam/warden/start_warden.hpp>
 
 #include <asio/any_io_executor.hpp>
 #include <asio/error.hpp>

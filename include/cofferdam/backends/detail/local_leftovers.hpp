@@ -4,8 +4,8 @@
 
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/error.hpp>
+#include <cofferdam/detail/os/tree_walk.hpp>
 #include <cofferdam/os/directory.hpp>
-#include <cofferdam/os/tree_walk.hpp>
 #include <cofferdam/os/unique_fd.hpp>
 #include <cofferdam/os/workspace_files.hpp>
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <cofferdam/core/command.hpp>
-#include <cofferdam/core/utf8.hpp>
+#include <cofferdam/detail/core/utf8.hpp>
 
 #include <algorithm>
 #include <array>

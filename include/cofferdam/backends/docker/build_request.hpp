@@ -3,7 +3,7 @@
 #pragma once
 
 #include <cofferdam/core/error.hpp>
-#include <cofferdam/core/utf8.hpp>
+#include <cofferdam/detail/core/utf8.hpp>
 
 #include <filesystem>
 #include <map>
@@ -32,7 +32,8 @@ class build_request {
   /// Sets the value of an `ARG`. **Not for secrets**: it can be read in the image's history.
   /// \throws error{exec_errc::invalid_argument} for a name or value that is not UTF-8, or an empty name.
   build_request& argument(std::string name, std::string value) {
-    if (name.empty() || name.find('=') != std::string::npos || !is_valid_utf8(name) || !is_valid_utf8(value))
+    if (name.empty() || name.find('=') != std::string::npos || !cofferdam::detail::is_valid_utf8(name) ||
+        !cofferdam::detail::is_valid_utf8(value))
       throw error(exec_errc::invalid_argument, "docker: a build argument needs a name without '=', and UTF-8");
     arguments_.insert_or_assign(std::move(name), std::move(value));
     return *this;
@@ -40,7 +41,8 @@ class build_request {
 
   /// Sets the stage to stop at.
   build_request& target(std::string stage) {
-    if (!is_valid_utf8(stage)) throw error(exec_errc::invalid_argument, "docker: the target of a build is not UTF-8");
+    if (!cofferdam::detail::is_valid_utf8(stage))
+      throw error(exec_errc::invalid_argument, "docker: the target of a build is not UTF-8");
     target_ = std::move(stage);
     return *this;
   }

@@ -3,13 +3,13 @@
 #pragma once
 
 #include <cofferdam/backends/docker/detail/host_power.hpp>
-#include <cofferdam/backends/docker/host_view.hpp>
-#include <cofferdam/backends/docker/owner.hpp>
+#include <cofferdam/backends/docker/detail/host_view.hpp>
+#include <cofferdam/backends/docker/detail/owner.hpp>
 #include <cofferdam/core/error.hpp>
-#include <cofferdam/core/path_advice.hpp>
 #include <cofferdam/core/printable_text.hpp>
-#include <cofferdam/core/utf8.hpp>
 #include <cofferdam/core/workspace_path.hpp>
+#include <cofferdam/detail/core/path_advice.hpp>
+#include <cofferdam/detail/core/utf8.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -23,6 +23,29 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::docker {
 
+/// The way in which commands are started in a container.
+///
+/// With execs, the container needs no program of this library, but a command takes some 60 ms instead of 1 ms, and:
+/// * A time limit, a cancellation and a `process` that is dropped end *everything* that runs in a container of ours,
+///   other commands included: those end with `error_kind::execution_error`, `cause()` std::errc::interrupted, and can
+///   be run again. In an adopted container, they end the processes of the command, except those that have both left its
+///   session and cleared their environment.
+/// * When a command has ended, the rest of its *session* is ended. Processes that have left the session continue, and
+///   can delay the next commands for some seconds if they still have the command's output open. A hostile command can
+///   pretend that it has ended, with the same effect. `background_policy::keep` is error{exec_errc::unsupported}.
+/// * Death by SIGINT or SIGPIPE looks like exit code 130 or 141. With a terminal, and if the container's /bin/sh is
+///   bash, every death by a signal looks like exit code 128 and its number. A file that is not a program and has no
+///   `#!` line may be run as a script by the container's sh.
+/// * The container needs /bin/sh (dash, BusyBox's, or bash), and for files cat, stat, readlink, mv, mkdir, find.
+/// * Command lines, not variables, are in the daemon's events; variables whose names are no shell names do not arrive.
+/// \par Source  Engine API, "Attach to a container" and "Exec".
+enum class command_transport {
+  automatic,  ///< by a warden if there is one for the image's machine, else by execs
+  warden,     ///< by a warden; error{exec_errc::unsupported} if that is not possible
+  attached,   ///< by a warden, with all data through the daemon, even if a direct connection is possible
+  exec,       ///< each command is an exec of the daemon
+};
+
 namespace detail {
 
 inline error bad_option(const std::string& what) { return error(exec_errc::invalid_argument, "docker: " + what); }
@@ -32,7 +55,7 @@ inline std::string quoted(std::string_view text) { return "\"" + one_line(text, 
 // Requires text that is valid for JSON and for the kernel: the daemon would change invalid UTF-8, and cut at a NUL.
 inline void require_text(std::string_view text, const std::string& what) {
   if (text.find('\0') != std::string_view::npos) throw bad_option(what + " has a NUL byte in it");
-  if (!is_valid_utf8(text)) throw bad_option(what + " is not UTF-8, which the daemon would change");
+  if (!cofferdam::detail::is_valid_utf8(text)) throw bad_option(what + " is not UTF-8, which the daemon would change");
 }
 
 // Returns true for a valid name of a volume, network, runtime or container.
@@ -307,10 +330,10 @@ class container_options {
       return static_cast<unsigned char>(c) <= ' ' || c == '=' || c == '\x7f';
     });
     if (!plain) throw detail::bad_option("label " + detail::quoted(key) + ": a name has no blank and no '='");
-    std::string lower(key.substr(0, own_label_prefix.size()));
+    std::string lower(key.substr(0, detail::own_label_prefix.size()));
     for (char& c : lower)
       if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-    if (lower == own_label_prefix)
+    if (lower == detail::own_label_prefix)
       throw detail::bad_option("label " + detail::quoted(key) + ": names that start with cofferdam. are the library's");
     labels_.insert_or_assign(std::string(key), std::string(value));
     return *this;
@@ -364,7 +387,8 @@ class container_options {
   /// Returns the variables with their values, as `NAME=value`, in order of their names.
   /// \param missing  receives the names that are to be forwarded and are not set; may be null.
   /// \throws         error{exec_errc::invalid_argument} for a forwarded value that is not UTF-8, or not text.
-  std::vector<std::string> environment(const host_view& host, std::vector<std::string>* missing = nullptr) const {
+  std::vector<std::string> environment(const detail::host_view& host,
+                                       std::vector<std::string>* missing = nullptr) const {
     std::vector<std::string> all;
     for (const auto& [name, given] : variables_) {
       const std::optional<std::string> value = given ? given : host.variable(name);

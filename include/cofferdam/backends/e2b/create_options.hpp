@@ -2,9 +2,9 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
-#include <cofferdam/backends/e2b/account.hpp>
+#include <cofferdam/backends/e2b/account_options.hpp>
 #include <cofferdam/core/error.hpp>
-#include <cofferdam/core/utf8.hpp>
+#include <cofferdam/detail/core/utf8.hpp>
 
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
@@ -83,7 +83,7 @@ class create_options {
 
  private:
   static boost::json::string text(const std::string& one) {
-    if (!is_valid_utf8(one))
+    if (!cofferdam::detail::is_valid_utf8(one))
       throw error(exec_errc::invalid_argument,
                   "e2b: an option of the sandbox is not UTF-8, which its request cannot hold");
     return boost::json::string(one.data(), one.size());

@@ -3,9 +3,9 @@
 #pragma once
 
 #include <cofferdam/backends/detail/parse_object.hpp>
-#include <cofferdam/core/base64.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/error.hpp>
+#include <cofferdam/detail/core/base64.hpp>
 #include <cofferdam/detail/net/json_object_view.hpp>
 #include <cofferdam/net/net_error.hpp>
 
@@ -90,7 +90,7 @@ class process_event {
       text.remove_prefix(name.size() + between.size());
       if (text.size() < behind.size()) return std::nullopt;
       text.remove_suffix(behind.size());
-      std::optional<bytes> content = base64_decode(text);
+      std::optional<bytes> content = cofferdam::detail::base64_decode(text);
       if (!content) return std::nullopt;
       process_event made;
       made.what = what;
@@ -102,13 +102,13 @@ class process_event {
 
   /// Decodes either alphabet, with or without padding: protobuf's JSON mapping requires this.
   static bytes decoded(std::string_view text) {
-    std::optional<bytes> plain = base64_decode(text);
+    std::optional<bytes> plain = cofferdam::detail::base64_decode(text);
     if (!plain) {
       std::string copy(text);
       std::replace(copy.begin(), copy.end(), '-', '+');
       std::replace(copy.begin(), copy.end(), '_', '/');
       while (copy.size() % 4 != 0 && copy.size() % 4 != 1) copy += '=';
-      plain = base64_decode(copy);
+      plain = cofferdam::detail::base64_decode(copy);
     }
     if (!plain)
       throw error(exec_errc::io_error, "e2b: the output in a message of a command's stream is no base64",

@@ -2,13 +2,13 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
-#include <cofferdam/backends/e2b/endpoint.hpp>
-#include <cofferdam/core/base64.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/secret_string.hpp>
+#include <cofferdam/detail/backends/e2b/endpoint.hpp>
+#include <cofferdam/detail/core/base64.hpp>
+#include <cofferdam/detail/net/percent_encoding.hpp>
 #include <cofferdam/detail/net/sha256.hpp>
-#include <cofferdam/net/percent_encoding.hpp>
 
 #include <array>
 #include <cstddef>
@@ -38,7 +38,7 @@ inline std::string file_signature(std::string_view path, file_access access, std
   add(token.reveal());
   if (expiration) add(":" + std::to_string(*expiration));
   const auto digest = cofferdam::detail::sha256_of(std::string_view(raw.data(), raw.size()));
-  std::string text = base64_encode(std::as_bytes(std::span(digest)));
+  std::string text = cofferdam::detail::base64_encode(std::as_bytes(std::span(digest)));
   while (text.ends_with('=')) text.pop_back();
   return "v1_" + text;
 }
@@ -46,13 +46,13 @@ inline std::string file_signature(std::string_view path, file_access access, std
 /// Returns a URL with which any client can read (GET) or write (POST) one file of a sandbox. With a token the URL is
 /// signed; without a token the sandbox accepts unsigned URLs.
 /// \param base  the sandbox's daemon.
-inline std::string file_url(const endpoint& base, std::string_view path, file_access access, std::string_view user,
-                            const secret_string& token, std::optional<std::int64_t> expiration) {
+inline std::string file_url(const detail::endpoint& base, std::string_view path, file_access access,
+                            std::string_view user, const secret_string& token, std::optional<std::int64_t> expiration) {
   std::string url = base.text() + "/files?";
-  if (!user.empty()) url += "username=" + percent_encoded(user) + "&";
-  url += "path=" + percent_encoded(path);
+  if (!user.empty()) url += "username=" + cofferdam::detail::percent_encoded(user) + "&";
+  url += "path=" + cofferdam::detail::percent_encoded(path);
   if (token.empty()) return url;
-  url += "&signature=" + percent_encoded(file_signature(path, access, user, token, expiration));
+  url += "&signature=" + cofferdam::detail::percent_encoded(file_signature(path, access, user, token, expiration));
   if (expiration) url += "&signature_expiration=" + std::to_string(*expiration);
   return url;
 }

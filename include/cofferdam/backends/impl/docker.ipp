@@ -4,23 +4,22 @@
 
 #include <cofferdam/backends/docker.hpp>
 #include <cofferdam/backends/docker/build_request.hpp>
-#include <cofferdam/backends/docker/command_transport.hpp>
 #include <cofferdam/backends/docker/container_options.hpp>
+#include <cofferdam/backends/docker/detail/find_daemon.hpp>
+#include <cofferdam/backends/docker/detail/image_name.hpp>
 #include <cofferdam/backends/docker/detail/open_sandbox.hpp>
+#include <cofferdam/backends/docker/detail/progress_stream.hpp>
 #include <cofferdam/backends/docker/detail/sandbox.hpp>
 #include <cofferdam/backends/docker/detail/sandbox_settings.hpp>
-#include <cofferdam/backends/docker/find_daemon.hpp>
-#include <cofferdam/backends/docker/image_name.hpp>
-#include <cofferdam/backends/docker/progress_stream.hpp>
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/command.hpp>
 #include <cofferdam/core/command_result.hpp>
-#include <cofferdam/core/environment_operations.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/file_system.hpp>
 #include <cofferdam/core/process.hpp>
 #include <cofferdam/core/transfer_result.hpp>
+#include <cofferdam/detail/core/environment_operations.hpp>
 #include <cofferdam/detail/core/home_strand.hpp>
 #include <cofferdam/warden/session.hpp>
 

@@ -3,23 +3,21 @@
 #pragma once
 
 #include <cofferdam/backends/e2b.hpp>
-#include <cofferdam/backends/e2b/account.hpp>
+#include <cofferdam/backends/e2b/account_options.hpp>
 #include <cofferdam/backends/e2b/create_options.hpp>
-#include <cofferdam/backends/e2b/detail/folder_watch.hpp>
-#include <cofferdam/backends/e2b/detail/process_follower.hpp>
+#include <cofferdam/backends/e2b/detail/account.hpp>
 #include <cofferdam/backends/e2b/detail/sandbox.hpp>
 #include <cofferdam/backends/e2b/detail/sandbox_files.hpp>
-#include <cofferdam/backends/e2b/detail/sandbox_list.hpp>
-#include <cofferdam/backends/e2b/rate_limiter.hpp>
-#include <cofferdam/backends/e2b/running_process.hpp>
+#include <cofferdam/backends/e2b/folder_watch.hpp>
+#include <cofferdam/backends/e2b/process_follower.hpp>
 #include <cofferdam/backends/e2b/sandbox_info.hpp>
+#include <cofferdam/backends/e2b/sandbox_list.hpp>
 #include <cofferdam/backends/e2b/signed_url.hpp>
 #include <cofferdam/backends/e2b/surroundings.hpp>
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/command.hpp>
 #include <cofferdam/core/command_result.hpp>
-#include <cofferdam/core/environment_operations.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/file_operations.hpp>
 #include <cofferdam/core/file_system.hpp>
@@ -27,6 +25,7 @@
 #include <cofferdam/core/secret_string.hpp>
 #include <cofferdam/core/transfer_result.hpp>
 #include <cofferdam/core/workspace_path.hpp>
+#include <cofferdam/detail/core/environment_operations.hpp>
 #include <cofferdam/detail/core/file_transfer.hpp>
 #include <cofferdam/detail/core/home_strand.hpp>
 
@@ -177,10 +176,10 @@ COFFERDAM_DECL awaitable<bool> environment::kill_process(shared inside, std::int
   boost::json::object message;
   message["process"] = std::move(process);
   message["signal"] = "SIGNAL_SIGKILL";
-  connect_answer answer =
+  cofferdam::detail::connect_answer answer =
       co_await detail::envd::call(inside->place(), "/process.Process/SendSignal", std::move(message), doing,
                                   inside->place()->request_timeout(), true);
-  if (!answer.ok() && answer.failure()->code() == connect_code::not_found) co_return false;
+  if (!answer.ok() && answer.failure()->code() == cofferdam::detail::connect_code::not_found) co_return false;
   inside->place()->require_ok(answer, doing);
   co_return true;
 }
@@ -191,8 +190,8 @@ COFFERDAM_DECL awaitable<process_follower> environment::begin_following(shared i
   process["pid"] = pid;
   boost::json::object message;
   message["process"] = std::move(process);
-  connect_stream stream = co_await detail::envd::stream(inside->place(), "/process.Process/Connect", std::move(message),
-                                                        "follow a process", std::string(), std::nullopt);
+  cofferdam::detail::connect_stream stream = co_await detail::envd::stream(
+      inside->place(), "/process.Process/Connect", std::move(message), "follow a process", std::string(), std::nullopt);
   co_return process_follower(inside->place(), std::move(stream));
 }
 
@@ -207,8 +206,8 @@ COFFERDAM_DECL awaitable<folder_watch> environment::begin_watch(shared inside, s
   boost::json::object message;
   message["path"] = cofferdam::detail::json_text(inside->where().from_home + (there == "." ? "" : there.substr(1)));
   if (below) message["recursive"] = true;
-  connect_stream stream = co_await detail::envd::stream(inside->place(), "/filesystem.Filesystem/WatchDir",
-                                                        std::move(message), doing, std::string(), std::nullopt);
+  cofferdam::detail::connect_stream stream = co_await detail::envd::stream(
+      inside->place(), "/filesystem.Filesystem/WatchDir", std::move(message), doing, std::string(), std::nullopt);
   // The first message reports that it has begun; otherwise there is none.
   const std::optional<std::string_view> first = co_await stream.next();
   if (!first && stream.failure()) {
@@ -357,7 +356,7 @@ COFFERDAM_DECL provider from_template(std::string name) {
 }
 
 COFFERDAM_DECL provider in_sandbox(std::string id) {
-  check_sandbox_id(id);
+  detail::check_sandbox_id(id);
   auto settings = std::make_shared<detail::sandbox_settings>();
   settings->connect_to = std::move(id);
   return provider(std::move(settings));

@@ -6,13 +6,13 @@
 #include <cofferdam/backends/jail.hpp>
 #include <cofferdam/core/code_exec_provider.hpp>
 #include <cofferdam/core/command.hpp>
-#include <cofferdam/core/environment_operations.hpp>
+#include <cofferdam/core/command_result.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/file_system.hpp>
-#include <cofferdam/core/isolation_report.hpp>
 #include <cofferdam/core/printable_text.hpp>
 #include <cofferdam/core/process.hpp>
 #include <cofferdam/core/streaming_environment.hpp>
+#include <cofferdam/detail/core/environment_operations.hpp>
 #include <cofferdam/detail/core/home_strand.hpp>
 
 #include <asio/any_io_executor.hpp>

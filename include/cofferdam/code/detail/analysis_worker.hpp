@@ -13,9 +13,9 @@
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/printable_text.hpp>
 #include <cofferdam/core/process.hpp>
-#include <cofferdam/core/utf8.hpp>
 #include <cofferdam/detail/core/async_semaphore.hpp>
 #include <cofferdam/detail/core/home_strand.hpp>
+#include <cofferdam/detail/core/utf8.hpp>
 #include <cofferdam/os/child_processes.hpp>
 #include <cofferdam/os/command_request.hpp>
 
@@ -253,13 +253,13 @@ class analysis_worker {
     }
     code_problem problem("TooCostly",
                          "it takes too long, or too much memory, to be read: " +
-                             std::to_string(self->settings_.time_limit().count()) + " ms were not enough",
+                             std::to_string(self->settings_.timeout().count()) + " ms were not enough",
                          0, 0);
     result.facts.emplace(source, std::move(problem));
     co_return result;
   }
 
-  std::chrono::milliseconds patience() const { return settings_.time_limit() + std::chrono::milliseconds(500); }
+  std::chrono::milliseconds patience() const { return settings_.timeout() + std::chrono::milliseconds(500); }
 
   // ---- the processes ----
   /// Returns an empty text if a reader has greeted, else the problem.

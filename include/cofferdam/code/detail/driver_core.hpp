@@ -11,10 +11,10 @@
 #include <cofferdam/core/command_result.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/printable_text.hpp>
-#include <cofferdam/core/utf8.hpp>
 #include <cofferdam/detail/core/async_semaphore.hpp>
 #include <cofferdam/detail/core/home_strand.hpp>
 #include <cofferdam/detail/core/shielded.hpp>
+#include <cofferdam/detail/core/utf8.hpp>
 #include <cofferdam/detail/core/with_cleanup.hpp>
 #include <cofferdam/detail/net/json_object_view.hpp>
 
@@ -105,7 +105,7 @@ class driver_core {
     co_await with_cleanup(starts, ends);
     if (works) {
       self->link_ = started;
-      self->walls_ = self->settings->isolation(started->isolation());
+      self->isolation_ = self->settings->isolation(started->isolation());
       self->restarted_ = std::exchange(self->has_started_, true);
       co_return;
     }
@@ -154,7 +154,7 @@ class driver_core {
   static awaitable<code_result> run(std::shared_ptr<driver_core> self, asio::any_io_executor listens,
                                     std::shared_ptr<const waiting_run> waiting, code_request request) {
     const std::shared_ptr<driver_link> link = self->link_;
-    std::shared_ptr<const isolation_report> isolation = self->walls_;
+    std::shared_ptr<const isolation_report> isolation = self->isolation_;
     const Settings& settings = *self->settings;
     const std::size_t keep = std::min(request.kept_output().value_or(settings.kept_output), max_kept);
     const auto limit = request.timeout().value_or(settings.timeout);
@@ -397,7 +397,7 @@ class driver_core {
     if (request.kept_files() > 0) body["keep_files"] = std::min(request.kept_files(), max_kept);
     body["environment"] = request.environment();
     body["quiet"] = request.is_quiet_failure();
-    body["most_value"] = 4 * 1024 * 1024;
+    body["max_value"] = 4 * 1024 * 1024;
     return boost::json::serialize(body);
   }
 
@@ -421,7 +421,7 @@ class driver_core {
   asio::any_io_executor executor_;
   async_semaphore turn_;
   std::shared_ptr<driver_link> link_;
-  std::shared_ptr<const isolation_report> walls_;
+  std::shared_ptr<const isolation_report> isolation_;
   bool has_started_ = false;
   bool restarted_ = false;
   bool closed_ = false;

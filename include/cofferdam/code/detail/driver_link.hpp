@@ -13,9 +13,9 @@
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/printable_text.hpp>
 #include <cofferdam/core/process.hpp>
-#include <cofferdam/core/utf8.hpp>
 #include <cofferdam/detail/core/async_event.hpp>
 #include <cofferdam/detail/core/home_strand.hpp>
+#include <cofferdam/detail/core/utf8.hpp>
 #include <cofferdam/detail/net/json_object_view.hpp>
 
 #include <asio/any_io_executor.hpp>
@@ -482,6 +482,7 @@ class driver_link : public std::enable_shared_from_this<driver_link> {
   void answer_call(std::uint64_t run, std::int64_t number, const std::exception_ptr& failure,
                    boost::json::value value) {
     std::string complaint;
+    const char* kind = "HostFunctionError";
     try {
       if (failure) std::rethrow_exception(failure);
       mark_special_floats(value);
@@ -490,12 +491,15 @@ class driver_link : public std::enable_shared_from_this<driver_link> {
       reply["ok"] = true;
       reply["value"] = std::move(value);
       return send_reply(run, reply);
+    } catch (const wrong_arguments& reason) {
+      kind = "TypeError";
+      complaint = reason.what();
     } catch (const std::exception& reason) {
       complaint = reason.what();
     } catch (...) {
       complaint = "the host's function has failed";
     }
-    answer(run, number, "HostFunctionError", std::move(complaint));
+    answer(run, number, kind, std::move(complaint));
   }
 
   /// Passes the message on, without characters that control a terminal.

@@ -5,10 +5,10 @@
 #include <cofferdam/code/code_result.hpp>
 #include <cofferdam/code/detail/guest_json.hpp>
 #include <cofferdam/code/tagged_value.hpp>
-#include <cofferdam/core/base64.hpp>
 #include <cofferdam/core/bytes.hpp>
-#include <cofferdam/core/captured_output.hpp>
-#include <cofferdam/core/utf8.hpp>
+#include <cofferdam/core/command_result.hpp>
+#include <cofferdam/detail/core/base64.hpp>
+#include <cofferdam/detail/core/utf8.hpp>
 #include <cofferdam/detail/net/json_object_view.hpp>
 
 #include <boost/json/array.hpp>

@@ -444,7 +444,7 @@ class Place {
     this.send({op: "begin", about: {folder: config.folder, own: config.own, prelude: config.prelude, mounts: config.mounts,
       packages: config.packages, forget: config.forget, process_memory: config.process_memory,
       python: {context: name !== null, network: config.network.length > 0, environment: config.environment,
-        preload: config.preload, most_memory: config.isolate ? 0 : config.worn}}}, driver.snapshot ?? new Uint8Array());
+        preload: config.preload, max_memory: config.isolate ? 0 : config.worn}}}, driver.snapshot ?? new Uint8Array());
     this.listen();
   }
 
@@ -701,7 +701,7 @@ class Driver {
   begin(run) {
     const name = run.header.context;
     if (name !== null) {
-      if (!this.contexts.has(name) && this.contexts.size >= this.config.most_contexts)
+      if (!this.contexts.has(name) && this.contexts.size >= this.config.max_contexts)
         return this.report(run, {problem: "there are " + this.contexts.size + " contexts, as many as contexts_at_once " +
           "allows; end one first", alive: false});
       const place = this.contexts.get(name) ?? this.add(name);

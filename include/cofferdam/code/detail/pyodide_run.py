@@ -478,7 +478,7 @@ def serve(host, config):
                 good = before.restore()
             except BaseException:
                 good = False
-        host.idle(None, not good or memory() > config["most_memory"])
+        host.idle(None, not good or memory() > config["max_memory"])
 
 
 def send_contents(rows, room):

@@ -9,15 +9,14 @@
 #include <cofferdam/code/detail/python_driver.hpp>
 #include <cofferdam/code/detail/reader_command.hpp>
 #include <cofferdam/code/python_reader.hpp>
-#include <cofferdam/core/base64.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/command.hpp>
 #include <cofferdam/core/command_result.hpp>
 #include <cofferdam/core/error.hpp>
-#include <cofferdam/core/isolation_report.hpp>
 #include <cofferdam/core/printable_text.hpp>
+#include <cofferdam/detail/core/base64.hpp>
 #include <cofferdam/detail/net/json_object_view.hpp>
-#include <cofferdam/net/percent_encoding.hpp>
+#include <cofferdam/detail/net/percent_encoding.hpp>
 
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
@@ -243,7 +242,7 @@ class pyodide_settings {
     config["environment"] = std::move(environment);
     config["at_once"] = interpreters();
     config["isolate"] = isolated;
-    config["most_contexts"] = contexts;
+    config["max_contexts"] = contexts;
     config["process_memory"] = resident_limit();
     config["place_command"] = list_of(place_command());
     config["worn"] = std::min<std::uint64_t>(memory / 2 + 1, 192U * 1024 * 1024);

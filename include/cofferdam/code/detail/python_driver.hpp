@@ -19,13 +19,13 @@ Four kinds of processes:
 
 * The *driver* talks to the host and holds what runs print. It executes nobody's code and loads nobody's modules.
 * The *nursery*, its one child, has loaded what is to be preloaded, holds no data, and forks.
-* A *keeper*, a child of the nursery for each run, forks that, waits for its end and ends what it leaves behind.
+* A *monitor*, a child of the nursery for each run, forks that, waits for its end and ends what it leaves behind.
 * A *run*, for one piece of code, or for all that are said to one context. It has three descriptors from the driver:
   its standard output, its standard error, and a channel that speaks of this run only.
 
-Run, keeper and nursery adopt what their descendants leave behind. A keeper has one child of its own: any other is a
-stray, and killed. Where somebody kills a keeper, its run dies with it and the rest falls to the nursery, which knows
-its keepers. One run is forked before it is asked for.
+Run, monitor and nursery adopt what their descendants leave behind. A monitor has one child of its own: any other is a
+stray, and killed. Where somebody kills a monitor, its run dies with it and the rest falls to the nursery, which knows
+its monitors. One run is forked before it is asked for.
 
 Frames, both ways between host and driver: length of the rest, length of the header (32 bits, big end first), header
 (a JSON object), body (bytes). On a channel: length, one letter that says what it is, bytes.
@@ -38,7 +38,7 @@ MOST_REPORT = 16 * 1024 * 1024  # bytes of one thing that a run says: its result
 MOST_DISPLAYED = 64 * 1024 * 1024  # and of all its displays
 MOST_BETWEEN = 64 * 1024  # of each output of a context between two of its runs
 MOST_UNREAD = 256 * 1024 * 1024  # what a run may leave unread of what it is told
-LEFT = 71  # the exit code of a keeper that could not end all
+LEFT = 71  # the exit code of a monitor that could not end all
 LINGER = 0.5  # how long an ended run's output may stay open
 
 
@@ -181,8 +181,8 @@ class Encoder:
     """A Python value as JSON: what JSON has, as it is (floats as {"$f": text}, which every parser reads exactly); the
     rest as {"$python": type, ...}. What is neither is its text, and `exact` is false then."""
 
-    def __init__(self, most_bytes):
-        self.left = most_bytes
+    def __init__(self, max_bytes):
+        self.left = max_bytes
         self.exact = True
         self.first = None  # of what has no form: the type, and why where that says too little
         self.open = set()
@@ -618,7 +618,7 @@ def rich_forms(value, most):
 
 
 REHEARSAL = """{"code": "1 + 1", "prelude": "", "variables": {"_": 1}, "functions": [], "final": null,
-                "environment": {}, "limits": {}, "most_value": 1000, "quiet": false}"""
+                "environment": {}, "limits": {}, "max_value": 1000, "quiet": false}"""
 
 
 class Interpreter:
@@ -811,7 +811,7 @@ inline constexpr std::string_view python_driver_interpreter_2 = R"driver_ends(  
             if failure is not None:
                 report["error"] = describe(failure, filename, request["quiet"])
             if self.has_final:
-                encoder = Encoder(request["most_value"])
+                encoder = Encoder(request["max_value"])
                 report["final"] = {key: encoder.encode(value) for key, value in self.final.items()}
                 report["final_exact"] = encoder.exact
         except BaseException as worse:  # out of memory, most likely
@@ -849,7 +849,7 @@ inline constexpr std::string_view python_driver_interpreter_3 = R"driver_ends(  
                 linecache.cache.pop(name, None)
 
     def report_value(self, report, value, request):
-        encoder = Encoder(request["most_value"])
+        encoder = Encoder(request["max_value"])
         report["value"] = encoder.encode(value)
         report["value_exact"] = encoder.exact
         report["text"] = text_of(value, 65536)
@@ -1022,7 +1022,7 @@ class Nursery:
     def __init__(self, link, config):
         self.link = link
         self.config = config
-        self.runs = {}  # pid of a keeper -> number
+        self.runs = {}  # pid of a monitor -> number
         self.pids = {}  # number -> that pid
         self.own = set()  # children of what was preloaded
         self.patience = None  # until it looks again for what could not be ended
@@ -1093,7 +1093,7 @@ class Nursery:
                 if pid is not None:
                     self.kill(pid)
             elif pid is not None:
-                os.kill(pid, signal.SIGINT)  # the keeper passes it on, and says so
+                os.kill(pid, signal.SIGINT)  # the monitor passes it on, and says so
             else:
                 self.say(interrupted=order["interrupt"])
         return True
@@ -1118,7 +1118,7 @@ class Nursery:
         self.pids[number] = pid
 
     def keep(self, number, descriptors, is_context):
-        """The life of a keeper. It ends well only where it has told how its run has ended."""
+        """The life of a monitor. It ends well only where it has told how its run has ended."""
         os.setsid()
         signal.set_wakeup_fd(-1)
         prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
@@ -1191,7 +1191,7 @@ class Nursery:
         if ended or left:
             left = self.end_strays(1 if ended else 0.1)
             for number, status in ended:
-                if os.WIFSIGNALED(status):  # the keeper was killed, and its run with it
+                if os.WIFSIGNALED(status):  # the monitor was killed, and its run with it
                     self.say(ended=number, status=signal.SIGKILL, left=left)
                 else:
                     self.say(ended=number, status=None, problem="its process could not be made or kept")
@@ -1538,7 +1538,7 @@ class Driver:
         if polite:
             run.deadline = time.monotonic() + run.header["grace"] / 1000
             child.interrupting = True
-            child.deaf = run.deadline + LINGER  # where its keeper does not even pass that on
+            child.deaf = run.deadline + LINGER  # where its monitor does not even pass that on
             self.order({"interrupt": child.number})
         else:
             run.deadline = None

@@ -8,7 +8,7 @@
 #include <cofferdam/code/detail/reader_command.hpp>
 #include <cofferdam/code/python_reader.hpp>
 #include <cofferdam/core/command.hpp>
-#include <cofferdam/core/isolation_report.hpp>
+#include <cofferdam/core/command_result.hpp>
 
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>

@@ -15,7 +15,7 @@ inline std::string reader_program() { return embedded_text(python_code_reader); 
 
 /// Returns the command of a reader's process, by this interpreter.
 inline command reader_command(const python_reader& settings, const std::string& interpreter) {
-  const std::string limit = std::to_string(settings.time_limit().count());
+  const std::string limit = std::to_string(settings.timeout().count());
   const std::string memory = std::to_string(settings.memory());
   return argv(interpreter, "-I", "-S", "-X", "utf8", "-W", "ignore", "-c", reader_program(), limit, memory)
       .timeout(no_timeout)

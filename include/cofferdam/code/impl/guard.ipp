@@ -18,17 +18,17 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-COFFERDAM_DECL std::shared_ptr<analysis_worker> make_facts_worker(python_reader settings) {
+COFFERDAM_DECL std::shared_ptr<analysis_worker> make_analysis_worker(python_reader settings) {
   return analysis_worker::make(std::move(settings));
 }
 
-COFFERDAM_DECL awaitable<std::shared_ptr<const code_analysis>> read_facts(std::shared_ptr<analysis_worker> worker,
-                                                                          const std::string& source,
-                                                                          const interpreter_info& guest) {
+COFFERDAM_DECL awaitable<std::shared_ptr<const code_analysis>> analyse_code(std::shared_ptr<analysis_worker> worker,
+                                                                            const std::string& source,
+                                                                            const interpreter_info& guest) {
   return analysis_worker::read(std::move(worker), source, guest);
 }
 
-COFFERDAM_DECL awaitable<void> close_facts(std::shared_ptr<analysis_worker> worker) {
+COFFERDAM_DECL awaitable<void> close_analysis_worker(std::shared_ptr<analysis_worker> worker) {
   return analysis_worker::close(std::move(worker));
 }
 

@@ -11,7 +11,6 @@
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/file_source.hpp>
 #include <cofferdam/core/file_system.hpp>
-#include <cofferdam/core/list_options.hpp>
 #include <cofferdam/core/printable_text.hpp>
 #include <cofferdam/core/transfer_result.hpp>
 #include <cofferdam/core/workspace_path.hpp>

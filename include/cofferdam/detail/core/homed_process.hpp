@@ -5,7 +5,6 @@
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/command_result.hpp>
-#include <cofferdam/core/isolation_report.hpp>
 #include <cofferdam/core/process.hpp>
 #include <cofferdam/detail/core/home_strand.hpp>
 #include <cofferdam/version.hpp>

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <cofferdam/core/error.hpp>
-#include <cofferdam/os/tree_walk.hpp>
+#include <cofferdam/detail/os/tree_walk.hpp>
 #include <cofferdam/os/unique_fd.hpp>
 
 #include <cerrno>

@@ -4,7 +4,7 @@
 
 #include <cofferdam/core/command.hpp>
 #include <cofferdam/core/error.hpp>
-#include <cofferdam/os/pipe.hpp>
+#include <cofferdam/detail/os/pipe.hpp>
 #include <cofferdam/os/unique_fd.hpp>
 
 #include <cerrno>

@@ -4,10 +4,10 @@
 
 #include <cofferdam/core/directory_entry.hpp>
 #include <cofferdam/core/error.hpp>
-#include <cofferdam/core/utf8.hpp>
 #include <cofferdam/core/workspace_path.hpp>
 #include <cofferdam/detail/core/ends_everything.hpp>
 #include <cofferdam/detail/core/file_transfer.hpp>
+#include <cofferdam/detail/core/utf8.hpp>
 #include <cofferdam/files/file_set.hpp>
 #include <cofferdam/os/directory.hpp>
 

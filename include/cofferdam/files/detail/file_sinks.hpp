@@ -9,9 +9,9 @@
 #include <cofferdam/core/transfer_result.hpp>
 #include <cofferdam/core/workspace_path.hpp>
 #include <cofferdam/detail/core/file_transfer.hpp>
+#include <cofferdam/detail/os/atomic_file.hpp>
 #include <cofferdam/files/detail/file_plan.hpp>
 #include <cofferdam/files/detail/guest_files.hpp>
-#include <cofferdam/os/atomic_file.hpp>
 #include <cofferdam/os/directory.hpp>
 #include <cofferdam/os/workspace_files.hpp>
 

@@ -11,9 +11,9 @@
 #include <cofferdam/core/workspace_path.hpp>
 #include <cofferdam/detail/core/ends_everything.hpp>
 #include <cofferdam/detail/core/file_transfer.hpp>
+#include <cofferdam/detail/files/glob.hpp>
 #include <cofferdam/files/detail/file_plan.hpp>
 #include <cofferdam/files/file_set.hpp>
-#include <cofferdam/files/glob.hpp>
 
 #include <algorithm>
 #include <cstddef>

@@ -8,12 +8,12 @@
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/file_source.hpp>
 #include <cofferdam/core/workspace_path.hpp>
+#include <cofferdam/detail/files/glob.hpp>
+#include <cofferdam/detail/os/file_reader.hpp>
+#include <cofferdam/detail/os/tree_walk.hpp>
 #include <cofferdam/files/detail/file_plan.hpp>
 #include <cofferdam/files/file_set.hpp>
-#include <cofferdam/files/glob.hpp>
 #include <cofferdam/os/directory.hpp>
-#include <cofferdam/os/file_reader.hpp>
-#include <cofferdam/os/tree_walk.hpp>
 #include <cofferdam/os/workspace_files.hpp>
 
 #include <algorithm>

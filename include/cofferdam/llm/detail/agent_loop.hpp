@@ -5,7 +5,6 @@
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/transfer_result.hpp>
 #include <cofferdam/detail/net/json_object_view.hpp>
-#include <cofferdam/llm/agent_event.hpp>
 #include <cofferdam/llm/agent_result.hpp>
 #include <cofferdam/llm/chat_message.hpp>
 #include <cofferdam/llm/chat_model.hpp>

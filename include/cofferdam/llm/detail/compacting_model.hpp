@@ -4,9 +4,7 @@
 
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/error.hpp>
-#include <cofferdam/llm/agent_event.hpp>
 #include <cofferdam/llm/agent_result.hpp>
-#include <cofferdam/llm/chat_error.hpp>
 #include <cofferdam/llm/chat_message.hpp>
 #include <cofferdam/llm/chat_model.hpp>
 #include <cofferdam/llm/detail/conversation.hpp>

@@ -4,7 +4,7 @@
 
 #include <cofferdam/core/printable_text.hpp>
 #include <cofferdam/detail/net/json_object_view.hpp>
-#include <cofferdam/llm/chat_error.hpp>
+#include <cofferdam/llm/chat_model.hpp>
 #include <cofferdam/llm/detail/read_json.hpp>
 #include <cofferdam/net/http_message.hpp>
 

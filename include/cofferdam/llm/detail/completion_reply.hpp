@@ -6,7 +6,6 @@
 #include <cofferdam/core/printable_text.hpp>
 #include <cofferdam/detail/net/json_object_view.hpp>
 #include <cofferdam/detail/os/random_text.hpp>
-#include <cofferdam/llm/chat_error.hpp>
 #include <cofferdam/llm/chat_message.hpp>
 #include <cofferdam/llm/chat_model.hpp>
 #include <cofferdam/llm/detail/read_json.hpp>

@@ -4,7 +4,7 @@
 
 #include <cofferdam/core/any_provider.hpp>
 #include <cofferdam/llm/agent.hpp>
-#include <cofferdam/llm/agent_event.hpp>
+#include <cofferdam/llm/agent_result.hpp>
 #include <cofferdam/llm/chat_message.hpp>
 #include <cofferdam/llm/detail/conversation.hpp>
 #include <cofferdam/llm/detail/session_tools.hpp>

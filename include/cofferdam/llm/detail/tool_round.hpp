@@ -7,7 +7,6 @@
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/printable_text.hpp>
 #include <cofferdam/detail/core/ends_everything.hpp>
-#include <cofferdam/llm/agent_event.hpp>
 #include <cofferdam/llm/agent_result.hpp>
 #include <cofferdam/llm/chat_message.hpp>
 #include <cofferdam/llm/detail/join_all.hpp>

@@ -9,7 +9,6 @@
 #include <cofferdam/detail/core/rethrow_cancellation.hpp>
 #include <cofferdam/files/file_set.hpp>
 #include <cofferdam/llm/agent.hpp>
-#include <cofferdam/llm/agent_event.hpp>
 #include <cofferdam/llm/agent_result.hpp>
 #include <cofferdam/llm/agent_session.hpp>
 #include <cofferdam/llm/chat_message.hpp>

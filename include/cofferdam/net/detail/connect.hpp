@@ -7,8 +7,8 @@
 #include <cofferdam/core/printable_text.hpp>
 #include <cofferdam/detail/core/async_event.hpp>
 #include <cofferdam/net/byte_stream.hpp>
+#include <cofferdam/net/detail/deadline_timer.hpp>
 #include <cofferdam/net/detail/socket_stream.hpp>
-#include <cofferdam/net/detail/time_limit.hpp>
 #include <cofferdam/net/net_error.hpp>
 
 #include <asio/any_io_executor.hpp>
@@ -183,7 +183,7 @@ inline awaitable<asio::ip::tcp::socket> connect_tcp_socket(std::string host, std
     where = address_text(found[i]);
     asio::ip::tcp::socket socket(executor);
     std::error_code failure;
-    time_limit limit(executor, [&socket] {
+    deadline_timer limit(executor, [&socket] {
       std::error_code ignored;  // closed in any case
       socket.close(ignored);
     });

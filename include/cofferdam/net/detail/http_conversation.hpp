@@ -6,14 +6,14 @@
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/net/byte_stream.hpp>
+#include <cofferdam/net/detail/deadline_timer.hpp>
 #include <cofferdam/net/detail/http_date.hpp>
 #include <cofferdam/net/detail/http_input.hpp>
+#include <cofferdam/net/detail/http_parser.hpp>
 #include <cofferdam/net/detail/http_parser_core.hpp>
-#include <cofferdam/net/detail/time_limit.hpp>
+#include <cofferdam/net/detail/http_serializer.hpp>
 #include <cofferdam/net/http_message.hpp>
-#include <cofferdam/net/http_parser.hpp>
 #include <cofferdam/net/http_reply.hpp>
-#include <cofferdam/net/http_serializer.hpp>
 #include <cofferdam/net/http_server_settings.hpp>
 #include <cofferdam/net/net_error.hpp>
 
@@ -251,7 +251,7 @@ class http_conversation {
     }
   }
 
-  clock::time_point body_due() const { return drain_due_.value_or(clock::now() + settings_.body_time()); }
+  clock::time_point body_due() const { return drain_due_.value_or(clock::now() + settings_.body_timeout()); }
 
   error too_long() {
     verdict_ = 413;
@@ -329,7 +329,7 @@ class http_conversation {
 
   const http_server_settings& settings_;
   http_input input_;
-  time_limit write_limit_;
+  deadline_timer write_limit_;
   http_request_parser parser_;
   std::string frame_;
   std::optional<std::uint64_t> left_;

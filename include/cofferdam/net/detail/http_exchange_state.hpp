@@ -6,13 +6,13 @@
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/secret_string.hpp>
+#include <cofferdam/detail/net/http_limits.hpp>
 #include <cofferdam/net/byte_stream.hpp>
+#include <cofferdam/net/detail/http_parser.hpp>
 #include <cofferdam/net/detail/http_pool.hpp>
+#include <cofferdam/net/detail/http_serializer.hpp>
 #include <cofferdam/net/detail/prefixed_stream.hpp>
-#include <cofferdam/net/http_limits.hpp>
 #include <cofferdam/net/http_message.hpp>
-#include <cofferdam/net/http_parser.hpp>
-#include <cofferdam/net/http_serializer.hpp>
 #include <cofferdam/net/net_error.hpp>
 
 #include <asio/any_io_executor.hpp>

@@ -6,10 +6,10 @@
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/detail/core/async_event.hpp>
+#include <cofferdam/detail/net/http_limits.hpp>
+#include <cofferdam/detail/net/transport.hpp>
 #include <cofferdam/net/byte_stream.hpp>
-#include <cofferdam/net/detail/time_limit.hpp>
-#include <cofferdam/net/http_limits.hpp>
-#include <cofferdam/net/transport.hpp>
+#include <cofferdam/net/detail/deadline_timer.hpp>
 
 #include <asio/any_io_executor.hpp>
 #include <asio/error.hpp>
@@ -47,7 +47,7 @@ class http_connection {
   }
 
   byte_stream stream;
-  time_limit limit;
+  deadline_timer limit;
   std::chrono::steady_clock::time_point idle_since;
   bool client_closed = false;
 

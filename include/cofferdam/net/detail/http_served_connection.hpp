@@ -6,9 +6,9 @@
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/net/byte_stream.hpp>
+#include <cofferdam/net/detail/deadline_timer.hpp>
 #include <cofferdam/net/detail/http_admission.hpp>
 #include <cofferdam/net/detail/http_conversation.hpp>
-#include <cofferdam/net/detail/time_limit.hpp>
 #include <cofferdam/net/http_call.hpp>
 #include <cofferdam/net/http_reply.hpp>
 #include <cofferdam/net/http_server_settings.hpp>
@@ -204,7 +204,7 @@ class http_served_connection {
   const std::function<void()>& became_idle_;
   asio::cancellation_signal cancel_;
   http_conversation talk_;
-  time_limit request_limit_;
+  deadline_timer request_limit_;
   http_call* call_ = nullptr;
   std::exception_ptr failure_;
   clock::time_point idle_since_ = clock::time_point::max();

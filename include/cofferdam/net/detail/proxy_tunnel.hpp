@@ -7,8 +7,8 @@
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/printable_text.hpp>
 #include <cofferdam/net/detail/connect.hpp>
-#include <cofferdam/net/detail/time_limit.hpp>
-#include <cofferdam/net/http_parser.hpp>
+#include <cofferdam/net/detail/deadline_timer.hpp>
+#include <cofferdam/net/detail/http_parser.hpp>
 #include <cofferdam/net/net_error.hpp>
 #include <cofferdam/net/proxy.hpp>
 
@@ -60,7 +60,7 @@ inline awaitable<asio::ip::tcp::socket> connect_by_proxy(http_proxy proxy, std::
   std::string request = "CONNECT " + where + " HTTP/1.1\r\nHost: " + where + "\r\n";
   if (!proxy.authorization().empty()) request += "Proxy-Authorization: " + proxy.authorization() + "\r\n";
   request += "\r\n";
-  time_limit limit(executor, [&socket] {
+  deadline_timer limit(executor, [&socket] {
     std::error_code ignored;  // closed in any case
     socket.close(ignored);
   });

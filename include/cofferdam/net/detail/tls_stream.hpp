@@ -8,10 +8,10 @@
 #include <cofferdam/core/printable_text.hpp>
 #include <cofferdam/net/byte_stream.hpp>
 #include <cofferdam/net/detail/connect.hpp>
+#include <cofferdam/net/detail/deadline_timer.hpp>
 #include <cofferdam/net/detail/pem_source.hpp>
 #include <cofferdam/net/detail/proxy_tunnel.hpp>
 #include <cofferdam/net/detail/stream_errors.hpp>
-#include <cofferdam/net/detail/time_limit.hpp>
 #include <cofferdam/net/net_error.hpp>
 #include <cofferdam/net/proxy.hpp>
 
@@ -218,7 +218,7 @@ class tls_stream final : public byte_stream::implementation {
 
   awaitable<void> handshake(due_time due) {
     std::error_code failure;
-    time_limit limit(stream_.get_executor(), [this] { close_socket(); });
+    deadline_timer limit(stream_.get_executor(), [this] { close_socket(); });
     limit.arm_until(due);
     co_await stream_.async_handshake(asio::ssl::stream_base::client,
                                      asio::redirect_error(asio::use_awaitable, failure));

@@ -2,9 +2,9 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
-#include <cofferdam/core/base64.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/error.hpp>
+#include <cofferdam/detail/core/base64.hpp>
 #include <cofferdam/detail/net/port_number.hpp>
 #include <cofferdam/net/proxy.hpp>
 
@@ -65,7 +65,8 @@ COFFERDAM_DECL http_proxy http_proxy::parse(std::string_view url, std::string_vi
     if (!number) throw wrong("its port is not a number from 1 to 65535");
     made.port_ = *number;
   }
-  if (all.has_userinfo()) made.authorization_ = "Basic " + base64_encode(as_bytes(all.user() + ":" + all.password()));
+  if (all.has_userinfo())
+    made.authorization_ = "Basic " + detail::base64_encode(as_bytes(all.user() + ":" + all.password()));
   return made;
 }
 

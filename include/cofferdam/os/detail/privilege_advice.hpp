@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cofferdam/core/bytes.hpp>
-#include <cofferdam/core/captured_output.hpp>
 #include <cofferdam/core/command_result.hpp>
 
 #include <array>

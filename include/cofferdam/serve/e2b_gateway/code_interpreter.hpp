@@ -7,7 +7,7 @@
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/serve/e2b_gateway/detail/interpreter_run.hpp>
 #include <cofferdam/serve/e2b_gateway/detail/interpreter_service.hpp>
-#include <cofferdam/serve/e2b_gateway/port_service.hpp>
+#include <cofferdam/serve/e2b_gateway/options.hpp>
 
 #include <chrono>
 #include <cstddef>

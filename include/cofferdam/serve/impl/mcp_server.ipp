@@ -11,8 +11,8 @@
 #include <cofferdam/core/environment_ref.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/detail/core/with_cleanup.hpp>
+#include <cofferdam/detail/net/http_server.hpp>
 #include <cofferdam/net/byte_stream.hpp>
-#include <cofferdam/net/http_server.hpp>
 #include <cofferdam/net/listener.hpp>
 #include <cofferdam/serve/mcp/call.hpp>
 #include <cofferdam/serve/mcp/content.hpp>
@@ -29,6 +29,8 @@
 #include <cofferdam/serve/mcp/detail/transfer_tools.hpp>
 #include <cofferdam/serve/mcp/server_options.hpp>
 #include <cofferdam/serve/mcp_server.hpp>
+#include <cofferdam/tools/definition.hpp>
+#include <cofferdam/tools/function.hpp>
 #include <cofferdam/tools/tool.hpp>
 
 #include <asio/any_io_executor.hpp>
@@ -72,7 +74,8 @@ inline awaitable<void> serve_standard_streams(std::shared_ptr<server_core> core)
   co_await serve_lines(std::move(core), std::move(client));
 }
 
-inline awaitable<void> serve_http(std::shared_ptr<http_server> server, std::shared_ptr<http_endpoint> endpoint) {
+inline awaitable<void> serve_http(std::shared_ptr<cofferdam::detail::http_server> server,
+                                  std::shared_ptr<http_endpoint> endpoint) {
   endpoint->start_sweeping();
   const auto runs = [&server] { return server->run(); };
   const auto closes = [&endpoint] { return http_endpoint::close(endpoint); };
@@ -104,18 +107,35 @@ COFFERDAM_DECL server& server::runner(std::function<any_runner_provider(any_envi
   return *this;
 }
 
-COFFERDAM_DECL server& server::tool(tool_definition what, tool_handler serve) {
+COFFERDAM_DECL server& server::add(tools::function one) {
+  require_new(one.name());
+  tools::definition what(one.name(), one.description());
+  what.title(one.title()).hints(one.reads_only(), one.is_destructive(), one.is_idempotent(), one.is_open_world());
+  if (one.output()) what.output(*one.output());
+  detail::shared_tools::add(*core_, tools::any_tool(std::move(one)), std::move(what));
+  core_->changed("tools", false);
+  return *this;
+}
+
+COFFERDAM_DECL server& server::add(tools::definition what, tool_handler serve) {
   require_new(what.name());
   require_handler(serve != nullptr, what.name());
-  tool_handler checked = detail::checked(what.input(), std::move(serve));
+  tool_handler checked = detail::checked(what, std::move(serve));
   core_->tools.push_back(std::make_shared<const detail::registered_tool>(std::move(what), std::move(checked)));
   core_->changed("tools", false);
   return *this;
 }
 
-COFFERDAM_DECL server& server::tool(std::function<tools::any_tool(any_environment&)> make,
-                                    std::optional<tool_definition> what) {
-  require_handler(make != nullptr, what ? what->name() : std::string());
+COFFERDAM_DECL server& server::add_shared(tools::any_tool one) {
+  require_new(std::string(one.name()));
+  tools::definition what = detail::shared_tools::definition_of(one);
+  detail::shared_tools::add(*core_, std::move(one), std::move(what));
+  core_->changed("tools", false);
+  return *this;
+}
+
+COFFERDAM_DECL server& server::add_made(std::function<tools::any_tool(any_environment&)> make,
+                                        std::optional<tools::definition> what) {
   any_environment none;
   require_new(what ? what->name() : std::string(make(none).name()));
   detail::shared_tools::add(*core_, std::move(make), std::move(what));
@@ -177,7 +197,7 @@ COFFERDAM_DECL awaitable<void> server::serve(listener where) {
   settings.body(core_->options().message()).stop_timeout(std::chrono::milliseconds(200));
   endpoint_ = std::make_shared<detail::http_endpoint>(core_);
   endpoint_->check_hosts(where.is_loopback() || !core_->options().hosts().empty());
-  http_ = std::make_shared<http_server>(
+  http_ = std::make_shared<cofferdam::detail::http_server>(
       core_->executor(),
       [endpoint = endpoint_](http_call& call) { return detail::http_endpoint::handle(endpoint, call); },
       std::move(settings));

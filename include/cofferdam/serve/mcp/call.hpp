@@ -65,8 +65,8 @@ class call {
 
   /// Returns the name of the tool or the prompt, or the URI of the resource.
   const std::string& name() const noexcept { return name_; }
-  /// Returns the arguments. Of a tool: checked against `tool_definition::input`, without nulls that the schema does not
-  /// allow. Of a resource: the values of the template's variables.
+  /// Returns the arguments. Of a tool: checked against its `tools::definition`, without nulls that are not allowed. Of
+  /// a resource: the values of the template's variables.
   const boost::json::object& arguments() const noexcept { return arguments_; }
 
   /// Returns the protocol version: "2025-11-25".

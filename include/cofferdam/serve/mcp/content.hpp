@@ -2,9 +2,9 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
-#include <cofferdam/core/base64.hpp>
 #include <cofferdam/core/bytes.hpp>
-#include <cofferdam/core/utf8.hpp>
+#include <cofferdam/detail/core/base64.hpp>
+#include <cofferdam/detail/core/utf8.hpp>
 
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
@@ -45,7 +45,7 @@ class content {
   static content resource(std::string_view uri, std::string_view mime_type, bytes_view file) {
     content made("resource");
     boost::json::object inside = about(uri, mime_type);
-    inside["blob"] = base64_encode(file);
+    inside["blob"] = cofferdam::detail::base64_encode(file);
     made.block_["resource"] = std::move(inside);
     return made;
   }
@@ -65,7 +65,7 @@ class content {
   explicit content(const char* type) { block_["type"] = type; }
   static content media(const char* type, bytes_view file, std::string_view mime_type) {
     content made(type);
-    made.block_["data"] = base64_encode(file);
+    made.block_["data"] = cofferdam::detail::base64_encode(file);
     made.block_["mimeType"] = shown(mime_type);
     return made;
   }
@@ -77,7 +77,7 @@ class content {
   }
   static boost::json::string shown(std::string_view text) {
     std::string good;
-    append_repaired_utf8(good, text);
+    cofferdam::detail::append_repaired_utf8(good, text);
     return boost::json::string(good.data(), good.size());
   }
 

@@ -2,105 +2,18 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
-#include <cofferdam/core/error.hpp>
 #include <cofferdam/serve/mcp/detail/json_rpc.hpp>
-#include <cofferdam/serve/mcp/detail/schema_check.hpp>
 
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 
 namespace cofferdam::inline COFFERDAM_ABI::mcp {
-
-/// The description of a tool: `tool_definition("add", "Adds two numbers.").input(schema)`.
-/// \par Source  MCP, "Tools".
-class tool_definition {
- public:
-  /// \param name  matches `[A-Za-z0-9_.-]{1,128}`.
-  /// \throws error{exec_errc::invalid_argument} for another name.
-  tool_definition(std::string name, std::string description)
-      : name_(std::move(name)), description_(std::move(description)) {
-    bool good = !name_.empty() && name_.size() <= 128;
-    for (const char c : name_)
-      good = good && ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-                      c == '.' || c == '-');
-    if (!good)
-      throw error(
-          exec_errc::invalid_argument,
-          "mcp: a tool's name has 1 to 128 letters, digits, dots, dashes and underscores, not \"" + name_ + "\"");
-    input_["type"] = "object";
-    input_["additionalProperties"] = false;
-  }
-
-  /// Sets the title, for people.
-  tool_definition& title(std::string text) {
-    title_ = std::move(text);
-    return *this;
-  }
-  /// Sets the JSON schema of the arguments, of type "object". Default: no arguments. Its `required`, the `type` of each
-  /// property, and `additionalProperties: false` are checked before the handler is called; the handler must check the
-  /// rest.
-  /// \throws error{exec_errc::invalid_argument} if it is not an object schema.
-  tool_definition& input(boost::json::object schema) {
-    const std::string complaint = detail::schema_complaint(schema);
-    if (!complaint.empty())
-      throw error(exec_errc::invalid_argument, "mcp: the input schema of the tool '" + name_ + "' " + complaint);
-    input_ = std::move(schema);
-    return *this;
-  }
-  /// Sets the JSON schema of `answer::structured`.
-  tool_definition& output(boost::json::object schema) {
-    output_ = std::move(schema);
-    return *this;
-  }
-  /// Sets hints for clients about the tool's effects. Default: all effects are possible.
-  tool_definition& hints(bool read_only, bool destructive, bool idempotent, bool open_world) {
-    read_only_ = read_only;
-    destructive_ = destructive;
-    idempotent_ = idempotent;
-    open_world_ = open_world;
-    return *this;
-  }
-
-  const std::string& name() const noexcept { return name_; }
-  const boost::json::object& input() const noexcept { return input_; }
-  bool has_output() const noexcept { return output_.has_value(); }
-
-  /// Returns the entry of `tools/list` in that version of the protocol.
-  boost::json::object json(std::string_view version) const {
-    boost::json::object made;
-    made["name"] = name_;
-    if (!title_.empty() && version >= "2025-06-18") made["title"] = title_;
-    made["description"] = description_;
-    made["inputSchema"] = input_;
-    if (output_ && version >= "2025-06-18") made["outputSchema"] = *output_;
-    if (version >= "2025-03-26") {
-      boost::json::object hints;
-      if (!title_.empty()) hints["title"] = title_;
-      hints["readOnlyHint"] = read_only_;
-      hints["destructiveHint"] = destructive_;
-      hints["idempotentHint"] = idempotent_;
-      hints["openWorldHint"] = open_world_;
-      made["annotations"] = std::move(hints);
-    }
-    return made;
-  }
-
- private:
-  std::string name_;
-  std::string description_;
-  std::string title_;
-  boost::json::object input_;
-  std::optional<boost::json::object> output_;
-  bool read_only_ = false;
-  bool destructive_ = true;
-  bool idempotent_ = false;
-  bool open_world_ = true;
-};
 
 /// The description of a resource, or of all resources of a template: `resource_definition("test://a", "a")`.
 class resource_definition {

@@ -2,7 +2,7 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
-#include <cofferdam/code/host_function.hpp>
+#include <cofferdam/detail/code/host_function.hpp>
 #include <cofferdam/testing/detail/code_conformance_base.hpp>
 
 #include <memory>
@@ -21,24 +21,27 @@ TYPED_TEST_SUITE_P(code_function_conformance);
 namespace detail {
 
 /// Yields what it was given.
-inline host_function echo_function() {
+inline cofferdam::detail::host_function echo_function() {
   auto call = [](boost::json::object arguments) -> awaitable<boost::json::value> { co_return arguments["value"]; };
-  return host_function("echo", call).parameter("value", "");
+  return cofferdam::detail::host_function("echo", call).parameter("value", "");
 }
 
-inline host_function add_function() {
+inline cofferdam::detail::host_function add_function() {
   auto call = [](boost::json::object arguments) -> awaitable<boost::json::value> {
     co_return arguments["a"].as_int64() + arguments["b"].as_int64();
   };
-  return host_function("add", call).parameter("a", "int").parameter("b", "int", 10).doc("Adds.");
+  return cofferdam::detail::host_function("add", call)
+      .parameter("a", "int")
+      .parameter("b", "int", boost::json::value(10))
+      .doc("Adds.");
 }
 
-inline host_function fail_function() {
+inline cofferdam::detail::host_function fail_function() {
   auto call = [](boost::json::object) -> awaitable<boost::json::value> {
     throw std::runtime_error("the database is closed");
     co_return nullptr;
   };
-  return host_function("fail", call);
+  return cofferdam::detail::host_function("fail", call);
 }
 
 /// Records the outcome of a call that waits for a long time.
@@ -59,14 +62,14 @@ class end_of_call {
   std::shared_ptr<waiting_calls> counts_;
 };
 
-inline host_function wait_function(std::shared_ptr<waiting_calls> counts) {
+inline cofferdam::detail::host_function wait_function(std::shared_ptr<waiting_calls> counts) {
   auto call = [counts](boost::json::object) -> awaitable<boost::json::value> {
     ++counts->begun;
     const end_of_call ended(counts);
     co_await sleep_for(std::chrono::minutes(10));
     co_return nullptr;
   };
-  return host_function("wait", call);
+  return cofferdam::detail::host_function("wait", call);
 }
 
 }  // namespace detail
@@ -116,7 +119,7 @@ TYPED_TEST_P(code_function_conformance, their_exception_has_a_name_and_the_very_
     };
     code_request named(
         "try:\n  fail()\nexcept HostFunctionError as e:\n  x = [issubclass(type(e), RuntimeError), str(e)]\nx");
-    code_result one = co_await runner.run_code(named.function(host_function("fail", refuse)));
+    code_result one = co_await runner.run_code(named.function(cofferdam::detail::host_function("fail", refuse)));
     EXPECT_EQ(detail::value_text(one), "[true,\"no \\\"x\\\",\\n\\tor 'y' \xe2\x82\xac \xef\xbf\xbd\\\\x07\"]")
         << detail::told(one);
     code_request own("HostFunctionError");

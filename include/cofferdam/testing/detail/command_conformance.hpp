@@ -3,7 +3,7 @@
 #pragma once
 
 #include <cofferdam/core/file_operations.hpp>
-#include <cofferdam/core/utf8.hpp>
+#include <cofferdam/detail/core/utf8.hpp>
 #include <cofferdam/testing/detail/conformance_base.hpp>
 
 #include <csignal>
@@ -93,7 +93,7 @@ TYPED_TEST_P(command_conformance, every_byte_value_passes_through_output) {
     const std::string everything = detail::all_bytes();
     command_result result = co_await env.run_command(shell("cat").input(everything));
     EXPECT_EQ(as_text(result.out().head()), everything);
-    EXPECT_TRUE(is_valid_utf8(result.out().text()));
+    EXPECT_TRUE(cofferdam::detail::is_valid_utf8(result.out().text()));
   });
 }
 

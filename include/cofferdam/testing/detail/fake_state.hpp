@@ -6,16 +6,16 @@
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/command.hpp>
 #include <cofferdam/core/command_result.hpp>
-#include <cofferdam/core/environment_operations.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/file_source.hpp>
 #include <cofferdam/core/file_system.hpp>
-#include <cofferdam/core/output_collector.hpp>
 #include <cofferdam/core/printable_text.hpp>
 #include <cofferdam/core/process.hpp>
 #include <cofferdam/core/transfer_result.hpp>
+#include <cofferdam/detail/core/environment_operations.hpp>
 #include <cofferdam/detail/core/file_transfer.hpp>
 #include <cofferdam/detail/core/home_strand.hpp>
+#include <cofferdam/detail/core/output_collector.hpp>
 #include <cofferdam/os/command_request.hpp>
 #include <cofferdam/testing/fake_files.hpp>
 #include <cofferdam/testing/fake_reply.hpp>
@@ -279,8 +279,8 @@ class fake_process final : public process::implementation {
   std::optional<error> failure_;
   std::vector<reply::piece> pieces_;
   std::size_t at_ = 0;
-  output_collector out_;
-  output_collector err_;
+  cofferdam::detail::output_collector out_;
+  cofferdam::detail::output_collector err_;
   asio::steady_timer timer_;
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
   std::chrono::milliseconds clock_{};

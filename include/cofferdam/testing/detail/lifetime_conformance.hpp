@@ -129,7 +129,7 @@ TYPED_TEST_P(lifetime_conformance, cancelling_ends_the_command_and_the_environme
   });
 }
 
-TYPED_TEST_P(lifetime_conformance, with_environment_returns_what_the_body_returns) {
+TYPED_TEST_P(lifetime_conformance, with_returns_what_the_body_returns) {
   detail::run_check([]() -> awaitable<void> {
     std::string text = co_await with(TypeParam::provider(), [](auto& env) -> awaitable<std::string> {
       command_result result = co_await env.run_command(shell("echo value"));
@@ -139,7 +139,7 @@ TYPED_TEST_P(lifetime_conformance, with_environment_returns_what_the_body_return
   });
 }
 
-TYPED_TEST_P(lifetime_conformance, with_environment_closes_when_the_body_throws_and_passes_its_exception_on) {
+TYPED_TEST_P(lifetime_conformance, with_closes_when_the_body_throws_and_passes_its_exception_on) {
   detail::run_check([]() -> awaitable<void> {
     std::string caught;
     try {
@@ -155,7 +155,7 @@ TYPED_TEST_P(lifetime_conformance, with_environment_closes_when_the_body_throws_
   });
 }
 
-TYPED_TEST_P(lifetime_conformance, with_environment_closes_when_it_is_cancelled) {
+TYPED_TEST_P(lifetime_conformance, with_closes_when_it_is_cancelled) {
   detail::run_check([]() -> awaitable<void> {
     asio::cancellation_signal cancel;
     bool running = false;
@@ -258,10 +258,9 @@ TYPED_TEST_P(lifetime_conformance, many_commands_leave_nothing_that_slows_the_ne
 REGISTER_TYPED_TEST_SUITE_P(lifetime_conformance, two_environments_of_one_recipe_share_nothing,
                             closing_twice_does_nothing, a_closed_environment_says_so,
                             closing_ends_what_runs_and_tells_its_awaiter,
-                            cancelling_ends_the_command_and_the_environment_goes_on,
-                            with_environment_returns_what_the_body_returns,
-                            with_environment_closes_when_the_body_throws_and_passes_its_exception_on,
-                            with_environment_closes_when_it_is_cancelled, an_idle_environment_can_be_moved,
+                            cancelling_ends_the_command_and_the_environment_goes_on, with_returns_what_the_body_returns,
+                            with_closes_when_the_body_throws_and_passes_its_exception_on,
+                            with_closes_when_it_is_cancelled, an_idle_environment_can_be_moved,
                             its_files_are_valid_across_moves_and_closed_with_it,
                             an_environment_that_is_dropped_does_not_block,
                             many_commands_leave_nothing_that_slows_the_next);

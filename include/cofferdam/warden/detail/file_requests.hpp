@@ -7,8 +7,8 @@
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/detail/core/async_event.hpp>
 #include <cofferdam/detail/core/async_semaphore.hpp>
+#include <cofferdam/warden/detail/protocol.hpp>
 #include <cofferdam/warden/detail/warden_command.hpp>
-#include <cofferdam/warden/protocol.hpp>
 
 #include <asio/any_io_executor.hpp>
 

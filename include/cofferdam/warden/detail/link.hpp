@@ -6,9 +6,9 @@
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/code_exec_provider.hpp>
 #include <cofferdam/core/error.hpp>
-#include <cofferdam/os/pipe.hpp>
+#include <cofferdam/detail/os/pipe.hpp>
 #include <cofferdam/os/unique_fd.hpp>
-#include <cofferdam/warden/protocol.hpp>
+#include <cofferdam/warden/detail/protocol.hpp>
 
 #include <asio/any_io_executor.hpp>
 #include <asio/buffer.hpp>

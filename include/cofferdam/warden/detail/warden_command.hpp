@@ -11,7 +11,7 @@
 #include <cofferdam/detail/os/running_command.hpp>
 #include <cofferdam/os/command_request.hpp>
 #include <cofferdam/os/spawn.hpp>
-#include <cofferdam/warden/protocol.hpp>
+#include <cofferdam/warden/detail/protocol.hpp>
 
 #include <asio/any_io_executor.hpp>
 #include <asio/steady_timer.hpp>
@@ -158,10 +158,10 @@ class basic_warden_command final : public command_transport {
 
   void begin(bytes content) { command_.begin_input(std::move(content)); }
 
-  /// Ends the command from here if the warden has not done so by `lateness` after the time limit. The same holds after
-  /// a request to end it.
-  void watch_limit(std::chrono::milliseconds lateness) {
-    lateness_ = lateness;
+  /// Ends the command from here if the warden has not done so by `report_timeout` after the time limit. The same holds
+  /// after a request to end it.
+  void watch_timeout(std::chrono::milliseconds report_timeout) {
+    report_timeout_ = report_timeout;
     if (limits().timeout) watch_end_after(*limits().timeout);
   }
 
@@ -303,9 +303,9 @@ class basic_warden_command final : public command_transport {
 
   /// \param time  time after which the warden should have ended it.
   void watch_end_after(std::chrono::milliseconds time) {
-    if (lateness_.count() == 0 || command_.over()) return;
+    if (report_timeout_.count() == 0 || command_.over()) return;
     const std::chrono::milliseconds most = std::chrono::hours(24 * 365);  // a limit of centuries would overflow
-    const auto late = std::min(time, most) + limits().grace + limits().linger + lateness_;
+    const auto late = std::min(time, most) + limits().grace + limits().linger + report_timeout_;
     if (std::exchange(is_watched_, true) && watch_.expiry() <= std::chrono::steady_clock::now() + late) return;
     watch_after(late);
   }
@@ -370,7 +370,7 @@ class basic_warden_command final : public command_transport {
   std::string program_;
   asio::steady_timer watch_;
   std::optional<std::chrono::steady_clock::time_point> late_since_;
-  std::chrono::milliseconds lateness_{0};
+  std::chrono::milliseconds report_timeout_{0};
   bool is_told_to_end_ = false;
   bool is_watched_ = false;  // its end, by `watch_`
   bool has_looked_ = false;

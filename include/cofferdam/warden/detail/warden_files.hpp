@@ -7,7 +7,6 @@
 #include <cofferdam/core/directory_entry.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/file_source.hpp>
-#include <cofferdam/core/list_options.hpp>
 #include <cofferdam/core/transfer_result.hpp>
 #include <cofferdam/core/workspace_path.hpp>
 #include <cofferdam/detail/core/ends_everything.hpp>
@@ -15,8 +14,8 @@
 #include <cofferdam/detail/os/path_error.hpp>
 #include <cofferdam/os/directory.hpp>
 #include <cofferdam/warden/detail/file_requests.hpp>
+#include <cofferdam/warden/detail/protocol.hpp>
 #include <cofferdam/warden/detail/warden_command.hpp>
-#include <cofferdam/warden/protocol.hpp>
 
 #include <asio/any_io_executor.hpp>
 #include <asio/cancellation_state.hpp>

@@ -51,7 +51,7 @@ void warden::pass_time() {
     if (!one.used) continue;
     if (one.deadline <= now) begin_end(one, wire::exit_reason::timeout, one.grace_ms);
     if (one.kill_at <= now) order_kill(one);
-    if (one.answer_by <= now && one.keeper >= 0) take_over(one);
+    if (one.answer_by <= now && one.supervisor >= 0) take_over(one);
   }
   if (orphans_at_ <= now) sweep_orphans();
 }
@@ -84,8 +84,8 @@ void warden::kill_everything(bool by_lease) {
     drop(one.err.fd);
     conclude(one);
   }
-  for (u32 i = 0; i < keepers_end_; ++i)
-    if (keepers_[i].pid != 0 && keepers_[i].job < 0) retire(keepers_[i]);
+  for (u32 i = 0; i < supervisors_end_; ++i)
+    if (supervisors_[i].pid != 0 && supervisors_[i].job < 0) retire(supervisors_[i]);
 }
 
 }  // namespace

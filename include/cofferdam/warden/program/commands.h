@@ -138,12 +138,12 @@ void warden::close_input(job& one) {
 // ---- how commands end -----------------------------------------------------------------------------------------------
 
 void warden::order_signal(const job& one, u8 scope, u8 number) {
-  if (one.keeper < 0) return;
+  if (one.supervisor < 0) return;
   order what{};
   what.kind = order_kind::signal;
   what.scope = scope;
   what.number = number;
-  send_message(keepers_[one.keeper].orders, &what, sizeof what, nullptr, 0, nullptr, 0);
+  send_message(supervisors_[one.supervisor].orders, &what, sizeof what, nullptr, 0, nullptr, 0);
 }
 
 /// Ends a command: SIGTERM to all its processes, the grace period, SIGKILL. Only the first reason counts; a shorter
@@ -162,8 +162,8 @@ void warden::begin_end(job& one, wire::exit_reason reason, u32 grace_ms) {
 
 void warden::order_kill(job& one) {
   one.kill_at = never;
-  if (one.keeper < 0 || one.answer_by != never) return;
-  keeper& by = keepers_[one.keeper];
+  if (one.supervisor < 0 || one.answer_by != never) return;
+  supervisor_link& by = supervisors_[one.supervisor];
   give_turn(0);  // the guest may have lowered our share of the processor
   give_turn(by.pid);
   kernel(__NR_kill, by.pid, sig_cont);  // the guest may have stopped it

@@ -7,7 +7,7 @@
 // errno on failure.
 #pragma once
 
-#include <cofferdam/warden/wire.hpp>
+#include <cofferdam/warden/detail/wire.hpp>
 
 #include "directory.h"
 #include "processes.h"
@@ -15,7 +15,7 @@
 
 #include <asm/stat.h>
 
-namespace wire = cofferdam::wire;
+namespace wire = cofferdam::detail::wire;
 
 inline constexpr u32 mode_format = 0170000, mode_directory = 0040000, mode_regular = 0100000, mode_link = 0120000;
 inline constexpr size_t max_path = 4095;

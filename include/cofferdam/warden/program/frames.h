@@ -240,7 +240,7 @@ void warden::spawn(u32 id, const u8* payload, size_t size) {
     if (index_of(*one) >= jobs_end_) jobs_end_ = index_of(*one) + 1;
     ++busy_count_;
     if (has_descriptors || make_pipes(*one, standard, head)) hand_over(*one, payload, size, standard, directory);
-    if (!one->used || one->keeper < 0) {
+    if (!one->used || one->supervisor < 0) {
       drop(one->out.fd);
       drop(one->err.fd);
       one->emptied = true;
@@ -341,8 +341,8 @@ void warden::hand_over(job& one, const u8* payload, size_t size, const int* stan
   if (directory >= 0) fds[count++] = directory;
   if (file >= 0) fds[count++] = file;
   for (u32 attempt = 0; attempt < max_idle + 2; ++attempt) {  // all idle ones may be dead
-    keeper* by = idle_keeper();
-    if (by == nullptr) by = start_keeper();
+    supervisor_link* by = idle_supervisor();
+    if (by == nullptr) by = start_supervisor();
     if (by == nullptr) break;
     const long sent = send_message(by->orders, &what, sizeof what, payload, file >= 0 ? 0 : size, fds, count);
     if (sent == -ETOOMANYREFS) {  // our user has too many descriptors in flight, including those of guests
@@ -355,11 +355,11 @@ void warden::hand_over(job& one, const u8* payload, size_t size, const int* stan
     }
     --idle_count_;
     by->job = static_cast<i32>(index_of(one));
-    one.keeper = static_cast<i32>(by - keepers_);
+    one.supervisor = static_cast<i32>(by - supervisors_);
     break;
   }
   close_fd(file);
-  if (one.keeper < 0) return fail(one.id, wire::fail_stage::supervisor, -EAGAIN);
+  if (one.supervisor < 0) return fail(one.id, wire::fail_stage::supervisor, -EAGAIN);
   arm_outlet(one, one.out, source::out);
   arm_outlet(one, one.err, source::err);
 }

@@ -76,7 +76,7 @@ def header(machine, program):
 #include <span>
 #include <string_view>
 
-namespace cofferdam::inline COFFERDAM_ABI::wire {{
+namespace cofferdam::inline COFFERDAM_ABI::detail::wire {{
 
 /// The warden for {machine}, as an ELF file and a zero: a literal, which compilers read faster than numbers.
 inline constexpr unsigned char image_{machine}_literal[] =
@@ -91,7 +91,7 @@ inline constexpr std::span<const unsigned char> image_{machine}(image_{machine}_
 inline constexpr std::string_view image_{machine}_sha256 =
     "{digest}";
 
-}}  // namespace cofferdam::inline COFFERDAM_ABI::wire
+}}  // namespace cofferdam::inline COFFERDAM_ABI::detail::wire
 """
 
 
@@ -114,7 +114,7 @@ def main():
         return 0
     if arguments.extract:
         path = pathlib.Path(arguments.extract[1])
-        path.write_bytes(stored_in(HERE.parent / f"image_{arguments.extract[0]}.hpp"))
+        path.write_bytes(stored_in(HERE.parent / "detail" / f"image_{arguments.extract[0]}.hpp"))
         path.chmod(0o755)
         return 0
     bad = 0
@@ -123,7 +123,7 @@ def main():
             output = pathlib.Path(folder) / machine
             build(machine, output)
             program = output.read_bytes()
-            name = HERE.parent / f"image_{machine}.hpp"
+            name = HERE.parent / "detail" / f"image_{machine}.hpp"
             digest = hashlib.sha256(program).hexdigest()
             print(f"{machine}: {len(program)} bytes, sha256 {digest}")
             if len(program) > MOST:

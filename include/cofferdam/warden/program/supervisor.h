@@ -6,12 +6,12 @@
 // on a socket pair. When no process of a command is left, it accepts the next command.
 #pragma once
 
-#include <cofferdam/warden/wire.hpp>
+#include <cofferdam/warden/detail/wire.hpp>
 
 #include "guard.h"
 #include "processes.h"
 
-namespace wire = cofferdam::wire;
+namespace wire = cofferdam::detail::wire;
 
 // ---- messages between the warden and a supervisor ----------------------------------------------------------------
 

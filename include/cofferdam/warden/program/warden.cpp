@@ -14,7 +14,7 @@
 // clang-format off
 #include "frames.h"
 #include "commands.h"
-#include "keepers.h"
+#include "supervisors.h"
 #include "clock.h"
 #include "worker.h"
 // clang-format on
@@ -116,7 +116,7 @@ void warden::loop() {
     tell_exits();
     if (out_begin_ != out_end_ && !out_waits_) continue;
     // Our own processes end before us; otherwise the process that adopts orphans here would have to reap them.
-    if (closing_ && busy_count_ == 0 && keepers_end_ == 0 && worker_pid_ == 0) end_process(0);
+    if (closing_ && busy_count_ == 0 && supervisors_end_ == 0 && worker_pid_ == 0) end_process(0);
     const u64 next = next_time();
     const u64 now = now_us();
     i64 wait = -1;
@@ -127,7 +127,7 @@ void warden::loop() {
     event events[64];
     const long count = kernel(__NR_epoll_pwait, poller_, address(events), 64, prepares ? 0 : wait, 0, 8);
     if (count == 0 && prepares) {
-      if (start_keeper() == nullptr) {  // the next command reports the reason
+      if (start_supervisor() == nullptr) {  // the next command reports the reason
         kernel(__NR_epoll_pwait, poller_, address(events), 1, wait < 0 || wait > 50 ? 50 : wait, 0, 8);
       }
       pass_time();
@@ -148,8 +148,8 @@ void warden::loop() {
           if (index == 0 && (events[i].events & ~out_event) != 0 && !closing_) receive();
           break;
         case source::signals: take_signals(); break;
-        case source::keeper:
-          if (keepers_[index].pid != 0) take_reports(keepers_[index]);
+        case source::supervisor:
+          if (supervisors_[index].pid != 0) take_reports(supervisors_[index]);
           break;
         case source::out:
           if (jobs_[index].used) pump(jobs_[index], jobs_[index].out, source::out);

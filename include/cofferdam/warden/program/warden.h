@@ -2,10 +2,10 @@
 // Copyright the cofferdam authors. See LICENSE.
 //
 // The one process that waits in one place: its tables, its state and the names of what it does. The bodies stand in
-// frames.h, commands.h, keepers.h, clock.h, worker.h and warden.cpp, which are one translation unit.
+// frames.h, commands.h, supervisors.h, clock.h, worker.h and warden.cpp, which are one translation unit.
 #pragma once
 
-#include <cofferdam/warden/wire.hpp>
+#include <cofferdam/warden/detail/wire.hpp>
 
 #include "files.h"
 #include "guard.h"
@@ -22,7 +22,7 @@ constexpr u32 max_idle = 8;
 constexpr u64 never = ~u64{0};
 
 /// A supervisor process.
-struct keeper {
+struct supervisor_link {
   u32 pid = 0;  ///< 0: the slot is free
   int orders = -1;
   i32 job = -1;            ///< its index; -1: idle
@@ -45,7 +45,7 @@ struct outlet {
 struct job {
   bool used = false;
   u32 id = 0;
-  i32 keeper = -1;
+  i32 supervisor = -1;
   u32 flags = 0;
   outlet out;
   outlet err;
@@ -74,9 +74,9 @@ struct job {
 };
 
 // The large tables. All zero at first, so that they take no room in the image and no memory until they are used; a zero
-// job or keeper is a free one.
+// job or supervisor is a free one.
 alignas(job) constinit u8 job_bytes[max_jobs * sizeof(job)] = {};
-alignas(keeper) constinit u8 keeper_bytes[(max_jobs + max_idle) * sizeof(keeper)] = {};
+alignas(supervisor_link) constinit u8 supervisor_bytes[(max_jobs + max_idle) * sizeof(supervisor_link)] = {};
 alignas(8) constinit u8 from_worker_data[wire::header_size + wire::max_payload] = {};
 alignas(8) constinit u8 to_worker_data[wire::file_window + 64 * 1024] = {};
 alignas(8) constinit u8 out_data[1024 * 1024] = {};
@@ -89,8 +89,8 @@ class warden {
  private:
   [[noreturn]] void loop();
 
-  // The source of an epoll event; the index of a job or keeper is in the lower bits.
-  enum class source : u32 { transport = 1, signals, keeper, out, err, in, worker };
+  // The source of an epoll event; the index of a job or supervisor is in the lower bits.
+  enum class source : u32 { transport = 1, signals, supervisor, out, err, in, worker };
 
   // ---- epoll ----
   struct __attribute__((packed)) event_x86 {
@@ -176,18 +176,18 @@ class warden {
   void conclude(job& one);
 
   // ---- supervisors ----
-  long fork_keeper();
+  long fork_supervisor();
   void open_own_score();
   long raise_own_score(char* before);
   void become_child(int end, int root = -1);
-  keeper* start_keeper();
-  keeper* idle_keeper();
-  void take_reports(keeper& one);
-  void take_report(keeper& one, const report& what);
-  void set_idle(keeper& one);
-  void retire(keeper& one);
-  void lose(keeper& one);
-  void condemn(keeper& one);
+  supervisor_link* start_supervisor();
+  supervisor_link* idle_supervisor();
+  void take_reports(supervisor_link& one);
+  void take_report(supervisor_link& one, const report& what);
+  void set_idle(supervisor_link& one);
+  void retire(supervisor_link& one);
+  void lose(supervisor_link& one);
+  void condemn(supervisor_link& one);
   void take_over(job& one);
   void take_signals();
   void expect_orphans();
@@ -206,7 +206,7 @@ class warden {
   static warden* self_;
 
   job* const jobs_ = reinterpret_cast<job*>(job_bytes);
-  keeper* const keepers_ = reinterpret_cast<keeper*>(keeper_bytes);
+  supervisor_link* const supervisors_ = reinterpret_cast<supervisor_link*>(supervisor_bytes);
   int in_ = -1;
   int out_ = -1;
   bool is_socket_ = false;
@@ -237,7 +237,7 @@ class warden {
   long nice_ = 0;
   limit_values files_before_{};
   u32 jobs_end_ = 0;
-  u32 keepers_end_ = 0;
+  u32 supervisors_end_ = 0;
   u32 idle_count_ = 0;
   u32 busy_count_ = 0;
 

@@ -16,7 +16,7 @@ namespace {
 bool warden::start_worker() {
   int pair[2];
   if (kernel(__NR_socketpair, 1, 1 | o_cloexec, 0, address(pair)) < 0) return false;  // AF_UNIX, SOCK_STREAM
-  const long pid = fork_keeper();
+  const long pid = fork_supervisor();
   if (pid == 0) {
     become_child(pair[1], root_);
     if (change_identity(files_uid_, files_gid_) < 0) end_process(2);

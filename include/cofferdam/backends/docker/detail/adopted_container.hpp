@@ -13,12 +13,12 @@
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/error.hpp>
-#include <cofferdam/core/path_advice.hpp>
 #include <cofferdam/core/printable_text.hpp>
+#include <cofferdam/detail/core/path_advice.hpp>
+#include <cofferdam/detail/net/percent_encoding.hpp>
+#include <cofferdam/detail/net/tar_entry.hpp>
 #include <cofferdam/detail/os/random_text.hpp>
 #include <cofferdam/net/byte_stream.hpp>
-#include <cofferdam/net/percent_encoding.hpp>
-#include <cofferdam/net/tar_entry.hpp>
 #include <cofferdam/warden/image.hpp>
 #include <cofferdam/warden/session.hpp>
 
@@ -61,7 +61,7 @@ class adopted_container {
 inline awaitable<adopted_container> look_at(std::shared_ptr<engine> api, std::string name) {
   static const std::vector<int> absent{404};
   const api_call doing = api->call("look at the container", name);
-  http_request what = api->request("GET", "/containers/" + percent_encoded(name) + "/json");
+  http_request what = api->request("GET", "/containers/" + cofferdam::detail::percent_encoded(name) + "/json");
   http_response answer = co_await api->ask(std::move(what), doing, absent);
   if (answer.status() == 404)
     throw error(exec_errc::not_found, "docker: the daemon at " + api->address() + " has no container \"" +
@@ -142,9 +142,9 @@ inline awaitable<bool> put_warden(std::shared_ptr<exec_place> place, adopted_con
   }
   const std::optional<boost::json::object> found = co_await stat_in_container(place->api(), there.id, above);
   if (!found) co_return false;
-  tar_entry directory(folder, tar_type::directory);
+  cofferdam::detail::tar_entry directory(folder, cofferdam::detail::tar_type::directory);
   directory.mode(0700).owner(ids.uid(), ids.gid());
-  tar_entry file(folder + "/warden", tar_type::regular);
+  cofferdam::detail::tar_entry file(folder + "/warden", cofferdam::detail::tar_type::regular);
   file.mode(0700).owner(ids.uid(), ids.gid());
   bytes archive = small_archive().add(std::move(directory)).add(std::move(file), program).take();
   co_await put_archive(place->api(), there.id, above, std::move(archive));

@@ -3,8 +3,8 @@
 #pragma once
 
 #include <cofferdam/backends/docker/container_options.hpp>
+#include <cofferdam/backends/docker/detail/host_view.hpp>
 #include <cofferdam/backends/docker/detail/warnings.hpp>
-#include <cofferdam/backends/docker/host_view.hpp>
 #include <cofferdam/os/command_request.hpp>
 
 #include <string>

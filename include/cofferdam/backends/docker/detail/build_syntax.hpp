@@ -2,7 +2,7 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
-#include <cofferdam/backends/docker/api_version.hpp>
+#include <cofferdam/backends/docker/detail/api_version.hpp>
 
 #include <algorithm>
 #include <cstddef>

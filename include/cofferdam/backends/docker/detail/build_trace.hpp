@@ -2,8 +2,8 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
-#include <cofferdam/backends/docker/progress_stream.hpp>
-#include <cofferdam/core/utf8.hpp>
+#include <cofferdam/backends/docker/detail/progress_stream.hpp>
+#include <cofferdam/detail/core/utf8.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -101,7 +101,7 @@ class build_trace {
 
   static std::string text_of(std::string_view raw) {
     std::string text;
-    append_repaired_utf8(text, raw);
+    cofferdam::detail::append_repaired_utf8(text, raw);
     return text;
   }
 

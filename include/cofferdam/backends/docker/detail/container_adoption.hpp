@@ -2,7 +2,7 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
-#include <cofferdam/backends/docker/command_transport.hpp>
+#include <cofferdam/backends/docker/container_options.hpp>
 #include <cofferdam/backends/docker/detail/adopted_container.hpp>
 #include <cofferdam/backends/docker/detail/base_variables.hpp>
 #include <cofferdam/backends/docker/detail/container_session.hpp>
@@ -10,13 +10,13 @@
 #include <cofferdam/backends/docker/detail/exec_place.hpp>
 #include <cofferdam/backends/docker/detail/find_shell.hpp>
 #include <cofferdam/backends/docker/detail/guest_user.hpp>
+#include <cofferdam/backends/docker/detail/host_view.hpp>
 #include <cofferdam/backends/docker/detail/json.hpp>
 #include <cofferdam/backends/docker/detail/sandbox.hpp>
 #include <cofferdam/backends/docker/detail/sandbox_settings.hpp>
-#include <cofferdam/backends/docker/host_view.hpp>
 #include <cofferdam/core/asio.hpp>
+#include <cofferdam/core/command_result.hpp>
 #include <cofferdam/core/error.hpp>
-#include <cofferdam/core/isolation_report.hpp>
 #include <cofferdam/warden/image.hpp>
 #include <cofferdam/warden/session.hpp>
 #include <cofferdam/warden/warden_settings.hpp>

@@ -2,36 +2,35 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
-#include <cofferdam/backends/docker/api_version.hpp>
-#include <cofferdam/backends/docker/command_transport.hpp>
-#include <cofferdam/backends/docker/container_check.hpp>
-#include <cofferdam/backends/docker/daemon_location.hpp>
+#include <cofferdam/backends/docker/container_options.hpp>
+#include <cofferdam/backends/docker/detail/api_version.hpp>
 #include <cofferdam/backends/docker/detail/attached_stream.hpp>
 #include <cofferdam/backends/docker/detail/base_variables.hpp>
+#include <cofferdam/backends/docker/detail/container_check.hpp>
 #include <cofferdam/backends/docker/detail/container_plan.hpp>
 #include <cofferdam/backends/docker/detail/container_session.hpp>
+#include <cofferdam/backends/docker/detail/daemon_location.hpp>
 #include <cofferdam/backends/docker/detail/engine.hpp>
 #include <cofferdam/backends/docker/detail/exec_place.hpp>
 #include <cofferdam/backends/docker/detail/find_shell.hpp>
 #include <cofferdam/backends/docker/detail/guest_user.hpp>
 #include <cofferdam/backends/docker/detail/host_link.hpp>
+#include <cofferdam/backends/docker/detail/host_view.hpp>
 #include <cofferdam/backends/docker/detail/image_build.hpp>
 #include <cofferdam/backends/docker/detail/image_volumes.hpp>
 #include <cofferdam/backends/docker/detail/images.hpp>
 #include <cofferdam/backends/docker/detail/leftovers.hpp>
 #include <cofferdam/backends/docker/detail/owned_container.hpp>
+#include <cofferdam/backends/docker/detail/owner.hpp>
 #include <cofferdam/backends/docker/detail/running_mounts.hpp>
 #include <cofferdam/backends/docker/detail/sandbox.hpp>
 #include <cofferdam/backends/docker/detail/sandbox_settings.hpp>
 #include <cofferdam/backends/docker/detail/unlinked_daemons.hpp>
 #include <cofferdam/backends/docker/detail/warden_volume.hpp>
-#include <cofferdam/backends/docker/host_view.hpp>
-#include <cofferdam/backends/docker/owner.hpp>
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/command.hpp>
 #include <cofferdam/core/command_result.hpp>
 #include <cofferdam/core/error.hpp>
-#include <cofferdam/core/isolation_report.hpp>
 #include <cofferdam/net/byte_stream.hpp>
 #include <cofferdam/os/unique_fd.hpp>
 #include <cofferdam/warden/image.hpp>
@@ -96,8 +95,8 @@ class container_creation {
     into_->own(container_);
     byte_stream raw = co_await raise_with_link();
     std::vector<std::string> variables = base_variables(settings_->options, plan_.source.variables, host_);
-    walls_.set(isolation_kind::host_death, "everything: the container ends with the connection");
-    walls_.set(isolation_kind::signals, "the processes of the container");
+    isolation_.set(isolation_kind::host_death, "everything: the container ends with the connection");
+    isolation_.set(isolation_kind::signals, "the processes of the container");
     if (plan_.has_warden) {
       co_await meet_warden(std::move(raw), std::move(variables));
     } else {
@@ -159,7 +158,7 @@ class container_creation {
     const boost::json::object seen = co_await into_->inspect();
     const container_check check = check_container(asked_, seen, api_->kind());
     check.require();
-    walls_ = check.isolation();
+    isolation_ = check.isolation();
     const std::string& id = container_->id();
     if (plan_.has_warden)
       co_await ensure_warden(api_, id, warden_image_for(plan_.source.architecture), plan_.source.id, here_);
@@ -200,8 +199,8 @@ class container_creation {
   // ---- the session in it ----
 
   awaitable<void> meet_warden(byte_stream raw, std::vector<std::string> variables) {
-    walls_.set(isolation_kind::process_tree, "everything the command started");
-    warden_settings settings = warden_settings_for(into_, *settings_, std::move(walls_));
+    isolation_.set(isolation_kind::process_tree, "everything the command started");
+    warden_settings settings = warden_settings_for(into_, *settings_, std::move(isolation_));
     if (!plan_.guest.is_root()) {
       settings.uid = plan_.guest.uid();
       settings.gid = plan_.guest.gid();
@@ -222,12 +221,12 @@ class container_creation {
 
   /// Runs the commands as execs. The first program is the lease, and can end all of them.
   void use_execs(byte_stream raw, std::vector<std::string> variables) {
-    walls_.set(isolation_kind::process_tree,
-               "the command's session; a time limit or a cancellation ends everything in the container");
+    isolation_.set(isolation_kind::process_tree,
+                   "the command's session; a time limit or a cancellation ends everything in the container");
     const std::string user = std::to_string(plan_.guest.uid()) + ":" + std::to_string(plan_.guest.gid());
     auto place = std::make_shared<exec_place>(api_, container_->id(), container_->name(), user);
     place->hold(std::move(raw));
-    begin_session(*into_, *settings_, std::move(place), std::move(walls_), std::move(variables));
+    begin_session(*into_, *settings_, std::move(place), std::move(isolation_), std::move(variables));
   }
 
   std::shared_ptr<sandbox> into_;
@@ -238,7 +237,7 @@ class container_creation {
   container_plan plan_;
   std::shared_ptr<owned_container> container_;
   boost::json::object asked_;        // the body of the request
-  isolation_report walls_;           // the isolation of the commands
+  isolation_report isolation_;       // the isolation of the commands
   std::shared_ptr<host_link> link_;  // null if all data passes through the daemon
 };
 

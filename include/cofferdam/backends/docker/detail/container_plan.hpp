@@ -2,23 +2,23 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
-#include <cofferdam/backends/docker/api_version.hpp>
 #include <cofferdam/backends/docker/container_options.hpp>
-#include <cofferdam/backends/docker/create_request.hpp>
-#include <cofferdam/backends/docker/daemon_location.hpp>
+#include <cofferdam/backends/docker/detail/api_version.hpp>
 #include <cofferdam/backends/docker/detail/container_session.hpp>
+#include <cofferdam/backends/docker/detail/create_request.hpp>
+#include <cofferdam/backends/docker/detail/daemon_location.hpp>
 #include <cofferdam/backends/docker/detail/engine.hpp>
 #include <cofferdam/backends/docker/detail/exec_script.hpp>
 #include <cofferdam/backends/docker/detail/guest_user.hpp>
 #include <cofferdam/backends/docker/detail/host_link.hpp>
+#include <cofferdam/backends/docker/detail/host_view.hpp>
 #include <cofferdam/backends/docker/detail/image_volumes.hpp>
 #include <cofferdam/backends/docker/detail/images.hpp>
 #include <cofferdam/backends/docker/detail/json.hpp>
+#include <cofferdam/backends/docker/detail/owner.hpp>
 #include <cofferdam/backends/docker/detail/sandbox_settings.hpp>
 #include <cofferdam/backends/docker/detail/warden_volume.hpp>
 #include <cofferdam/backends/docker/detail/workspace_owner.hpp>
-#include <cofferdam/backends/docker/host_view.hpp>
-#include <cofferdam/backends/docker/owner.hpp>
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/detail/os/random_text.hpp>
 #include <cofferdam/warden/image.hpp>

@@ -2,15 +2,15 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
-#include <cofferdam/backends/docker/command_transport.hpp>
+#include <cofferdam/backends/docker/container_options.hpp>
 #include <cofferdam/backends/docker/detail/exec_place.hpp>
 #include <cofferdam/backends/docker/detail/exec_session.hpp>
 #include <cofferdam/backends/docker/detail/sandbox.hpp>
 #include <cofferdam/backends/docker/detail/sandbox_settings.hpp>
+#include <cofferdam/core/command_result.hpp>
 #include <cofferdam/core/error.hpp>
-#include <cofferdam/core/isolation_report.hpp>
 #include <cofferdam/core/printable_text.hpp>
-#include <cofferdam/os/command_keeper.hpp>
+#include <cofferdam/detail/os/command_launcher.hpp>
 #include <cofferdam/os/session_files.hpp>
 #include <cofferdam/warden/image.hpp>
 #include <cofferdam/warden/session.hpp>
@@ -40,7 +40,7 @@ inline bool takes_warden(command_transport by, std::string_view machine) {
 }
 
 /// Returns the settings of a warden in the container of a sandbox, which is told if the warden is silent.
-/// \param walls  the isolation of the commands.
+/// \param isolation  the isolation of the commands.
 inline warden_settings warden_settings_for(const std::shared_ptr<sandbox>& in, const sandbox_settings& settings,
                                            isolation_report isolation) {
   warden_settings result;
@@ -64,7 +64,7 @@ inline void begin_session(sandbox& in, warden_session session, std::vector<std::
 }
 
 /// Begins the session of a sandbox whose commands are execs.
-/// \param walls  the isolation of the commands.
+/// \param isolation  the isolation of the commands.
 inline void begin_session(sandbox& in, const sandbox_settings& settings, std::shared_ptr<exec_place> place,
                           isolation_report isolation, std::vector<std::string> variables) {
   command_settings commands = settings.commands;

@@ -2,21 +2,22 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
-#include <cofferdam/backends/docker/api_error.hpp>
-#include <cofferdam/backends/docker/api_version.hpp>
-#include <cofferdam/backends/docker/daemon_location.hpp>
+#include <cofferdam/backends/docker/detail/api_error.hpp>
+#include <cofferdam/backends/docker/detail/api_version.hpp>
+#include <cofferdam/backends/docker/detail/daemon_location.hpp>
+#include <cofferdam/backends/docker/detail/find_daemon.hpp>
+#include <cofferdam/backends/docker/detail/host_view.hpp>
 #include <cofferdam/backends/docker/detail/json.hpp>
 #include <cofferdam/backends/docker/detail/ssh_connector.hpp>
-#include <cofferdam/backends/docker/find_daemon.hpp>
-#include <cofferdam/backends/docker/host_view.hpp>
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/error.hpp>
+#include <cofferdam/detail/net/http_client.hpp>
+#include <cofferdam/detail/net/percent_encoding.hpp>
+#include <cofferdam/detail/net/tls_connector.hpp>
+#include <cofferdam/detail/net/transport.hpp>
 #include <cofferdam/net/byte_stream.hpp>
-#include <cofferdam/net/http_client.hpp>
 #include <cofferdam/net/http_message.hpp>
-#include <cofferdam/net/percent_encoding.hpp>
 #include <cofferdam/net/tls.hpp>
-#include <cofferdam/net/transport.hpp>
 
 #include <asio/any_io_executor.hpp>
 
@@ -36,10 +37,10 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
 
-inline connector connector_for(const daemon_location& where, const host_view& host) {
+inline cofferdam::detail::connector connector_for(const daemon_location& where, const host_view& host) {
   switch (where.transport()) {
-    case daemon_transport::unix_socket: return unix_connector(where.path(), "docker");
-    case daemon_transport::tcp: return tcp_connector(where.host(), where.port());
+    case daemon_transport::unix_socket: return cofferdam::detail::unix_connector(where.path(), "docker");
+    case daemon_transport::tcp: return cofferdam::detail::tcp_connector(where.host(), where.port());
     case daemon_transport::ssh: return ssh_connector(where, host);
     case daemon_transport::tls: break;
   }
@@ -47,7 +48,7 @@ inline connector connector_for(const daemon_location& where, const host_view& ho
   if (!where.tls().ca().empty()) settings.trust_file(where.tls().ca());
   if (!where.tls().certificate().empty()) settings.certificate_files(where.tls().certificate(), where.tls().key());
   if (!where.verifies()) settings.insecure_without_verification();
-  return tls_connector(where.host(), where.port(), settings);
+  return cofferdam::detail::tls_connector(where.host(), where.port(), settings);
 }
 
 /// A connection to one daemon, its version agreed upon. One executor; many calls at once.
@@ -106,13 +107,14 @@ class engine {
   /// Sends a request. A status below 300, and each one in `fine`, is a success.
   /// \throws error made by `api_error`; for a failed connection, error{exec_errc::provider_lost}.
   awaitable<http_response> ask(http_request what, api_call doing, std::vector<int> fine = {}) {
-    http_response answer = co_await exchange(std::move(what), http_limits(), doing);
+    http_response answer = co_await exchange(std::move(what), cofferdam::detail::http_limits(), doing);
     check(answer, doing, fine);
     co_return answer;
   }
 
   /// Does the same with other time limits.
-  awaitable<http_response> ask_within(http_request what, api_call doing, http_limits limits, std::vector<int> fine) {
+  awaitable<http_response> ask_within(http_request what, api_call doing, cofferdam::detail::http_limits limits,
+                                      std::vector<int> fine) {
     http_response answer = co_await exchange(std::move(what), std::move(limits), doing);
     check(answer, doing, fine);
     co_return answer;
@@ -130,8 +132,9 @@ class engine {
   }
 
   /// Sends a request whose response is read in pieces. Checks the status.
-  awaitable<http_exchange> stream(http_request what, api_call doing, http_limits limits) {
-    http_exchange answer;
+  awaitable<cofferdam::detail::http_exchange> stream(http_request what, api_call doing,
+                                                     cofferdam::detail::http_limits limits) {
+    cofferdam::detail::http_exchange answer;
     try {
       answer = co_await client_.send(std::move(what), std::move(limits));
     } catch (const error& reason) {
@@ -146,7 +149,7 @@ class engine {
 
   /// Sends a request for a raw stream.
   awaitable<byte_stream> upgrade(http_request what, api_call doing) {
-    http_upgrade answer;
+    cofferdam::detail::http_upgrade answer;
     try {
       answer = co_await client_.upgrade(std::move(what));
     } catch (const error& reason) {
@@ -173,7 +176,7 @@ class engine {
     return has_base ? where_.path() : std::string();
   }
 
-  awaitable<http_response> exchange(http_request what, http_limits limits, const api_call& doing) {
+  awaitable<http_response> exchange(http_request what, cofferdam::detail::http_limits limits, const api_call& doing) {
     try {
       http_response answer = co_await client_.request(std::move(what), std::move(limits));
       co_return answer;
@@ -206,7 +209,7 @@ class engine {
 
   daemon_location where_;
   asio::any_io_executor executor_;
-  http_client client_;
+  cofferdam::detail::http_client client_;
   api_version version_ = oldest_api;
   engine_kind kind_ = engine_kind::docker;
   bool prefers_buildkit_ = false;

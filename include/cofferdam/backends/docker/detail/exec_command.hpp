@@ -5,7 +5,7 @@
 #include <cofferdam/backends/detail/tracked_command.hpp>
 #include <cofferdam/backends/docker/detail/exec_place.hpp>
 #include <cofferdam/backends/docker/detail/exec_script.hpp>
-#include <cofferdam/backends/docker/multiplexed_stream.hpp>
+#include <cofferdam/backends/docker/detail/multiplexed_stream.hpp>
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/command_result.hpp>

@@ -11,8 +11,8 @@
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/detail/core/async_event.hpp>
 #include <cofferdam/detail/core/short_pause.hpp>
+#include <cofferdam/detail/net/percent_encoding.hpp>
 #include <cofferdam/net/byte_stream.hpp>
-#include <cofferdam/net/percent_encoding.hpp>
 
 #include <asio/any_io_executor.hpp>
 #include <asio/co_spawn.hpp>
@@ -124,7 +124,7 @@ class exec_place : public std::enable_shared_from_this<exec_place> {
     boost::json::object body;
     body["Detach"] = false;
     body["Tty"] = has_terminal;
-    http_request what = self->api_->request("POST", "/exec/" + percent_encoded(exec) + "/start");
+    http_request what = self->api_->request("POST", "/exec/" + cofferdam::detail::percent_encoded(exec) + "/start");
     what.content("application/json", boost::json::serialize(body));
     byte_stream stream =
         co_await self->api_->upgrade(std::move(what), self->api_->call("run a command in the container", self->name_));
@@ -138,7 +138,7 @@ class exec_place : public std::enable_shared_from_this<exec_place> {
     std::optional<boost::json::object> found;
     const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(2);
     for (;;) {
-      http_request what = self->api_->request("GET", "/exec/" + percent_encoded(exec) + "/json");
+      http_request what = self->api_->request("GET", "/exec/" + cofferdam::detail::percent_encoded(exec) + "/json");
       http_response answer = co_await self->api_->ask(std::move(what), doing, absent);
       if (answer.status() == 404) co_return found;
       found = engine::object_of(answer, doing);
@@ -149,9 +149,8 @@ class exec_place : public std::enable_shared_from_this<exec_place> {
 
   static awaitable<void> resize(std::shared_ptr<exec_place> self, std::string exec, unsigned rows, unsigned columns) {
     static const std::vector<int> fine{404, 409, 500};  // it has ended
-    http_request what =
-        self->api_->request("POST", "/exec/" + percent_encoded(exec) + "/resize?h=" + std::to_string(rows) +
-                                        "&w=" + std::to_string(columns));
+    http_request what = self->api_->request("POST", "/exec/" + cofferdam::detail::percent_encoded(exec) + "/resize?h=" +
+                                                        std::to_string(rows) + "&w=" + std::to_string(columns));
     co_await self->api_->ask(std::move(what), self->api_->call("resize a terminal", self->name_), fine);
   }
 

@@ -2,7 +2,7 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
-#include <cofferdam/backends/docker/detail/exec_keeper.hpp>
+#include <cofferdam/backends/docker/detail/exec_launcher.hpp>
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/command.hpp>
@@ -37,8 +37,8 @@ namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
 /// meanwhile is not noticed. It could not reach more by that than it can itself.
 class exec_files : public cofferdam::detail::operations_by_command<exec_files> {
  public:
-  exec_files(std::shared_ptr<exec_keeper> keeper, std::string root, std::vector<std::string> variables)
-      : keeper_(std::move(keeper)), root_(std::move(root)), variables_(std::move(variables)) {}
+  exec_files(std::shared_ptr<exec_launcher> launcher, std::string root, std::vector<std::string> variables)
+      : launcher_(std::move(launcher)), root_(std::move(root)), variables_(std::move(variables)) {}
 
   const std::string& root() const noexcept { return root_; }
 
@@ -50,7 +50,7 @@ class exec_files : public cofferdam::detail::operations_by_command<exec_files> {
       spawn_request request = request_for(again, "/bin/sh", variables_);
       request.directory_path = root_;
       command_result result =
-          co_await cofferdam::detail::command_keeper::run(keeper_, std::move(again), std::move(request));
+          co_await cofferdam::detail::command_launcher::run(launcher_, std::move(again), std::move(request));
       const bool was_ended = result.cause() == std::errc::interrupted;
       if (!was_ended || turn == max_turns) co_return result;
     }
@@ -166,7 +166,7 @@ case $t/ in "$r"/*) ;; *) exit 42 ;; esac)sh";
     }
   }
 
-  std::shared_ptr<exec_keeper> keeper_;
+  std::shared_ptr<exec_launcher> launcher_;
   std::string root_;
   std::vector<std::string> variables_;
 };
@@ -192,20 +192,20 @@ inline awaitable<std::unique_ptr<file_source>> exec_files::get_files(std::vector
 /// The files of a container without a warden, for as long as its session is open.
 class exec_session_files final : public cofferdam::detail::session_files_adaptor<exec_session_files> {
  public:
-  exec_session_files(std::shared_ptr<exec_keeper> keeper, std::string root, std::vector<std::string> variables)
-      : keeper_(std::move(keeper)), root_(std::move(root)), variables_(std::move(variables)) {}
+  exec_session_files(std::shared_ptr<exec_launcher> launcher, std::string root, std::vector<std::string> variables)
+      : launcher_(std::move(launcher)), root_(std::move(root)), variables_(std::move(variables)) {}
 
   template <class Operation>
   auto call(Operation operation) {
-    auto makes = [keeper = keeper_, root = root_, variables = variables_] {
-      keeper->check_open();
-      return exec_files(keeper, root, variables);
+    auto makes = [launcher = launcher_, root = root_, variables = variables_] {
+      launcher->check_open();
+      return exec_files(launcher, root, variables);
     };
     return cofferdam::detail::on_made(std::move(makes), std::move(operation));
   }
 
  private:
-  std::shared_ptr<exec_keeper> keeper_;
+  std::shared_ptr<exec_launcher> launcher_;
   std::string root_;
   std::vector<std::string> variables_;
 };
@@ -214,7 +214,7 @@ class exec_session_files final : public cofferdam::detail::session_files_adaptor
 class exec_session : public command_session {
  public:
   exec_session(std::shared_ptr<exec_place> place, command_settings settings)
-      : command_session(std::make_shared<exec_keeper>(std::move(place), std::move(settings))) {
+      : command_session(std::make_shared<exec_launcher>(std::move(place), std::move(settings))) {
     execs()->watch();
   }
 
@@ -225,7 +225,7 @@ class exec_session : public command_session {
   }
 
  private:
-  std::shared_ptr<exec_keeper> execs() const { return std::static_pointer_cast<exec_keeper>(keeper()); }
+  std::shared_ptr<exec_launcher> execs() const { return std::static_pointer_cast<exec_launcher>(launcher()); }
 };
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::docker::detail

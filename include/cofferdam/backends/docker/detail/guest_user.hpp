@@ -4,16 +4,16 @@
 
 #include <cofferdam/backends/docker/detail/engine.hpp>
 #include <cofferdam/backends/docker/detail/images.hpp>
+#include <cofferdam/backends/docker/detail/owner.hpp>
 #include <cofferdam/backends/docker/detail/scratch_container.hpp>
 #include <cofferdam/backends/docker/detail/small_archive.hpp>
 #include <cofferdam/backends/docker/detail/warden_volume.hpp>
-#include <cofferdam/backends/docker/owner.hpp>
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/printable_text.hpp>
-#include <cofferdam/net/percent_encoding.hpp>
-#include <cofferdam/net/tar_reader.hpp>
+#include <cofferdam/detail/net/percent_encoding.hpp>
+#include <cofferdam/detail/net/tar_reader.hpp>
 
 #include <array>
 #include <charconv>
@@ -110,20 +110,23 @@ inline user_ids resolve_user(std::string_view user, std::string_view passwd, std
 inline awaitable<std::string> small_file(std::shared_ptr<engine> api, std::string id, std::string path) {
   constexpr std::size_t most = 1024 * 1024;
   static const std::vector<int> absent{404};
-  http_request what = api->request("GET", "/containers/" + id + "/archive?path=" + percent_encoded(path));
-  const http_limits limits = http_limits().body(most + 64 * 1024);
+  http_request what =
+      api->request("GET", "/containers/" + id + "/archive?path=" + cofferdam::detail::percent_encoded(path));
+  const cofferdam::detail::http_limits limits = cofferdam::detail::http_limits().body(most + 64 * 1024);
   const api_call doing = api->call("read a file of a container", path);
   http_response answer = co_await api->ask_within(std::move(what), doing, limits, absent);
   std::string content;
   if (answer.status() == 404) co_return content;
   try {
-    tar_reader reader;
+    cofferdam::detail::tar_reader reader;
     reader.feed(answer.body());
     bool is_file = false;
-    for (tar_event event = reader.next(); event != tar_event::more; event = reader.next()) {
-      if (event == tar_event::head) is_file = reader.entry().type() == tar_type::regular;
-      if (event == tar_event::data && is_file) content += as_text(reader.data());
-      if (event == tar_event::end_of_entry && is_file) co_return content;
+    for (cofferdam::detail::tar_event event = reader.next(); event != cofferdam::detail::tar_event::more;
+         event = reader.next()) {
+      if (event == cofferdam::detail::tar_event::head)
+        is_file = reader.entry().type() == cofferdam::detail::tar_type::regular;
+      if (event == cofferdam::detail::tar_event::data && is_file) content += as_text(reader.data());
+      if (event == cofferdam::detail::tar_event::end_of_entry && is_file) co_return content;
     }
     // A daemon that aborts has already sent status 200, and half a file would contain other users.
     reader.finish();
@@ -166,7 +169,7 @@ inline awaitable<user_ids> ids_of(std::shared_ptr<engine> api, const image& from
 /// Makes the workspace in a container that has not been started, unless something is mounted there. It belongs to the
 /// commands' user.
 inline awaitable<void> give_workspace(std::shared_ptr<engine> api, std::string id, std::string path, user_ids ids) {
-  tar_entry folder(path.substr(1), tar_type::directory);
+  cofferdam::detail::tar_entry folder(path.substr(1), cofferdam::detail::tar_type::directory);
   folder.mode(0755).owner(ids.uid(), ids.gid());
   bytes archive = small_archive().add(std::move(folder)).take();
   co_await put_archive(api, std::move(id), "/", std::move(archive));

@@ -3,11 +3,11 @@
 #pragma once
 
 #include <cofferdam/backends/docker/detail/attached_stream.hpp>
-#include <cofferdam/backends/docker/owner.hpp>
+#include <cofferdam/backends/docker/detail/owner.hpp>
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/error.hpp>
+#include <cofferdam/detail/os/pipe.hpp>
 #include <cofferdam/detail/os/random_text.hpp>
-#include <cofferdam/os/pipe.hpp>
 #include <cofferdam/os/unique_fd.hpp>
 
 #include <asio/any_io_executor.hpp>

@@ -2,7 +2,7 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
-#include <cofferdam/core/path_advice.hpp>
+#include <cofferdam/detail/core/path_advice.hpp>
 #include <cofferdam/version.hpp>
 
 #include <algorithm>

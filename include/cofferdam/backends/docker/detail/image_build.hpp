@@ -5,20 +5,20 @@
 #include <cofferdam/backends/docker/build_request.hpp>
 #include <cofferdam/backends/docker/container_options.hpp>
 #include <cofferdam/backends/docker/detail/build_syntax.hpp>
+#include <cofferdam/backends/docker/detail/dockerfile_context.hpp>
 #include <cofferdam/backends/docker/detail/engine.hpp>
+#include <cofferdam/backends/docker/detail/find_daemon.hpp>
 #include <cofferdam/backends/docker/detail/images.hpp>
 #include <cofferdam/backends/docker/detail/shared_round.hpp>
-#include <cofferdam/backends/docker/dockerfile_context.hpp>
-#include <cofferdam/backends/docker/find_daemon.hpp>
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/error.hpp>
+#include <cofferdam/detail/net/percent_encoding.hpp>
 #include <cofferdam/detail/net/sha256.hpp>
+#include <cofferdam/detail/net/tar_entry.hpp>
+#include <cofferdam/detail/net/tar_writer.hpp>
+#include <cofferdam/detail/os/file_reader.hpp>
 #include <cofferdam/net/http_message.hpp>
-#include <cofferdam/net/percent_encoding.hpp>
-#include <cofferdam/net/tar_entry.hpp>
-#include <cofferdam/net/tar_writer.hpp>
-#include <cofferdam/os/file_reader.hpp>
 #include <cofferdam/os/workspace_files.hpp>
 
 #include <boost/json.hpp>
@@ -68,13 +68,13 @@ class context_archive {
   void begin(bytes& piece, const context_entry& one) {
     switch (one.type()) {
       case file_type::directory: {
-        tar_entry head(one.path(), tar_type::directory);
+        cofferdam::detail::tar_entry head(one.path(), cofferdam::detail::tar_type::directory);
         append(piece, writer_.head(head.mode(one.mode())));
         append(piece, writer_.padding());
         return;
       }
       case file_type::symlink: {
-        tar_entry head(one.path(), tar_type::symlink);
+        cofferdam::detail::tar_entry head(one.path(), cofferdam::detail::tar_type::symlink);
         append(piece, writer_.head(head.link(one.target()).mode(0777)));
         append(piece, writer_.padding());
         return;
@@ -82,7 +82,7 @@ class context_archive {
       default: break;
     }
     reader_.emplace(context_->folder().open_file(one.path(), link_policy::refuse));
-    tar_entry head(one.path(), tar_type::regular);
+    cofferdam::detail::tar_entry head(one.path(), cofferdam::detail::tar_type::regular);
     left_ = reader_->size();
     append(piece, writer_.head(head.mode(reader_->mode()).size(left_)));
   }
@@ -106,7 +106,7 @@ class context_archive {
   void add_extra(bytes& piece) {
     if (!context_->extra_content()) return;
     const std::string& content = *context_->extra_content();
-    tar_entry head(context_->dockerfile(), tar_type::regular);
+    cofferdam::detail::tar_entry head(context_->dockerfile(), cofferdam::detail::tar_type::regular);
     append(piece, writer_.head(head.size(content.size())));
     const bytes_view raw = as_bytes(content);
     piece.insert(piece.end(), raw.begin(), raw.end());
@@ -115,9 +115,9 @@ class context_archive {
   }
 
   std::shared_ptr<dockerfile_context> context_;
-  tar_writer writer_;
+  cofferdam::detail::tar_writer writer_;
   std::size_t at_ = 0;
-  std::optional<file_reader> reader_;
+  std::optional<cofferdam::detail::file_reader> reader_;
   std::uint64_t left_ = 0;
   bool extra_sent_ = false;
   bool ended_ = false;
@@ -133,9 +133,9 @@ inline awaitable<std::string> send_build(std::shared_ptr<engine> api, std::strin
   http_request what = api->request("POST", path);
   http_body::source pieces = [archive] { return archive->next(); };
   what.field("Content-Type", "application/x-tar").body(http_body(std::move(pieces)));
-  http_limits limits = patient();
+  cofferdam::detail::http_limits limits = patient();
   limits.idle(std::nullopt);  // a line of the Dockerfile may be without output for any time
-  http_exchange answer = co_await api->stream(std::move(what), doing, limits);
+  cofferdam::detail::http_exchange answer = co_await api->stream(std::move(what), doing, limits);
   std::string id = co_await follow_progress(std::move(answer), doing, std::move(tell));
   co_return id;
 }
@@ -172,12 +172,12 @@ inline awaitable<image> build_image_once(std::shared_ptr<engine> api, build_requ
   std::string key = wanted.context().string() + "\n" + wanted.dockerfile().string() + "\n" + wanted.target();
   key += "\n" + boost::json::serialize(arguments);
   const std::string name = "cofferdam-build:" + cofferdam::detail::sha256_digits(key).substr(0, 32);
-  std::string path =
-      "/build?rm=1&forcerm=1&t=" + percent_encoded(name) + "&dockerfile=" + percent_encoded(context->dockerfile());
-  path += "&buildargs=" + percent_encoded(boost::json::serialize(arguments));
-  if (!wanted.target().empty()) path += "&target=" + percent_encoded(wanted.target());
-  if (!wanted.network().empty()) path += "&networkmode=" + percent_encoded(wanted.network());
-  if (!options.platform().empty()) path += "&platform=" + percent_encoded(options.platform());
+  std::string path = "/build?rm=1&forcerm=1&t=" + cofferdam::detail::percent_encoded(name) +
+                     "&dockerfile=" + cofferdam::detail::percent_encoded(context->dockerfile());
+  path += "&buildargs=" + cofferdam::detail::percent_encoded(boost::json::serialize(arguments));
+  if (!wanted.target().empty()) path += "&target=" + cofferdam::detail::percent_encoded(wanted.target());
+  if (!wanted.network().empty()) path += "&networkmode=" + cofferdam::detail::percent_encoded(wanted.network());
+  if (!options.platform().empty()) path += "&platform=" + cofferdam::detail::percent_encoded(options.platform());
   if (options.pull() == pull_policy::always) path += "&pull=1";
   const api_call doing = api->call("build an image from", wanted.context().string());
   const bool is_needed = needs_buildkit(context->dockerfile_text());

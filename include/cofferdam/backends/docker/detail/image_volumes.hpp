@@ -3,19 +3,19 @@
 #pragma once
 
 #include <cofferdam/backends/docker/container_options.hpp>
-#include <cofferdam/backends/docker/create_request.hpp>
+#include <cofferdam/backends/docker/detail/create_request.hpp>
 #include <cofferdam/backends/docker/detail/engine.hpp>
 #include <cofferdam/backends/docker/detail/guest_user.hpp>
 #include <cofferdam/backends/docker/detail/images.hpp>
+#include <cofferdam/backends/docker/detail/owner.hpp>
 #include <cofferdam/backends/docker/detail/scratch_container.hpp>
-#include <cofferdam/backends/docker/owner.hpp>
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/error.hpp>
-#include <cofferdam/net/http_client.hpp>
+#include <cofferdam/detail/net/http_client.hpp>
+#include <cofferdam/detail/net/percent_encoding.hpp>
+#include <cofferdam/detail/net/tar_reader.hpp>
 #include <cofferdam/net/http_message.hpp>
-#include <cofferdam/net/percent_encoding.hpp>
-#include <cofferdam/net/tar_reader.hpp>
 
 #include <boost/json.hpp>
 
@@ -67,18 +67,20 @@ inline std::vector<std::string> uncovered_volumes(const image& from, const conta
 }
 
 /// Begins to read a folder of a container as an archive with names relative to the folder.
-inline awaitable<http_exchange> read_folder(std::shared_ptr<engine> api, std::string id, std::string path) {
-  http_request what = api->request("GET", "/containers/" + id + "/archive?path=" + percent_encoded(path + "/."));
-  http_exchange answer =
+inline awaitable<cofferdam::detail::http_exchange> read_folder(std::shared_ptr<engine> api, std::string id,
+                                                               std::string path) {
+  http_request what =
+      api->request("GET", "/containers/" + id + "/archive?path=" + cofferdam::detail::percent_encoded(path + "/."));
+  cofferdam::detail::http_exchange answer =
       co_await api->stream(std::move(what), api->call("read a VOLUME of the image", path), patient());
   co_return answer;
 }
 
 /// Examines a folder of a container that was never started.
 inline awaitable<volume_folder> look_at_folder(std::shared_ptr<engine> api, std::string id, std::string path) {
-  http_exchange answer = co_await read_folder(api, id, path);
+  cofferdam::detail::http_exchange answer = co_await read_folder(api, id, path);
   volume_folder found;
-  tar_reader reader;
+  cofferdam::detail::tar_reader reader;
   std::array<std::byte, 4096> piece;
   int entries = 0;
   while (entries < 2) {
@@ -88,9 +90,10 @@ inline awaitable<volume_folder> look_at_folder(std::shared_ptr<engine> api, std:
       break;
     }
     reader.feed(bytes_view(piece.data(), got));
-    for (tar_event event = reader.next(); event != tar_event::more && entries < 2; event = reader.next()) {
-      if (event == tar_event::end_of_archive) co_return found;
-      if (event != tar_event::head) continue;
+    for (cofferdam::detail::tar_event event = reader.next(); event != cofferdam::detail::tar_event::more && entries < 2;
+         event = reader.next()) {
+      if (event == cofferdam::detail::tar_event::end_of_archive) co_return found;
+      if (event != cofferdam::detail::tar_event::head) continue;
       if (++entries > 1) break;
       found.mode = reader.entry().mode();
       found.uid = static_cast<std::uint32_t>(reader.entry().uid());
@@ -152,7 +155,7 @@ inline awaitable<void> fill_volumes(std::shared_ptr<engine> api, std::string id,
   if (volumes.empty()) co_return;
   const auto copy = [&](std::string scratch) -> awaitable<void> {
     for (const image_volume& volume : volumes) {
-      auto content = std::make_shared<http_exchange>();
+      auto content = std::make_shared<cofferdam::detail::http_exchange>();
       *content = co_await read_folder(api, scratch, volume.target());
       http_body::source pieces = [content]() -> awaitable<bytes> {
         bytes piece(std::size_t{64} * 1024);
@@ -160,8 +163,8 @@ inline awaitable<void> fill_volumes(std::shared_ptr<engine> api, std::string id,
         piece.resize(got);
         co_return piece;
       };
-      http_request what =
-          api->request("PUT", "/containers/" + id + "/archive?path=" + percent_encoded(volume.target()));
+      http_request what = api->request(
+          "PUT", "/containers/" + id + "/archive?path=" + cofferdam::detail::percent_encoded(volume.target()));
       what.field("Content-Type", "application/x-tar").body(http_body(std::move(pieces)));
       std::optional<error> failure;
       try {

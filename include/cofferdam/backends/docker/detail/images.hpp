@@ -5,17 +5,17 @@
 #include <cofferdam/backends/docker/container_options.hpp>
 #include <cofferdam/backends/docker/detail/build_trace.hpp>
 #include <cofferdam/backends/docker/detail/engine.hpp>
+#include <cofferdam/backends/docker/detail/host_view.hpp>
+#include <cofferdam/backends/docker/detail/image_name.hpp>
 #include <cofferdam/backends/docker/detail/json.hpp>
+#include <cofferdam/backends/docker/detail/progress_stream.hpp>
+#include <cofferdam/backends/docker/detail/registry_login.hpp>
 #include <cofferdam/backends/docker/detail/shared_round.hpp>
-#include <cofferdam/backends/docker/host_view.hpp>
-#include <cofferdam/backends/docker/image_name.hpp>
-#include <cofferdam/backends/docker/progress_stream.hpp>
-#include <cofferdam/backends/docker/registry_login.hpp>
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/command.hpp>
 #include <cofferdam/core/error.hpp>
-#include <cofferdam/net/http_client.hpp>
-#include <cofferdam/net/percent_encoding.hpp>
+#include <cofferdam/detail/net/http_client.hpp>
+#include <cofferdam/detail/net/percent_encoding.hpp>
 #include <cofferdam/os/child_processes.hpp>
 #include <cofferdam/os/command_request.hpp>
 
@@ -61,7 +61,7 @@ class image {
 inline awaitable<std::optional<image>> find_image(std::shared_ptr<engine> api, std::string name) {
   static const std::vector<int> absent{404};
   const api_call doing = api->call("look at the image", name);
-  http_request what = api->request("GET", "/images/" + percent_encoded(name) + "/json");
+  http_request what = api->request("GET", "/images/" + cofferdam::detail::percent_encoded(name) + "/json");
   http_response answer = co_await api->ask(std::move(what), doing, absent);
   std::optional<image> found;
   if (answer.ok()) found.emplace(engine::object_of(answer, doing));
@@ -71,7 +71,8 @@ inline awaitable<std::optional<image>> find_image(std::shared_ptr<engine> api, s
 /// Reads a response with progress reports to its end.
 /// \return  the id of the new image; empty if the reports have none.
 /// \throws  error made by `stream_error`, if the operation failed.
-inline awaitable<std::string> follow_progress(http_exchange answer, api_call doing, progress_function tell) {
+inline awaitable<std::string> follow_progress(cofferdam::detail::http_exchange answer, api_call doing,
+                                              progress_function tell) {
   progress_stream report;
   build_trace trace;
   std::string id;
@@ -119,18 +120,20 @@ inline awaitable<registry_credentials> login_for(asio::any_io_executor executor,
 }
 
 /// Time limits for a stalled transfer. A daemon that retries an interrupted download sends nothing for 75 s.
-inline http_limits patient() { return http_limits().head(std::chrono::minutes(5)).idle(std::chrono::minutes(5)); }
+inline cofferdam::detail::http_limits patient() {
+  return cofferdam::detail::http_limits().head(std::chrono::minutes(5)).idle(std::chrono::minutes(5));
+}
 
 inline awaitable<void> pull_image(std::shared_ptr<engine> api, image_name name, std::string platform, host_view host,
                                   progress_function tell) {
   const registry_credentials who = co_await login_for(api->executor(), host, name.registry());
-  std::string path = "/images/create?fromImage=" + percent_encoded(name.pull_from());
-  if (!name.pull_tag().empty()) path += "&tag=" + percent_encoded(name.pull_tag());
-  if (!platform.empty()) path += "&platform=" + percent_encoded(platform);
+  std::string path = "/images/create?fromImage=" + cofferdam::detail::percent_encoded(name.pull_from());
+  if (!name.pull_tag().empty()) path += "&tag=" + cofferdam::detail::percent_encoded(name.pull_tag());
+  if (!platform.empty()) path += "&platform=" + cofferdam::detail::percent_encoded(platform);
   const api_call doing = api->call("pull the image", name.text());
   http_request what = api->request("POST", path);
   what.field("X-Registry-Auth", who.header());
-  http_exchange answer = co_await api->stream(std::move(what), doing, patient());
+  cofferdam::detail::http_exchange answer = co_await api->stream(std::move(what), doing, patient());
   co_await follow_progress(std::move(answer), doing, std::move(tell));
 }
 

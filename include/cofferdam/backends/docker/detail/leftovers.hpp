@@ -2,14 +2,14 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
-#include <cofferdam/backends/docker/api_error.hpp>
+#include <cofferdam/backends/docker/detail/api_error.hpp>
 #include <cofferdam/backends/docker/detail/engine.hpp>
 #include <cofferdam/backends/docker/detail/host_link.hpp>
 #include <cofferdam/backends/docker/detail/json.hpp>
-#include <cofferdam/backends/docker/owner.hpp>
+#include <cofferdam/backends/docker/detail/owner.hpp>
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/error.hpp>
-#include <cofferdam/net/percent_encoding.hpp>
+#include <cofferdam/detail/net/percent_encoding.hpp>
 
 #include <boost/json.hpp>
 
@@ -32,8 +32,8 @@ inline awaitable<int> sweep(std::shared_ptr<engine> api, owner here) {
   boost::json::array labels;
   labels.push_back(json_text(owner_label_key));
   filters["label"] = std::move(labels);
-  http_request what =
-      api->request("GET", "/containers/json?all=1&filters=" + percent_encoded(boost::json::serialize(filters)));
+  http_request what = api->request(
+      "GET", "/containers/json?all=1&filters=" + cofferdam::detail::percent_encoded(boost::json::serialize(filters)));
   const api_call doing = api->call("list the containers");
   http_response answer = co_await api->ask(std::move(what), doing);
   std::error_code failure;
@@ -52,12 +52,13 @@ inline awaitable<int> sweep(std::shared_ptr<engine> api, owner here) {
     std::string_view name(first.data(), first.size());
     if (name.starts_with('/')) name.remove_prefix(1);
     if (!is_left_over(text_at(*its_labels, owner_label_key), name, here)) continue;
-    http_request drop = api->request("DELETE", "/containers/" + percent_encoded(text_at(*one, "Id")) + "?force=1&v=1");
+    http_request drop = api->request(
+        "DELETE", "/containers/" + cofferdam::detail::percent_encoded(text_at(*one, "Id")) + "?force=1&v=1");
     try {
       co_await api->ask(std::move(drop), api->call("remove the container", std::string(name)), gone);
       ++removed;
     } catch (const error& reason) {  // continues with the next container
-      if (reason.cause().category() != docker::http_status_category()) throw;
+      if (reason.cause().category() != docker::detail::http_status_category()) throw;
     }
   }
   co_return removed;

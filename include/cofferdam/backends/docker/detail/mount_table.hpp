@@ -2,10 +2,10 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
-#include <cofferdam/backends/docker/api_version.hpp>
+#include <cofferdam/backends/docker/detail/api_version.hpp>
 #include <cofferdam/backends/docker/detail/json.hpp>
-#include <cofferdam/core/path_advice.hpp>
 #include <cofferdam/core/printable_text.hpp>
+#include <cofferdam/detail/core/path_advice.hpp>
 
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>

@@ -5,9 +5,9 @@
 #include <cofferdam/backends/docker/detail/container_adoption.hpp>
 #include <cofferdam/backends/docker/detail/container_creation.hpp>
 #include <cofferdam/backends/docker/detail/engine.hpp>
+#include <cofferdam/backends/docker/detail/host_view.hpp>
 #include <cofferdam/backends/docker/detail/sandbox.hpp>
 #include <cofferdam/backends/docker/detail/sandbox_settings.hpp>
-#include <cofferdam/backends/docker/host_view.hpp>
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/detail/core/with_cleanup.hpp>
 

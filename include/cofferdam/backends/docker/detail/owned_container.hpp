@@ -8,8 +8,8 @@
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/detail/core/shielded.hpp>
+#include <cofferdam/detail/net/http_limits.hpp>
 #include <cofferdam/net/byte_stream.hpp>
-#include <cofferdam/net/http_limits.hpp>
 #include <cofferdam/net/http_message.hpp>
 
 #include <boost/json/object.hpp>
@@ -57,7 +57,7 @@ class owned_container {
 
   awaitable<void> start() const {
     http_request request = api_->request("POST", "/containers/" + id_ + "/start");
-    const http_limits limits = http_limits().head(std::chrono::minutes(2));
+    const cofferdam::detail::http_limits limits = cofferdam::detail::http_limits().head(std::chrono::minutes(2));
     co_await api_->ask_within(std::move(request), api_->call("start the container", name_), limits, std::vector<int>());
   }
 

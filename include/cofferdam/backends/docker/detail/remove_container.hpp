@@ -2,12 +2,12 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
-#include <cofferdam/backends/docker/api_error.hpp>
+#include <cofferdam/backends/docker/detail/api_error.hpp>
 #include <cofferdam/backends/docker/detail/engine.hpp>
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/detail/core/short_pause.hpp>
-#include <cofferdam/net/percent_encoding.hpp>
+#include <cofferdam/detail/net/percent_encoding.hpp>
 
 #include <chrono>
 #include <memory>
@@ -20,7 +20,9 @@ namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
 
 /// Returns true if a container may have been made although the request failed with this error: the connection was lost,
 /// or the response could not be read. If the daemon has refused, there is none.
-inline bool leaves_in_doubt(const error& reason) { return reason.cause().category() != docker::http_status_category(); }
+inline bool leaves_in_doubt(const error& reason) {
+  return reason.cause().category() != docker::detail::http_status_category();
+}
 
 /// Returns true if a daemon has failed because the container ended by itself while the daemon was about to kill it.
 inline bool ended_meanwhile(const error& reason) {
@@ -54,7 +56,7 @@ inline awaitable<int> ask_to_remove(std::shared_ptr<engine> api, std::string pat
 /// \param in_doubt  true: the daemon may be about to make it, so wait some seconds for it to appear.
 inline awaitable<void> remove_container(std::shared_ptr<engine> api, std::string which, std::string name,
                                         bool in_doubt = false) {
-  const std::string path = "/containers/" + percent_encoded(which);
+  const std::string path = "/containers/" + cofferdam::detail::percent_encoded(which);
   const std::string removal = path + "?force=1&v=1";
   const api_call doing = api->call("remove the container", name);
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(in_doubt ? 3 : 0);

@@ -3,10 +3,10 @@
 #pragma once
 
 #include <cofferdam/backends/docker/detail/engine.hpp>
+#include <cofferdam/backends/docker/detail/find_daemon.hpp>
+#include <cofferdam/backends/docker/detail/host_view.hpp>
 #include <cofferdam/backends/docker/detail/json.hpp>
 #include <cofferdam/backends/docker/detail/mount_table.hpp>
-#include <cofferdam/backends/docker/find_daemon.hpp>
-#include <cofferdam/backends/docker/host_view.hpp>
 #include <cofferdam/core/error.hpp>
 
 #include <boost/json/object.hpp>

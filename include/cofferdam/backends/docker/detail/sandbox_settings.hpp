@@ -3,12 +3,11 @@
 #pragma once
 
 #include <cofferdam/backends/docker/build_request.hpp>
-#include <cofferdam/backends/docker/command_transport.hpp>
 #include <cofferdam/backends/docker/container_options.hpp>
+#include <cofferdam/backends/docker/detail/find_daemon.hpp>
+#include <cofferdam/backends/docker/detail/image_name.hpp>
 #include <cofferdam/backends/docker/detail/images.hpp>
-#include <cofferdam/backends/docker/find_daemon.hpp>
-#include <cofferdam/backends/docker/image_name.hpp>
-#include <cofferdam/os/command_keeper.hpp>
+#include <cofferdam/detail/os/command_launcher.hpp>
 
 #include <chrono>
 #include <optional>

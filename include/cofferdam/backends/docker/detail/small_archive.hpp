@@ -3,8 +3,8 @@
 #pragma once
 
 #include <cofferdam/core/bytes.hpp>
-#include <cofferdam/net/tar_entry.hpp>
-#include <cofferdam/net/tar_writer.hpp>
+#include <cofferdam/detail/net/tar_entry.hpp>
+#include <cofferdam/detail/net/tar_writer.hpp>
 
 #include <utility>
 
@@ -14,7 +14,7 @@ namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
 class small_archive {
  public:
   /// \param entry  its size is set here.
-  [[nodiscard]] small_archive add(tar_entry entry, bytes_view content = {}) && {
+  [[nodiscard]] small_archive add(cofferdam::detail::tar_entry entry, bytes_view content = {}) && {
     entry.size(content.size());
     append(writer_.head(entry));
     append(content);
@@ -30,7 +30,7 @@ class small_archive {
  private:
   void append(bytes_view more) { all_.insert(all_.end(), more.begin(), more.end()); }
 
-  tar_writer writer_;
+  cofferdam::detail::tar_writer writer_;
   bytes all_;
 };
 

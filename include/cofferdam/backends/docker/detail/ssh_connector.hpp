@@ -2,17 +2,17 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
-#include <cofferdam/backends/docker/daemon_location.hpp>
-#include <cofferdam/backends/docker/host_view.hpp>
+#include <cofferdam/backends/docker/detail/daemon_location.hpp>
+#include <cofferdam/backends/docker/detail/host_view.hpp>
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/printable_text.hpp>
+#include <cofferdam/detail/net/transport.hpp>
+#include <cofferdam/detail/os/pipe.hpp>
 #include <cofferdam/detail/os/reaper.hpp>
 #include <cofferdam/net/byte_stream.hpp>
-#include <cofferdam/net/transport.hpp>
 #include <cofferdam/os/command_request.hpp>
-#include <cofferdam/os/pipe.hpp>
 #include <cofferdam/os/spawn.hpp>
 #include <cofferdam/os/unique_fd.hpp>
 
@@ -119,9 +119,9 @@ class ssh_stream final : public byte_stream::implementation {
 inline byte_stream open_ssh(const asio::any_io_executor& executor, const daemon_location& where,
                             const host_view& host) {
   cofferdam::detail::reaper::instance().sweep();
-  pipe_ends in = make_pipe();
-  pipe_ends out = make_pipe();
-  pipe_ends err = make_pipe();
+  cofferdam::detail::pipe_ends in = cofferdam::detail::make_pipe();
+  cofferdam::detail::pipe_ends out = cofferdam::detail::make_pipe();
+  cofferdam::detail::pipe_ends err = cofferdam::detail::make_pipe();
   for (const unique_fd* ours : {&in.write_end, &out.read_end, &err.read_end}) cofferdam::detail::set_nonblocking(*ours);
   spawn_request request;
   request.words = ssh_words(where);
@@ -145,18 +145,18 @@ inline byte_stream open_ssh(const asio::any_io_executor& executor, const daemon_
   out.read_end.release();
   writable.assign(in.write_end.get());
   in.write_end.release();
-  byte_stream inner = make_byte_stream(std::move(readable), std::move(writable), "ssh to " + where.host());
+  byte_stream inner =
+      cofferdam::detail::make_byte_stream(std::move(readable), std::move(writable), "ssh to " + where.host());
   return byte_stream(std::make_unique<ssh_stream>(std::move(inner), std::move(process), where.address()));
 }
 
 /// Makes a connector with one `ssh` per connection.
-inline connector ssh_connector(daemon_location where, host_view host) {
+inline cofferdam::detail::connector ssh_connector(daemon_location where, host_view host) {
   const std::string name = where.address();
-  return connector(name, "docker",
-                   [where = std::move(where), host = std::move(host)](
-                       asio::any_io_executor executor, std::chrono::milliseconds) -> awaitable<byte_stream> {
-                     co_return open_ssh(executor, where, host);
-                   });
+  return cofferdam::detail::connector(
+      name, "docker",
+      [where = std::move(where), host = std::move(host)](asio::any_io_executor executor, std::chrono::milliseconds)
+          -> awaitable<byte_stream> { co_return open_ssh(executor, where, host); });
 }
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::docker::detail

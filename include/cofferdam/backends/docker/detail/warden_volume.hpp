@@ -4,16 +4,16 @@
 
 #include <cofferdam/backends/docker/detail/engine.hpp>
 #include <cofferdam/backends/docker/detail/json.hpp>
+#include <cofferdam/backends/docker/detail/owner.hpp>
 #include <cofferdam/backends/docker/detail/scratch_container.hpp>
 #include <cofferdam/backends/docker/detail/shared_round.hpp>
 #include <cofferdam/backends/docker/detail/small_archive.hpp>
-#include <cofferdam/backends/docker/owner.hpp>
 #include <cofferdam/core/asio.hpp>
-#include <cofferdam/core/base64.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/error.hpp>
-#include <cofferdam/net/percent_encoding.hpp>
-#include <cofferdam/net/tar_entry.hpp>
+#include <cofferdam/detail/core/base64.hpp>
+#include <cofferdam/detail/net/percent_encoding.hpp>
+#include <cofferdam/detail/net/tar_entry.hpp>
 #include <cofferdam/warden/image.hpp>
 
 #include <boost/json.hpp>
@@ -37,12 +37,13 @@ inline awaitable<std::optional<boost::json::object>> stat_in_container(std::shar
                                                                        std::string path) {
   static const std::vector<int> absent{404};
   const api_call doing = api->call("look at a file in a container", path);
-  http_request what = api->request("HEAD", "/containers/" + id + "/archive?path=" + percent_encoded(path));
+  http_request what =
+      api->request("HEAD", "/containers/" + id + "/archive?path=" + cofferdam::detail::percent_encoded(path));
   http_response answer = co_await api->ask(std::move(what), doing, absent);
   std::optional<boost::json::object> found;
   if (answer.status() == 404) co_return found;
   const std::optional<std::string_view> field = answer.field("X-Docker-Container-Path-Stat");
-  const std::optional<bytes> text = field ? base64_decode(*field) : std::nullopt;
+  const std::optional<bytes> text = field ? cofferdam::detail::base64_decode(*field) : std::nullopt;
   if (!text) throw error(exec_errc::provider_failed, doing.failed() + ": the daemon's answer does not describe it");
   found = parse_object(as_text(*text), exec_errc::provider_failed, doing.failed() + ": the daemon's answer");
   co_return found;
@@ -50,8 +51,8 @@ inline awaitable<std::optional<boost::json::object>> stat_in_container(std::shar
 
 /// Unpacks an archive in a container.
 inline awaitable<void> put_archive(std::shared_ptr<engine> api, std::string id, std::string path, bytes archive) {
-  http_request what =
-      api->request("PUT", "/containers/" + id + "/archive?noOverwriteDirNonDir=1&path=" + percent_encoded(path));
+  http_request what = api->request(
+      "PUT", "/containers/" + id + "/archive?noOverwriteDirNonDir=1&path=" + cofferdam::detail::percent_encoded(path));
   what.field("Content-Type", "application/x-tar").body(http_body(std::move(archive)));
   co_await api->ask(std::move(what), api->call("put files into a container", path));
 }
@@ -87,7 +88,10 @@ inline awaitable<void> ensure_warden(std::shared_ptr<engine> api, std::string id
     const auto fill = [api, warden](std::string scratch) -> awaitable<void> {
       const std::span<const unsigned char> program = warden.program();
       const bytes_view content(reinterpret_cast<const std::byte*>(program.data()), program.size());
-      bytes archive = small_archive().add(tar_entry("warden", tar_type::regular).mode(0755), content).take();
+      bytes archive =
+          small_archive()
+              .add(cofferdam::detail::tar_entry("warden", cofferdam::detail::tar_type::regular).mode(0755), content)
+              .take();
       co_await put_archive(api, std::move(scratch), "/.cofferdam", std::move(archive));
     };
     std::optional<error> failure;

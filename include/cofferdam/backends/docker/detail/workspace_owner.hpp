@@ -7,9 +7,9 @@
 #include <cofferdam/backends/docker/detail/guest_user.hpp>
 #include <cofferdam/backends/docker/detail/image_volumes.hpp>
 #include <cofferdam/backends/docker/detail/json.hpp>
+#include <cofferdam/backends/docker/detail/owner.hpp>
 #include <cofferdam/backends/docker/detail/scratch_container.hpp>
 #include <cofferdam/backends/docker/detail/warnings.hpp>
-#include <cofferdam/backends/docker/owner.hpp>
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/printable_text.hpp>
 #include <cofferdam/core/warning.hpp>

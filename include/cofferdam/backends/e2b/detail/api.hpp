@@ -3,20 +3,20 @@
 #pragma once
 
 #include <cofferdam/backends/detail/parse_object.hpp>
-#include <cofferdam/backends/e2b/account.hpp>
-#include <cofferdam/backends/e2b/api_error.hpp>
 #include <cofferdam/backends/e2b/create_options.hpp>
+#include <cofferdam/backends/e2b/detail/account.hpp>
+#include <cofferdam/backends/e2b/detail/api_error.hpp>
 #include <cofferdam/backends/e2b/sandbox_info.hpp>
 #include <cofferdam/backends/e2b/signed_url.hpp>
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/secret_string.hpp>
+#include <cofferdam/detail/net/http_client.hpp>
+#include <cofferdam/detail/net/http_limits.hpp>
 #include <cofferdam/detail/net/json_object_view.hpp>
+#include <cofferdam/detail/net/percent_encoding.hpp>
 #include <cofferdam/detail/os/random_text.hpp>
-#include <cofferdam/net/http_client.hpp>
-#include <cofferdam/net/http_limits.hpp>
 #include <cofferdam/net/http_message.hpp>
-#include <cofferdam/net/percent_encoding.hpp>
 #include <cofferdam/version.hpp>
 
 #include <asio/any_io_executor.hpp>
@@ -149,7 +149,7 @@ class api {
       what.secret_field("X-API-KEY", who_.key()).field("User-Agent", std::string(user_agent));
       if (body) what.content("application/json", boost::json::serialize(*body));
       if (!key.empty()) what.field("Idempotency-Key", key);
-      http_limits limits;
+      cofferdam::detail::http_limits limits;
       limits.connect(std::min(pauses.left(), std::chrono::milliseconds(30'000)));
       limits.head(pauses.left()).idle(pauses.left()).body(max_answer);
       const bool repeatable = what.is_idempotent();
@@ -333,8 +333,8 @@ class api {
     std::string next;
     for (int page = 0; page < max_pages; ++page) {
       std::string path = "/v2/sandboxes?state=running,paused&limit=100";
-      if (!metadata.empty()) path += "&metadata=" + percent_encoded(metadata);
-      if (!next.empty()) path += "&nextToken=" + percent_encoded(next);
+      if (!metadata.empty()) path += "&metadata=" + cofferdam::detail::percent_encoded(metadata);
+      if (!next.empty()) path += "&nextToken=" + cofferdam::detail::percent_encoded(next);
       http_response answer = co_await ask("GET", std::move(path), std::nullopt, doing, std::vector<int>());
       for (const boost::json::object& each : objects_of(answer, doing)) all.emplace_back(each);
       next = std::string(answer.field("X-Next-Token").value_or(std::string_view()));
@@ -396,7 +396,7 @@ class api {
 
   account who_;
   redactor redact_;
-  http_client client_;
+  cofferdam::detail::http_client client_;
 };
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::e2b::detail

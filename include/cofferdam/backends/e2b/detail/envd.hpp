@@ -3,28 +3,28 @@
 #pragma once
 
 #include <cofferdam/backends/detail/parse_object.hpp>
-#include <cofferdam/backends/e2b/api_error.hpp>
 #include <cofferdam/backends/e2b/detail/api.hpp>
-#include <cofferdam/backends/e2b/endpoint.hpp>
-#include <cofferdam/backends/e2b/envd_version.hpp>
+#include <cofferdam/backends/e2b/detail/api_error.hpp>
+#include <cofferdam/backends/e2b/detail/envd_version.hpp>
 #include <cofferdam/backends/e2b/process_event.hpp>
 #include <cofferdam/backends/e2b/sandbox_info.hpp>
 #include <cofferdam/backends/e2b/signed_url.hpp>
 #include <cofferdam/core/asio.hpp>
-#include <cofferdam/core/base64.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/printable_text.hpp>
 #include <cofferdam/core/secret_string.hpp>
+#include <cofferdam/detail/backends/e2b/endpoint.hpp>
+#include <cofferdam/detail/core/base64.hpp>
 #include <cofferdam/detail/core/home_strand.hpp>
+#include <cofferdam/detail/net/connect_client.hpp>
+#include <cofferdam/detail/net/connect_error.hpp>
+#include <cofferdam/detail/net/http_client.hpp>
+#include <cofferdam/detail/net/http_limits.hpp>
 #include <cofferdam/detail/net/json_object_view.hpp>
-#include <cofferdam/net/connect_client.hpp>
-#include <cofferdam/net/connect_error.hpp>
-#include <cofferdam/net/http_client.hpp>
-#include <cofferdam/net/http_limits.hpp>
+#include <cofferdam/detail/net/percent_encoding.hpp>
 #include <cofferdam/net/http_message.hpp>
 #include <cofferdam/net/net_error.hpp>
-#include <cofferdam/net/percent_encoding.hpp>
 
 #include <asio/any_io_executor.hpp>
 
@@ -112,23 +112,24 @@ class envd : public std::enable_shared_from_this<envd> {
   /// \param doing      `start a command`; outlives the call.
   /// \param limit      time limit for the start of the answer; no value: none.
   /// \param idempotent may be made twice.
-  static awaitable<connect_answer> call(std::shared_ptr<envd> self, std::string path, boost::json::object message,
-                                        const char* doing, std::optional<std::chrono::milliseconds> limit,
-                                        bool idempotent) {
+  static awaitable<cofferdam::detail::connect_answer> call(std::shared_ptr<envd> self, std::string path,
+                                                           boost::json::object message, const char* doing,
+                                                           std::optional<std::chrono::milliseconds> limit,
+                                                           bool idempotent) {
     back_off pauses(self->service_->who().options().first_pause, self->request_timeout());
     const std::string text = boost::json::serialize(message);
-    connect_answer answer;
+    cofferdam::detail::connect_answer answer;
     for (;;) {
       self->require();
       http_request what = self->request("POST", path);
       if (idempotent) what.idempotent();
       what.field("User-Agent", std::string(user_agent));
       if (!self->user_.empty()) what.field("Authorization", authorization(self->user_));
-      http_limits limits;
+      cofferdam::detail::http_limits limits;
       limits.connect(self->connect_limit()).head(limit).body(max_message);
       std::optional<error> failure;
       try {
-        answer = co_await connect_unary(self->client_, std::move(what), text, std::move(limits));
+        answer = co_await cofferdam::detail::connect_unary(self->client_, std::move(what), text, std::move(limits));
       } catch (const error& reason) {
         if (reason.code() == exec_errc::cancelled) throw;
         failure = reason;
@@ -151,18 +152,18 @@ class envd : public std::enable_shared_from_this<envd> {
   /// \throws error made by `failed_call_error`.
   static awaitable<boost::json::object> ask(std::shared_ptr<envd> self, std::string path, boost::json::object message,
                                             const char* doing, bool idempotent) {
-    connect_answer answer =
+    cofferdam::detail::connect_answer answer =
         co_await call(self, std::move(path), std::move(message), doing, self->request_timeout(), idempotent);
     self->require_ok(answer, doing);
     co_return cofferdam::detail::parse_object(answer.message(), exec_errc::io_error,
                                               std::string("e2b: cannot ") + doing + ": the sandbox's answer");
   }
 
-  void require_ok(const connect_answer& answer, const char* doing) const {
+  void require_ok(const cofferdam::detail::connect_answer& answer, const char* doing) const {
     if (!answer.ok()) throw refusal(*answer.failure(), doing);
   }
 
-  error refusal(const connect_failure& failure, const char* doing) const {
+  error refusal(const cofferdam::detail::connect_failure& failure, const char* doing) const {
     return failed_call_error(doing, failure.code(), redact_.clean(failure.message()));
   }
 
@@ -170,9 +171,10 @@ class envd : public std::enable_shared_from_this<envd> {
   /// because it may have been executed.
   /// \param user     the user; empty: the configured one.
   /// \param enforce  time limit for the daemon, in case this program dies; no value: none.
-  static awaitable<connect_stream> stream(std::shared_ptr<envd> self, std::string path, boost::json::object message,
-                                          const char* doing, std::string user,
-                                          std::optional<std::chrono::milliseconds> enforce) {
+  static awaitable<cofferdam::detail::connect_stream> stream(std::shared_ptr<envd> self, std::string path,
+                                                             boost::json::object message, const char* doing,
+                                                             std::string user,
+                                                             std::optional<std::chrono::milliseconds> enforce) {
     back_off pauses(self->service_->who().options().first_pause, self->request_timeout());
     const std::string text = boost::json::serialize(message);
     for (;;) {
@@ -183,12 +185,13 @@ class envd : public std::enable_shared_from_this<envd> {
       if (enforce) what.field("Connect-Timeout-Ms", std::to_string(enforce->count()));
       const std::string& who = user.empty() ? self->user_ : user;
       if (!who.empty()) what.field("Authorization", authorization(who));
-      http_limits limits;
+      cofferdam::detail::http_limits limits;
       limits.connect(self->connect_limit()).head(pauses.left()).idle(2 * ping + std::chrono::seconds(5));
-      connect_opening opened;
+      cofferdam::detail::connect_opening opened;
       std::optional<error> failure;
       try {
-        opened = co_await connect_server_stream(self->client_, std::move(what), text, max_message, std::move(limits));
+        opened = co_await cofferdam::detail::connect_server_stream(self->client_, std::move(what), text, max_message,
+                                                                   std::move(limits));
       } catch (const error& reason) {
         if (reason.code() == exec_errc::cancelled) throw;
         failure = reason;
@@ -198,7 +201,7 @@ class envd : public std::enable_shared_from_this<envd> {
         throw why;
       }
       if (opened.ok()) co_return std::move(opened.stream());
-      const connect_answer refused = opened.refusal();
+      const cofferdam::detail::connect_answer refused = opened.refusal();
       std::optional<std::chrono::steady_clock::time_point> when;
       if (may_be_repeated(refused, {409, 503})) when = pauses.again(retry_after(refused.fields()));
       if (!when) {
@@ -211,7 +214,8 @@ class envd : public std::enable_shared_from_this<envd> {
 
   /// Returns the next message of such a stream; no value at its regular end.
   /// \param stream  kept by the caller; the message is valid until the next call.
-  static awaitable<std::optional<std::string_view>> next_message(std::shared_ptr<envd> self, connect_stream& stream,
+  static awaitable<std::optional<std::string_view>> next_message(std::shared_ptr<envd> self,
+                                                                 cofferdam::detail::connect_stream& stream,
                                                                  const char* doing) {
     std::optional<error> failure;
     std::optional<std::string_view> one;
@@ -233,8 +237,9 @@ class envd : public std::enable_shared_from_this<envd> {
   }
 
   /// Returns the error for the error at the end of a stream. `unavailable`: the connection was lost on the peer's side.
-  static awaitable<error> ended_by(std::shared_ptr<envd> self, connect_failure failure, const char* doing) {
-    if (failure.code() != connect_code::unavailable) co_return self->refusal(failure, doing);
+  static awaitable<error> ended_by(std::shared_ptr<envd> self, cofferdam::detail::connect_failure failure,
+                                   const char* doing) {
+    if (failure.code() != cofferdam::detail::connect_code::unavailable) co_return self->refusal(failure, doing);
     const std::string said = one_line(self->redact_.clean(failure.message()), 400);
     error broken(exec_errc::provider_lost, "its stream broke off: unavailable, \"" + said + "\"",
                  net_errc::connection_lost);
@@ -252,7 +257,7 @@ class envd : public std::enable_shared_from_this<envd> {
       const bool root = as_root && !self->no_root_;
       std::string user;
       if (root) user = "root";
-      connect_stream stream =
+      cofferdam::detail::connect_stream stream =
           co_await envd::stream(self, "/process.Process/Start", message, doing, std::move(user), script_limit);
       bool good = false;
       for (;;) {
@@ -261,9 +266,10 @@ class envd : public std::enable_shared_from_this<envd> {
         const process_event event = process_event::parse(*one);
         if (event.what == process_event::kind::end) good = event.end.exit_code == 0;
       }
-      const bool refused = stream.failure() && (stream.failure()->code() == connect_code::unauthenticated ||
-                                                stream.failure()->code() == connect_code::permission_denied ||
-                                                stream.failure()->code() == connect_code::invalid_argument);
+      const bool refused =
+          stream.failure() && (stream.failure()->code() == cofferdam::detail::connect_code::unauthenticated ||
+                               stream.failure()->code() == cofferdam::detail::connect_code::permission_denied ||
+                               stream.failure()->code() == cofferdam::detail::connect_code::invalid_argument);
       if (!root || !refused) co_return good;
       self->no_root_ = true;
     }
@@ -289,8 +295,8 @@ class envd : public std::enable_shared_from_this<envd> {
   /// Makes a request for a file.
   /// \param path  for the daemon: absolute, or relative to the user's home.
   http_request file_request(std::string method, std::string_view path) const {
-    std::string query = "/files?path=" + percent_encoded(path);
-    if (!user_.empty()) query += "&username=" + percent_encoded(user_);
+    std::string query = "/files?path=" + cofferdam::detail::percent_encoded(path);
+    if (!user_.empty()) query += "&username=" + cofferdam::detail::percent_encoded(user_);
     http_request what = request(std::move(method), query);
     what.field("User-Agent", std::string(user_agent));
     return what;
@@ -298,12 +304,12 @@ class envd : public std::enable_shared_from_this<envd> {
 
   /// \param  own  the failure of the body's source, if any; kept by the caller until this completes.
   /// \throws error: that failure, or the failure of the connection as error{exec_errc::provider_lost}.
-  static awaitable<http_exchange> exchange(std::shared_ptr<envd> self, http_request what, const char* doing,
-                                           const std::optional<error>* own) {
+  static awaitable<cofferdam::detail::http_exchange> exchange(std::shared_ptr<envd> self, http_request what,
+                                                              const char* doing, const std::optional<error>* own) {
     self->require();
-    http_limits limits;
+    cofferdam::detail::http_limits limits;
     limits.connect(self->connect_limit()).head(self->request_timeout()).idle(self->request_timeout());
-    http_exchange answer;
+    cofferdam::detail::http_exchange answer;
     std::optional<error> failure;
     try {
       answer = co_await self->client_.send(std::move(what), std::move(limits));
@@ -330,7 +336,7 @@ class envd : public std::enable_shared_from_this<envd> {
     std::string still = "the sandbox does not answer either";
     http_request what = request("GET", "/health");
     what.field("User-Agent", std::string(user_agent));
-    http_limits limits;
+    cofferdam::detail::http_limits limits;
     limits.connect(probe_limit).head(probe_limit).body(std::size_t{64} * 1024);
     try {
       http_response answer = co_await client_.request(std::move(what), std::move(limits));
@@ -382,7 +388,7 @@ class envd : public std::enable_shared_from_this<envd> {
   }
   /// Returns true if a refused call may succeed soon.
   /// \param busy  statuses that mean this for the call, besides those that always do.
-  static bool may_be_repeated(const connect_answer& answer, std::initializer_list<int> busy) {
+  static bool may_be_repeated(const cofferdam::detail::connect_answer& answer, std::initializer_list<int> busy) {
     const std::string& said = answer.failure()->message();
     const int status = answer.status();
     const bool usual = status == 429 || is_port_closed(status, said) || is_in_transition(status, said) ||
@@ -414,8 +420,8 @@ class envd : public std::enable_shared_from_this<envd> {
   static constexpr std::chrono::seconds probe_limit{5};
   static constexpr std::chrono::milliseconds script_limit{std::chrono::seconds(30)};
 
-  static http_client_settings settings() {
-    http_client_settings made;
+  static cofferdam::detail::http_client_settings settings() {
+    cofferdam::detail::http_client_settings made;
     made.connections(1024).idle_connections(32);
     return made;
   }
@@ -431,7 +437,9 @@ class envd : public std::enable_shared_from_this<envd> {
     return made;
   }
 
-  static std::string authorization(const std::string& user) { return "Basic " + base64_encode(as_bytes(user + ":")); }
+  static std::string authorization(const std::string& user) {
+    return "Basic " + cofferdam::detail::base64_encode(as_bytes(user + ":"));
+  }
 
   cofferdam::detail::home_strand home_;
   asio::any_io_executor executor_;
@@ -442,7 +450,7 @@ class envd : public std::enable_shared_from_this<envd> {
   envd_abilities can_;
   std::string user_;
   endpoint base_;
-  http_client client_;
+  cofferdam::detail::http_client client_;
   std::function<void(const error&)> tell_;
   std::optional<error> lost_;
   bool closed_ = false;

@@ -7,13 +7,13 @@
 #include <cofferdam/backends/e2b/detail/envd.hpp>
 #include <cofferdam/backends/e2b/process_event.hpp>
 #include <cofferdam/core/asio.hpp>
-#include <cofferdam/core/base64.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/printable_text.hpp>
+#include <cofferdam/detail/core/base64.hpp>
+#include <cofferdam/detail/net/connect_client.hpp>
 #include <cofferdam/detail/os/running_command.hpp>
 #include <cofferdam/detail/os/terminal.hpp>
-#include <cofferdam/net/connect_client.hpp>
 
 #include <asio/any_io_executor.hpp>
 #include <asio/bind_cancellation_slot.hpp>
@@ -115,7 +115,7 @@ class envd_command final : public cofferdam::detail::tracked_command {
     if (self->limits().timeout && *self->limits().timeout < longest)
       enforce = *self->limits().timeout + self->limits().grace + std::chrono::seconds(30);
     self->may_run_ = true;
-    connect_stream stream;
+    cofferdam::detail::connect_stream stream;
     try {
       stream = co_await envd::stream(self->place_, "/process.Process/Start", std::move(self->message_),
                                      "start a command", std::string(), enforce);
@@ -145,8 +145,8 @@ class envd_command final : public cofferdam::detail::tracked_command {
       throw why;
     }
     if (stream.failure() && !self->has_ended() && !self->process_ended_) {
-      const connect_failure said = *stream.failure();
-      if (!self->has_begun() && said.code() != connect_code::unavailable) self->may_run_ = false;
+      const cofferdam::detail::connect_failure said = *stream.failure();
+      if (!self->has_begun() && said.code() != cofferdam::detail::connect_code::unavailable) self->may_run_ = false;
       const error why = co_await envd::ended_by(self->place_, said, "run a command");
       throw why;
     }
@@ -226,20 +226,20 @@ class envd_command final : public cofferdam::detail::tracked_command {
   }
 
   awaitable<void> end_input() override {
-    connect_answer answer = co_await envd::call(place_, "/process.Process/CloseStdin", selected(),
-                                                "end the input of a command", std::nullopt, true);
+    cofferdam::detail::connect_answer answer = co_await envd::call(place_, "/process.Process/CloseStdin", selected(),
+                                                                   "end the input of a command", std::nullopt, true);
     place_->require_ok(answer, "end the input of a command");
   }
 
   /// Waits while the command does not read; its end also ends the wait.
   awaitable<void> write(bytes_view data) override {
     boost::json::object input;
-    const std::string coded = base64_encode(data);
+    const std::string coded = cofferdam::detail::base64_encode(data);
     input[limits().terminal ? "pty" : "stdin"] = cofferdam::detail::json_text(coded);
     boost::json::object message = selected();
     message["input"] = std::move(input);
-    connect_answer answer = co_await envd::call(place_, "/process.Process/SendInput", std::move(message),
-                                                "write the input of a command", std::nullopt, false);
+    cofferdam::detail::connect_answer answer = co_await envd::call(
+        place_, "/process.Process/SendInput", std::move(message), "write the input of a command", std::nullopt, false);
     place_->require_ok(answer, "write the input of a command");
   }
 
@@ -316,7 +316,8 @@ class envd_command final : public cofferdam::detail::tracked_command {
     boost::json::object message = selected();
     message["pty"] = std::move(pty);
     const auto self = shared();
-    auto resized = [self](std::exception_ptr, connect_answer) {};  // treated as one that came too late
+    auto resized = [self](std::exception_ptr, cofferdam::detail::connect_answer) {
+    };  // treated as one that came too late
     asio::co_spawn(executor(),
                    envd::call(place_, "/process.Process/Update", std::move(message), "resize a terminal",
                               place_->request_timeout(), true),

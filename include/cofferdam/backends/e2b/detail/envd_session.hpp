@@ -3,9 +3,9 @@
 #pragma once
 
 #include <cofferdam/backends/e2b/detail/envd.hpp>
-#include <cofferdam/backends/e2b/detail/envd_keeper.hpp>
+#include <cofferdam/backends/e2b/detail/envd_launcher.hpp>
 #include <cofferdam/backends/e2b/detail/sandbox_files.hpp>
-#include <cofferdam/os/command_keeper.hpp>
+#include <cofferdam/detail/os/command_launcher.hpp>
 #include <cofferdam/os/command_session.hpp>
 
 #include <functional>
@@ -24,8 +24,8 @@ class envd_session : public command_session {
   /// \param used       called before each command.
   envd_session(std::shared_ptr<envd> place, command_settings settings, std::string workspace,
                std::function<void()> used)
-      : command_session(std::make_shared<envd_keeper>(std::move(place), std::move(settings), std::move(workspace),
-                                                      std::move(used))) {
+      : command_session(std::make_shared<envd_launcher>(std::move(place), std::move(settings), std::move(workspace),
+                                                        std::move(used))) {
     commands()->watch();
   }
 
@@ -37,7 +37,7 @@ class envd_session : public command_session {
   }
 
  private:
-  std::shared_ptr<envd_keeper> commands() const { return std::static_pointer_cast<envd_keeper>(keeper()); }
+  std::shared_ptr<envd_launcher> commands() const { return std::static_pointer_cast<envd_launcher>(launcher()); }
 };
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::e2b::detail

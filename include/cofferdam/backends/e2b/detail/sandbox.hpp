@@ -2,8 +2,8 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
-#include <cofferdam/backends/e2b/account.hpp>
 #include <cofferdam/backends/e2b/create_options.hpp>
+#include <cofferdam/backends/e2b/detail/account.hpp>
 #include <cofferdam/backends/e2b/detail/api.hpp>
 #include <cofferdam/backends/e2b/detail/envd.hpp>
 #include <cofferdam/backends/e2b/detail/envd_session.hpp>
@@ -15,15 +15,14 @@
 #include <cofferdam/core/command.hpp>
 #include <cofferdam/core/command_result.hpp>
 #include <cofferdam/core/error.hpp>
-#include <cofferdam/core/isolation_report.hpp>
 #include <cofferdam/core/process.hpp>
 #include <cofferdam/core/warning.hpp>
 #include <cofferdam/detail/core/async_event.hpp>
 #include <cofferdam/detail/core/home_strand.hpp>
 #include <cofferdam/detail/core/shielded.hpp>
 #include <cofferdam/detail/core/with_cleanup.hpp>
+#include <cofferdam/detail/os/command_launcher.hpp>
 #include <cofferdam/detail/os/random_text.hpp>
-#include <cofferdam/os/command_keeper.hpp>
 #include <cofferdam/os/command_request.hpp>
 
 #include <asio/any_io_executor.hpp>
@@ -326,8 +325,8 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
     std::vector<std::string> words{"-c", std::string(script), "sh", settings_->workspace};
     constexpr const char* doing = "make the workspace";
     boost::json::object message = envd::start_message("/bin/sh", words, ".", false);
-    connect_stream stream = co_await envd::stream(place_, "/process.Process/Start", std::move(message), doing,
-                                                  std::string(), place_->request_timeout());
+    cofferdam::detail::connect_stream stream = co_await envd::stream(
+        place_, "/process.Process/Start", std::move(message), doing, std::string(), place_->request_timeout());
     std::string out;
     std::string err;
     for (;;) {

@@ -2,9 +2,9 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
-#include <cofferdam/backends/e2b/api_error.hpp>
+#include <cofferdam/backends/e2b/detail/api_error.hpp>
 #include <cofferdam/backends/e2b/detail/envd.hpp>
-#include <cofferdam/backends/e2b/detail/envd_keeper.hpp>
+#include <cofferdam/backends/e2b/detail/envd_launcher.hpp>
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/command.hpp>
@@ -18,11 +18,11 @@
 #include <cofferdam/detail/core/ends_everything.hpp>
 #include <cofferdam/detail/core/file_transfer.hpp>
 #include <cofferdam/detail/core/with_cleanup.hpp>
+#include <cofferdam/detail/net/http_client.hpp>
+#include <cofferdam/detail/os/command_launcher.hpp>
 #include <cofferdam/detail/os/path_error.hpp>
 #include <cofferdam/detail/os/random_text.hpp>
-#include <cofferdam/net/http_client.hpp>
 #include <cofferdam/net/http_message.hpp>
-#include <cofferdam/os/command_keeper.hpp>
 #include <cofferdam/os/command_request.hpp>
 #include <cofferdam/os/spawn.hpp>
 
@@ -66,8 +66,8 @@ class workspace_place {
 /// by a command in between is not detected. The command gains nothing by that beyond root's access to its own sandbox.
 class sandbox_files : public cofferdam::detail::operations_by_command<sandbox_files> {
  public:
-  sandbox_files(std::shared_ptr<envd_keeper> keeper, workspace_place where, std::vector<std::string> variables)
-      : keeper_(std::move(keeper)), where_(std::move(where)), variables_(std::move(variables)) {}
+  sandbox_files(std::shared_ptr<envd_launcher> launcher, workspace_place where, std::vector<std::string> variables)
+      : launcher_(std::move(launcher)), where_(std::move(where)), variables_(std::move(variables)) {}
 
   const std::string& root() const noexcept { return where_.root; }
 
@@ -75,14 +75,15 @@ class sandbox_files : public cofferdam::detail::operations_by_command<sandbox_fi
     if (!c.timeout()) c.timeout(no_timeout);
     spawn_request request = request_for(c, "/bin/sh", variables_);
     request.directory_path = ".";
-    command_result result = co_await cofferdam::detail::command_keeper::run(keeper_, std::move(c), std::move(request));
+    command_result result =
+        co_await cofferdam::detail::command_launcher::run(launcher_, std::move(c), std::move(request));
     co_return result;
   }
 
   awaitable<bytes> read_file(std::string path, std::size_t most) {
     const std::string clean = workspace_path(path, where_.root);
     const file_head head = co_await look(clean, most);
-    http_exchange answer = co_await open(head, clean);
+    cofferdam::detail::http_exchange answer = co_await open(head, clean);
     bytes content;
     std::optional<error> broken;
     try {
@@ -174,15 +175,15 @@ class sandbox_files : public cofferdam::detail::operations_by_command<sandbox_fi
   }
 
   /// Begins to read the file.
-  awaitable<http_exchange> open(file_head head, std::string clean) {
+  awaitable<cofferdam::detail::http_exchange> open(file_head head, std::string clean) {
     http_request what = place()->file_request("GET", where_.from_home + "/" + head.path);
-    http_exchange answer = co_await envd::exchange(place(), std::move(what), "read a file", nullptr);
+    cofferdam::detail::http_exchange answer = co_await envd::exchange(place(), std::move(what), "read a file", nullptr);
     if (answer.status() == 200) co_return answer;
     co_await refuse(std::move(answer), "read", clean);
     throw unreadable(clean);
   }
 
-  const std::shared_ptr<envd>& place() const noexcept { return keeper_->place(); }
+  const std::shared_ptr<envd>& place() const noexcept { return launcher_->place(); }
 
   awaitable<void> close() { co_return; }
 
@@ -325,7 +326,8 @@ case $t/ in "$r"/*) ;; *) exit 42 ;; esac)sh";
       what.field("Content-Type", "multipart/form-data; boundary=" + boundary);
     }
     what.body(pieces.body());
-    http_exchange answer = co_await envd::exchange(place(), std::move(what), "write a file", &pieces.failure());
+    cofferdam::detail::http_exchange answer =
+        co_await envd::exchange(place(), std::move(what), "write a file", &pieces.failure());
     if (answer.status() == 200) {
       co_await answer.read_all(max_answer);
       co_return;
@@ -344,7 +346,7 @@ case $t/ in "$r"/*) ;; *) exit 42 ;; esac)sh";
   }
 
   /// \throws always: the error for the answer.
-  awaitable<void> refuse(http_exchange answer, const char* doing, std::string clean) {
+  awaitable<void> refuse(cofferdam::detail::http_exchange answer, const char* doing, std::string clean) {
     const int status = answer.status();
     bytes body = co_await answer.read_all(max_answer);
     const std::string said = place()->redact().clean(said_message(place()->redact().clean(as_text(body))));
@@ -383,7 +385,7 @@ case $t/ in "$r"/*) ;; *) exit 42 ;; esac)sh";
 
   static constexpr std::size_t max_answer = std::size_t{256} * 1024;
 
-  std::shared_ptr<envd_keeper> keeper_;
+  std::shared_ptr<envd_launcher> launcher_;
   workspace_place where_;
   std::vector<std::string> variables_;
 };
@@ -402,7 +404,7 @@ class sandbox_file_source final : public file_source {
     try {
       const std::string clean = workspace_path(wanted.path(), files_.root());
       const sandbox_files::file_head head = co_await files_.look(clean, sandbox_files::any_size);
-      http_exchange answer = co_await files_.open(head, clean);
+      cofferdam::detail::http_exchange answer = co_await files_.open(head, clean);
       current_.emplace(std::move(answer));
       header.emplace(wanted.path(), wanted.destination(), file_type::regular, head.size, head.mode);
     } catch (const error& failure) {
@@ -440,7 +442,7 @@ class sandbox_file_source final : public file_source {
   sandbox_files files_;
   std::vector<file_request> requests_;
   std::size_t at_ = 0;
-  std::optional<http_exchange> current_;
+  std::optional<cofferdam::detail::http_exchange> current_;
 };
 
 inline awaitable<std::unique_ptr<file_source>> sandbox_files::get_files(std::vector<file_request> requests) {

@@ -4,24 +4,23 @@
 
 #include <cofferdam/backends/detail/parse_object.hpp>
 #include <cofferdam/backends/e2b.hpp>
-#include <cofferdam/backends/e2b/api_error.hpp>
 #include <cofferdam/backends/e2b/code_interpreter.hpp>
+#include <cofferdam/backends/e2b/detail/api_error.hpp>
 #include <cofferdam/backends/e2b/detail/sandbox.hpp>
-#include <cofferdam/backends/e2b/execution.hpp>
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/command.hpp>
 #include <cofferdam/core/error.hpp>
-#include <cofferdam/core/utf8.hpp>
 #include <cofferdam/core/workspace_path.hpp>
 #include <cofferdam/detail/core/async_event.hpp>
+#include <cofferdam/detail/core/utf8.hpp>
+#include <cofferdam/detail/net/http_client.hpp>
+#include <cofferdam/detail/net/http_limits.hpp>
 #include <cofferdam/detail/net/json_object_view.hpp>
+#include <cofferdam/detail/net/percent_encoding.hpp>
 #include <cofferdam/detail/net/untrusted_json.hpp>
-#include <cofferdam/net/http_client.hpp>
-#include <cofferdam/net/http_limits.hpp>
 #include <cofferdam/net/http_message.hpp>
 #include <cofferdam/net/net_error.hpp>
-#include <cofferdam/net/percent_encoding.hpp>
 
 #include <asio/any_io_executor.hpp>
 #include <asio/bind_cancellation_slot.hpp>
@@ -77,7 +76,8 @@ COFFERDAM_DECL code& code::keep(std::size_t output, std::size_t results) {
 }
 
 COFFERDAM_DECL boost::json::object code::body() const {
-  if (!is_valid_utf8(source_)) throw error(exec_errc::invalid_argument, "e2b: the code is not UTF-8");
+  if (!cofferdam::detail::is_valid_utf8(source_))
+    throw error(exec_errc::invalid_argument, "e2b: the code is not UTF-8");
   boost::json::object all;
   all["code"] = cofferdam::detail::json_text(source_);
   if (!context_.empty()) all["context_id"] = cofferdam::detail::json_text(context_);
@@ -92,11 +92,13 @@ COFFERDAM_DECL boost::json::object code::body() const {
 }
 
 COFFERDAM_DECL code_interpreter::code_interpreter(environment& in) : inside_(in.get()) {
-  const account& who = inside_->service()->who();
-  const endpoint there = who.sandbox(port, inside_->id(), inside_->info().domain());
+  const detail::account& who = inside_->service()->who();
+  const detail::endpoint there = who.sandbox(port, inside_->id(), inside_->info().domain());
   prefix_ = there.prefix();
-  client_ = {new http_client(inside_->executor(), there.reach(who.tls())),
-             [home = inside_->home()](http_client* dropped) { home.run_soon([dropped] { delete dropped; }); }};
+  client_ = {new cofferdam::detail::http_client(inside_->executor(), there.reach(who.tls())),
+             [home = inside_->home()](cofferdam::detail::http_client* dropped) {
+               home.run_soon([dropped] { delete dropped; });
+             }};
   redact_ = inside_->place()->redact();
 }
 
@@ -124,14 +126,14 @@ COFFERDAM_DECL awaitable<std::vector<code_context>> code_interpreter::contexts()
 }
 
 COFFERDAM_DECL awaitable<void> code_interpreter::restart(code_context which) {
-  http_request what = request("POST", "/contexts/" + percent_encoded(which.id()) + "/restart");
+  http_request what = request("POST", "/contexts/" + cofferdam::detail::percent_encoded(which.id()) + "/restart");
   return inside_->home().run([inside = inside_, by = client_, redact = redact_, what = std::move(what)] {
     return done(inside, by, redact, what, "restart a context");
   });
 }
 
 COFFERDAM_DECL awaitable<void> code_interpreter::remove(code_context which) {
-  http_request what = request("DELETE", "/contexts/" + percent_encoded(which.id()));
+  http_request what = request("DELETE", "/contexts/" + cofferdam::detail::percent_encoded(which.id()));
   return inside_->home().run([inside = inside_, by = client_, redact = redact_, what = std::move(what)] {
     return done(inside, by, redact, what, "remove a context");
   });
@@ -148,11 +150,11 @@ COFFERDAM_DECL http_request code_interpreter::request(std::string method, std::s
   return made;
 }
 
-COFFERDAM_DECL awaitable<http_exchange> code_interpreter::ask(shared inside, client by, redactor redact,
-                                                              http_request what, const char* doing,
-                                                              http_limits limits) {
+COFFERDAM_DECL awaitable<cofferdam::detail::http_exchange> code_interpreter::ask(
+    shared inside, client by, redactor redact, http_request what, const char* doing,
+    cofferdam::detail::http_limits limits) {
   co_await inside->until_running();
-  http_exchange answer;
+  cofferdam::detail::http_exchange answer;
   std::optional<error> failure;
   try {
     answer = co_await by->send(std::move(what), std::move(limits));
@@ -167,16 +169,16 @@ COFFERDAM_DECL awaitable<http_exchange> code_interpreter::ask(shared inside, cli
   if (answer.status() == 200) co_return answer;
   const int status = answer.status();
   bytes body = co_await answer.read_all(max_answer);
-  const std::string said = redact.clean(said_message(redact.clean(as_text(body))));
+  const std::string said = redact.clean(detail::said_message(redact.clean(as_text(body))));
   if (status == 502 && said.find("port is not open") != std::string::npos)
     throw error(exec_errc::unsupported,
                 "e2b: the sandbox has no code interpreter: use a template that has, such as code-interpreter-v1");
   co_await detail::envd::check_proxy(inside->place(), status, said, doing);
-  throw refused_error(doing, status, said);
+  throw detail::refused_error(doing, status, said);
 }
 
-COFFERDAM_DECL http_limits code_interpreter::usual(const shared& inside) {
-  http_limits limits;
+COFFERDAM_DECL cofferdam::detail::http_limits code_interpreter::usual(const shared& inside) {
+  cofferdam::detail::http_limits limits;
   limits.head(inside->place()->request_timeout()).idle(inside->place()->request_timeout());
   return limits;
 }
@@ -232,9 +234,9 @@ COFFERDAM_DECL awaitable<execution> code_interpreter::execute(shared inside, cli
 COFFERDAM_DECL awaitable<void> code_interpreter::read(shared inside, client by, redactor redact, http_request what,
                                                       std::shared_ptr<timed_run> one) {
   constexpr const char* doing = "run code";
-  http_limits limits = usual(inside);
+  cofferdam::detail::http_limits limits = usual(inside);
   limits.idle(silence);
-  http_exchange answer = co_await ask(inside, by, std::move(redact), std::move(what), doing, limits);
+  cofferdam::detail::http_exchange answer = co_await ask(inside, by, std::move(redact), std::move(what), doing, limits);
   std::array<std::byte, 32 * 1024> piece;
   std::optional<error> failure;
   try {
@@ -258,7 +260,7 @@ COFFERDAM_DECL awaitable<void> code_interpreter::read(shared inside, client by, 
 COFFERDAM_DECL awaitable<code_context> code_interpreter::made_context(shared inside, client by, redactor redact,
                                                                       http_request what) {
   constexpr const char* doing = "make a context";
-  http_exchange answer = co_await ask(inside, by, redact, std::move(what), doing, usual(inside));
+  cofferdam::detail::http_exchange answer = co_await ask(inside, by, redact, std::move(what), doing, usual(inside));
   bytes body = co_await answer.read_all(max_answer);
   code_context made = context_of(cofferdam::detail::parse_object(as_text(body), exec_errc::io_error, "e2b: a context"));
   co_return made;
@@ -266,7 +268,8 @@ COFFERDAM_DECL awaitable<code_context> code_interpreter::made_context(shared ins
 
 COFFERDAM_DECL awaitable<std::vector<code_context>> code_interpreter::list(shared inside, client by, redactor redact,
                                                                            http_request what) {
-  http_exchange answer = co_await ask(inside, by, redact, std::move(what), "list the contexts", usual(inside));
+  cofferdam::detail::http_exchange answer =
+      co_await ask(inside, by, redact, std::move(what), "list the contexts", usual(inside));
   bytes body = co_await answer.read_all(max_answer);
   std::error_code broken;
   const std::string_view text = as_text(body);
@@ -281,7 +284,7 @@ COFFERDAM_DECL awaitable<std::vector<code_context>> code_interpreter::list(share
 
 COFFERDAM_DECL awaitable<void> code_interpreter::done(shared inside, client by, redactor redact, http_request what,
                                                       const char* doing) {
-  http_exchange answer = co_await ask(inside, by, redact, std::move(what), doing, usual(inside));
+  cofferdam::detail::http_exchange answer = co_await ask(inside, by, redact, std::move(what), doing, usual(inside));
   co_await answer.read_all(max_answer);
 }
 

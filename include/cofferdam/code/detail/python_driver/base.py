@@ -6,13 +6,13 @@ Four kinds of processes:
 
 * The *driver* talks to the host and holds what runs print. It executes nobody's code and loads nobody's modules.
 * The *nursery*, its one child, has loaded what is to be preloaded, holds no data, and forks.
-* A *keeper*, a child of the nursery for each run, forks that, waits for its end and ends what it leaves behind.
+* A *monitor*, a child of the nursery for each run, forks that, waits for its end and ends what it leaves behind.
 * A *run*, for one piece of code, or for all that are said to one context. It has three descriptors from the driver:
   its standard output, its standard error, and a channel that speaks of this run only.
 
-Run, keeper and nursery adopt what their descendants leave behind. A keeper has one child of its own: any other is a
-stray, and killed. Where somebody kills a keeper, its run dies with it and the rest falls to the nursery, which knows
-its keepers. One run is forked before it is asked for.
+Run, monitor and nursery adopt what their descendants leave behind. A monitor has one child of its own: any other is a
+stray, and killed. Where somebody kills a monitor, its run dies with it and the rest falls to the nursery, which knows
+its monitors. One run is forked before it is asked for.
 
 Frames, both ways between host and driver: length of the rest, length of the header (32 bits, big end first), header
 (a JSON object), body (bytes). On a channel: length, one letter that says what it is, bytes.
@@ -25,7 +25,7 @@ MOST_REPORT = 16 * 1024 * 1024  # bytes of one thing that a run says: its result
 MOST_DISPLAYED = 64 * 1024 * 1024  # and of all its displays
 MOST_BETWEEN = 64 * 1024  # of each output of a context between two of its runs
 MOST_UNREAD = 256 * 1024 * 1024  # what a run may leave unread of what it is told
-LEFT = 71  # the exit code of a keeper that could not end all
+LEFT = 71  # the exit code of a monitor that could not end all
 LINGER = 0.5  # how long an ended run's output may stay open
 
 

@@ -198,7 +198,7 @@ class Driver:
         if polite:
             run.deadline = time.monotonic() + run.header["grace"] / 1000
             child.interrupting = True
-            child.deaf = run.deadline + LINGER  # where its keeper does not even pass that on
+            child.deaf = run.deadline + LINGER  # where its monitor does not even pass that on
             self.order({"interrupt": child.number})
         else:
             run.deadline = None

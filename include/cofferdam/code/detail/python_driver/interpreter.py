@@ -182,7 +182,7 @@ def rich_forms(value, most):
 
 
 REHEARSAL = """{"code": "1 + 1", "prelude": "", "variables": {"_": 1}, "functions": [], "final": null,
-                "environment": {}, "limits": {}, "most_value": 1000, "quiet": false}"""
+                "environment": {}, "limits": {}, "max_value": 1000, "quiet": false}"""
 
 
 class Interpreter:
@@ -374,7 +374,7 @@ class Interpreter:
             if failure is not None:
                 report["error"] = describe(failure, filename, request["quiet"])
             if self.has_final:
-                encoder = Encoder(request["most_value"])
+                encoder = Encoder(request["max_value"])
                 report["final"] = {key: encoder.encode(value) for key, value in self.final.items()}
                 report["final_exact"] = encoder.exact
         except BaseException as worse:  # out of memory, most likely
@@ -411,7 +411,7 @@ class Interpreter:
                 linecache.cache.pop(name, None)
 
     def report_value(self, report, value, request):
-        encoder = Encoder(request["most_value"])
+        encoder = Encoder(request["max_value"])
         report["value"] = encoder.encode(value)
         report["value_exact"] = encoder.exact
         report["text"] = text_of(value, 65536)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSL-1.0
 # Copyright the cofferdam authors. See LICENSE.
-"""The process that preloads modules and forks a keeper for each run."""
+"""The process that preloads modules and forks a monitor for each run."""
 import array
 import json
 import os
@@ -19,7 +19,7 @@ class Nursery:
     def __init__(self, link, config):
         self.link = link
         self.config = config
-        self.runs = {}  # pid of a keeper -> number
+        self.runs = {}  # pid of a monitor -> number
         self.pids = {}  # number -> that pid
         self.own = set()  # children of what was preloaded
         self.patience = None  # until it looks again for what could not be ended
@@ -90,7 +90,7 @@ class Nursery:
                 if pid is not None:
                     self.kill(pid)
             elif pid is not None:
-                os.kill(pid, signal.SIGINT)  # the keeper passes it on, and says so
+                os.kill(pid, signal.SIGINT)  # the monitor passes it on, and says so
             else:
                 self.say(interrupted=order["interrupt"])
         return True
@@ -115,7 +115,7 @@ class Nursery:
         self.pids[number] = pid
 
     def keep(self, number, descriptors, is_context):
-        """The life of a keeper. It ends well only where it has told how its run has ended."""
+        """The life of a monitor. It ends well only where it has told how its run has ended."""
         os.setsid()
         signal.set_wakeup_fd(-1)
         prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
@@ -188,7 +188,7 @@ class Nursery:
         if ended or left:
             left = self.end_strays(1 if ended else 0.1)
             for number, status in ended:
-                if os.WIFSIGNALED(status):  # the keeper was killed, and its run with it
+                if os.WIFSIGNALED(status):  # the monitor was killed, and its run with it
                     self.say(ended=number, status=signal.SIGKILL, left=left)
                 else:
                     self.say(ended=number, status=None, problem="its process could not be made or kept")

@@ -20,8 +20,8 @@ class Encoder:
     """A Python value as JSON: what JSON has, as it is (floats as {"$f": text}, which every parser reads exactly); the
     rest as {"$python": type, ...}. What is neither is its text, and `exact` is false then."""
 
-    def __init__(self, most_bytes):
-        self.left = most_bytes
+    def __init__(self, max_bytes):
+        self.left = max_bytes
         self.exact = True
         self.first = None  # of what has no form: the type, and why where that says too little
         self.open = set()

@@ -4,8 +4,8 @@
 
 #include <cofferdam/core/command_result.hpp>
 #include <cofferdam/core/error.hpp>
-#include <cofferdam/core/utf8.hpp>
-#include <cofferdam/net/connect_error.hpp>
+#include <cofferdam/detail/core/utf8.hpp>
+#include <cofferdam/detail/net/connect_error.hpp>
 #include <cofferdam/net/http_reply.hpp>
 #include <cofferdam/net/net_error.hpp>
 #include <cofferdam/serve/e2b_gateway/detail/paths.hpp>
@@ -36,12 +36,12 @@ class http_refusal : public std::exception {
 /// Ends the handling of a Connect call: thrown there, and converted to a reply at the top.
 class rpc_failure : public std::exception {
  public:
-  rpc_failure(connect_code code, std::string message) : failure_(code, std::move(message)) {}
+  rpc_failure(cofferdam::detail::connect_code code, std::string message) : failure_(code, std::move(message)) {}
   const char* what() const noexcept override { return failure_.message().c_str(); }
-  const connect_failure& failure() const noexcept { return failure_; }
+  const cofferdam::detail::connect_failure& failure() const noexcept { return failure_; }
 
  private:
-  connect_failure failure_;
+  cofferdam::detail::connect_failure failure_;
 };
 
 inline http_reply json_reply(int status, const boost::json::value& value) {
@@ -58,28 +58,28 @@ inline http_reply text_reply(int status, std::string_view text) {
 }
 
 /// Returns the code for one of our errors.
-inline connect_code connect_code_of(const error& failure) noexcept {
+inline cofferdam::detail::connect_code connect_code_of(const error& failure) noexcept {
   switch (static_cast<exec_errc>(failure.code().value())) {
-    case exec_errc::not_found: return connect_code::not_found;
+    case exec_errc::not_found: return cofferdam::detail::connect_code::not_found;
     case exec_errc::already_exists:
-    case exec_errc::collision: return connect_code::already_exists;
+    case exec_errc::collision: return cofferdam::detail::connect_code::already_exists;
     case exec_errc::outside_workspace:
-    case exec_errc::permission_denied: return connect_code::permission_denied;
+    case exec_errc::permission_denied: return cofferdam::detail::connect_code::permission_denied;
     case exec_errc::invalid_argument:
     case exec_errc::not_a_file:
-    case exec_errc::not_a_directory: return connect_code::invalid_argument;
-    case exec_errc::not_empty: return connect_code::failed_precondition;
-    case exec_errc::too_large: return connect_code::resource_exhausted;
-    case exec_errc::unsupported: return connect_code::unimplemented;
+    case exec_errc::not_a_directory: return cofferdam::detail::connect_code::invalid_argument;
+    case exec_errc::not_empty: return cofferdam::detail::connect_code::failed_precondition;
+    case exec_errc::too_large: return cofferdam::detail::connect_code::resource_exhausted;
+    case exec_errc::unsupported: return cofferdam::detail::connect_code::unimplemented;
     case exec_errc::environment_closed:
     case exec_errc::provider_lost:
     case exec_errc::unavailable:
-    case exec_errc::provider_failed: return connect_code::unavailable;
-    case exec_errc::cancelled: return connect_code::canceled;
+    case exec_errc::provider_failed: return cofferdam::detail::connect_code::unavailable;
+    case exec_errc::cancelled: return cofferdam::detail::connect_code::canceled;
     case exec_errc::deadlock:
     case exec_errc::io_error: break;
   }
-  return connect_code::internal;
+  return cofferdam::detail::connect_code::internal;
 }
 
 /// Returns true if a failure is that of the client's connection, which the server answers itself.
@@ -88,9 +88,9 @@ inline bool is_connection_failure(const error& failure) noexcept {
          (failure.code() == exec_errc::io_error && failure.cause().category() == net_error_category());
 }
 
-inline connect_failure as_connect_failure(const error& failure) {
+inline cofferdam::detail::connect_failure as_connect_failure(const error& failure) {
   std::string message;
-  append_repaired_utf8(message, failure.what());
+  cofferdam::detail::append_repaired_utf8(message, failure.what());
   return {connect_code_of(failure), std::move(message)};
 }
 

@@ -273,14 +273,14 @@ class dispatcher {
   }
 
   /// Converts one of our errors, unless it is a failure of the connection.
-  static connect_failure told(const error& failure) {
+  static cofferdam::detail::connect_failure told(const error& failure) {
     if (is_connection_failure(failure)) throw failure;
     return as_connect_failure(failure);
   }
 
   template <class Service>
   static awaitable<void> serve_unary(rpc_call& rpc, Service& service, std::string method) {
-    std::optional<connect_failure> failed;
+    std::optional<cofferdam::detail::connect_failure> failed;
     boost::json::object answer;
     try {
       rpc.check_fields();
@@ -295,8 +295,8 @@ class dispatcher {
     int status = 200;
     std::string text;
     if (failed) {
-      status = static_cast<int>(connect_status(failed->code()));
-      text = connect_failure_text(*failed);
+      status = static_cast<int>(cofferdam::detail::connect_status(failed->code()));
+      text = cofferdam::detail::connect_failure_text(*failed);
     } else {
       text = boost::json::serialize(answer);
     }
@@ -307,7 +307,7 @@ class dispatcher {
 
   template <class Service>
   static awaitable<void> serve_stream(rpc_call& rpc, Service& service, std::string method) {
-    std::optional<connect_failure> failed;
+    std::optional<cofferdam::detail::connect_failure> failed;
     try {
       rpc.check_fields();
       co_await service.stream(std::move(method));
@@ -322,7 +322,10 @@ class dispatcher {
     if (!failed) co_return;
     rpc.forget();
     http_reply reply(200);
-    reply.content("application/connect+json", connect_end(connect_end_text(*failed))).field("Vary", "Origin");
+    reply
+        .content("application/connect+json",
+                 cofferdam::detail::connect_end(cofferdam::detail::connect_end_text(*failed)))
+        .field("Vary", "Origin");
     co_await rpc.call().reply(std::move(reply));
   }
 };

@@ -98,8 +98,9 @@ class filesystem_service {
     const std::optional<directory_entry> found = co_await look(path);
     if (!found) sandbox_.metadata().removed(path);
     if (!found)
-      throw rpc_failure(connect_code::not_found, "file not found: lstat " + shown(sandbox_.paths().outside(path)) +
-                                                     ": no such file or directory");
+      throw rpc_failure(
+          cofferdam::detail::connect_code::not_found,
+          "file not found: lstat " + shown(sandbox_.paths().outside(path)) + ": no such file or directory");
     co_return entry_answer(*found, path);
   }
 
@@ -125,10 +126,10 @@ class filesystem_service {
     const std::string path = inside(text_of("path"));
     std::optional<directory_entry> found = co_await look(path);
     if (found && found->is_directory())
-      throw rpc_failure(connect_code::already_exists,
+      throw rpc_failure(cofferdam::detail::connect_code::already_exists,
                         "directory already exists: " + shown(sandbox_.paths().outside(path)));
     if (found)
-      throw rpc_failure(connect_code::invalid_argument,
+      throw rpc_failure(cofferdam::detail::connect_code::invalid_argument,
                         "path already exists but it is not a directory: " + shown(sandbox_.paths().outside(path)));
     co_await files().make_directory(path);
     found = co_await look(path);
@@ -140,10 +141,11 @@ class filesystem_service {
     const std::string from = inside(text_of("source"));
     const std::string to = inside(text_of("destination"));
     if (from == "." || to == ".")
-      throw rpc_failure(connect_code::invalid_argument, "the home itself cannot be moved, or be replaced");
+      throw rpc_failure(cofferdam::detail::connect_code::invalid_argument,
+                        "the home itself cannot be moved, or be replaced");
     std::optional<directory_entry> found = co_await look(from);
     if (!found)
-      throw rpc_failure(connect_code::not_found,
+      throw rpc_failure(cofferdam::detail::connect_code::not_found,
                         "source file not found: rename " + shown(sandbox_.paths().outside(from)) + " " +
                             shown(sandbox_.paths().outside(to)) + ": no such file or directory");
     const std::size_t slash = to.rfind('/');
@@ -157,7 +159,8 @@ class filesystem_service {
 
   awaitable<void> remove() {
     const std::string path = inside(text_of("path"));
-    if (path == ".") throw rpc_failure(connect_code::invalid_argument, "the home itself cannot be removed");
+    if (path == ".")
+      throw rpc_failure(cofferdam::detail::connect_code::invalid_argument, "the home itself cannot be removed");
     try {
       co_await files().remove(path);
     } catch (const error& failure) {
@@ -171,7 +174,8 @@ class filesystem_service {
    public:
     watching(served_sandbox& sandbox, std::size_t most) : sandbox_(sandbox) {
       if (sandbox.watching + sandbox.watchers().size() >= most)
-        throw rpc_failure(connect_code::resource_exhausted, "the sandbox has as many watchers as this gateway allows");
+        throw rpc_failure(cofferdam::detail::connect_code::resource_exhausted,
+                          "the sandbox has as many watchers as this gateway allows");
       ++sandbox_.watching;
     }
     watching(const watching&) = delete;
@@ -217,7 +221,7 @@ class filesystem_service {
       if (failure.code() != exec_errc::too_large) throw;
       is_too_much = true;
     }
-    if (is_too_much) throw rpc_failure(connect_code::resource_exhausted, sentence);
+    if (is_too_much) throw rpc_failure(cofferdam::detail::connect_code::resource_exhausted, sentence);
     co_return all;
   }
 
@@ -248,9 +252,9 @@ class filesystem_service {
     const std::shared_ptr<directory_watch> watch = co_await begin_watch();
     http_call& call = rpc_.call();
     co_await rpc_.begin_stream();
-    const std::string begun = connect_message(R"({"start":{}})");
+    const std::string begun = cofferdam::detail::connect_message(R"({"start":{}})");
     co_await call.write(begun);
-    const std::string alive = connect_message(R"({"keepalive":{}})");
+    const std::string alive = cofferdam::detail::connect_message(R"({"keepalive":{}})");
     asio::steady_timer timer(sandbox_.executor());
     steady_clock::time_point ping = steady_clock::now() + rpc_.keepalive();
     for (;;) {
@@ -260,14 +264,14 @@ class filesystem_service {
       if (sandbox_.now() == served_sandbox::state::ended)
         throw error(exec_errc::environment_closed, "the sandbox has ended");
       if (rpc_.due() && steady_clock::now() >= *rpc_.due()) {
-        co_await rpc_.end_stream(connect_code::deadline_exceeded, "context deadline exceeded");
+        co_await rpc_.end_stream(cofferdam::detail::connect_code::deadline_exceeded, "context deadline exceeded");
         co_return;
       }
       const std::vector<file_event> events = co_await changes(watch);
       for (const file_event& event : events) {
         boost::json::object object;
         object["filesystem"] = event_object(*watch, event);
-        const std::string text = connect_message(boost::json::serialize(object));
+        const std::string text = cofferdam::detail::connect_message(boost::json::serialize(object));
         co_await call.write(text);
         ping = steady_clock::now() + rpc_.keepalive();
       }
@@ -306,20 +310,21 @@ class filesystem_service {
     return fields().text("watcherId").value_or(fields().text("watcher_id").value_or(std::string()));
   }
   static rpc_failure no_watcher(std::string_view id) {
-    return {connect_code::not_found, "watcher with id " + one_line(id.substr(0, 64)) + " not found"};
+    return {cofferdam::detail::connect_code::not_found, "watcher with id " + one_line(id.substr(0, 64)) + " not found"};
   }
   static std::string shown(std::string_view path) {
     std::string text;
-    append_repaired_utf8(text, path);
+    cofferdam::detail::append_repaired_utf8(text, path);
     return text;
   }
   void check_directory(const std::optional<directory_entry>& found, std::string_view path, std::string_view missing,
                        std::string_view no_directory) const {
     const std::string name = shown(sandbox_.paths().outside(path));
     if (!found)
-      throw rpc_failure(connect_code::not_found,
+      throw rpc_failure(cofferdam::detail::connect_code::not_found,
                         std::string(missing) + name + " not found: lstat " + name + ": no such file or directory");
-    if (!found->is_directory()) throw rpc_failure(connect_code::invalid_argument, std::string(no_directory) + name);
+    if (!found->is_directory())
+      throw rpc_failure(cofferdam::detail::connect_code::invalid_argument, std::string(no_directory) + name);
   }
 
   rpc_call& rpc_;

@@ -4,8 +4,8 @@
 
 #include <cofferdam/code/code_result.hpp>
 #include <cofferdam/core/bytes.hpp>
-#include <cofferdam/core/captured_output.hpp>
-#include <cofferdam/core/utf8.hpp>
+#include <cofferdam/core/command_result.hpp>
+#include <cofferdam/detail/core/utf8.hpp>
 #include <cofferdam/detail/net/untrusted_json.hpp>
 #include <cofferdam/serve/e2b_gateway/detail/api_objects.hpp>
 #include <cofferdam/serve/e2b_gateway/detail/paths.hpp>
@@ -37,7 +37,7 @@ inline std::string ascii_json(const boost::json::value& value) {
     for (int shift = 12; shift >= 0; shift -= 4) ascii += "0123456789abcdef"[unit >> shift & 15U];
   };
   for (std::string_view rest = text; !rest.empty();) {
-    const utf8_unit one = decode_utf8(rest);
+    const cofferdam::detail::utf8_unit one = cofferdam::detail::decode_utf8(rest);
     const std::uint32_t point = one.code_point();
     rest.remove_prefix(one.size());
     if (point < 0x80) {
@@ -71,7 +71,7 @@ inline std::string interpreter_count_line(std::int64_t count) {
 inline std::string interpreter_error_line(std::string_view name, std::string_view value, std::string_view traceback) {
   const auto some = [](std::string_view text) {
     constexpr std::size_t most = std::size_t{128} * 1024;
-    return valid_json_text(text.size() > most ? without_cut_end(text.substr(0, most)) : text);
+    return valid_json_text(text.size() > most ? cofferdam::detail::without_cut_end(text.substr(0, most)) : text);
   };
   boost::json::object object;
   object["type"] = "error";
@@ -138,7 +138,7 @@ class interpreter_output {
   std::string take(bytes_view piece) {
     told_ += piece.size();
     held_ += as_text(piece);
-    const std::size_t whole = without_cut_end(held_).size();
+    const std::size_t whole = cofferdam::detail::without_cut_end(held_).size();
     std::string said = line(std::string_view(held_).substr(0, whole));
     held_.erase(0, whole);
     return said;
@@ -148,9 +148,9 @@ class interpreter_output {
     const bytes_view head(all.head());
     held_ += as_text(head.subspan(told_ < head.size() ? told_ : head.size()));
     if (all.cut() == 0) return line(held_);
-    std::string text(without_cut_end(held_));
+    std::string text(cofferdam::detail::without_cut_end(held_));
     text += captured_output::cut_marker(all.cut(), all.total());
-    text += without_cut_start(as_text(all.tail()));
+    text += cofferdam::detail::without_cut_start(as_text(all.tail()));
     return line(text);
   }
 

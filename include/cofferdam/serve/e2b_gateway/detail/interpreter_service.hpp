@@ -25,7 +25,7 @@
 #include <cofferdam/serve/e2b_gateway/detail/interpreter_run.hpp>
 #include <cofferdam/serve/e2b_gateway/detail/paths.hpp>
 #include <cofferdam/serve/e2b_gateway/detail/routing.hpp>
-#include <cofferdam/serve/e2b_gateway/port_service.hpp>
+#include <cofferdam/serve/e2b_gateway/options.hpp>
 
 #include <asio/any_io_executor.hpp>
 #include <asio/bind_cancellation_slot.hpp>
@@ -129,7 +129,7 @@ class interpreter_service final : public e2b_gateway::port_service {
 
   static std::string printable(std::string_view text) {
     std::string repaired;
-    append_repaired_utf8(repaired, text);
+    cofferdam::detail::append_repaired_utf8(repaired, text);
     return repaired;
   }
   static http_reply said(int status, std::string_view text) {

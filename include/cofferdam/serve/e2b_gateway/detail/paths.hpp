@@ -4,8 +4,8 @@
 
 #include <cofferdam/core/directory_entry.hpp>
 #include <cofferdam/core/error.hpp>
-#include <cofferdam/core/utf8.hpp>
 #include <cofferdam/core/workspace_path.hpp>
+#include <cofferdam/detail/core/utf8.hpp>
 
 #include <boost/json/object.hpp>
 #include <boost/json/string.hpp>
@@ -21,7 +21,7 @@ namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail {
 /// Returns text that is valid in JSON: file names and guests' output need not be UTF-8.
 inline boost::json::string valid_json_text(std::string_view raw) {
   std::string text;
-  append_repaired_utf8(text, raw);
+  cofferdam::detail::append_repaired_utf8(text, raw);
   return boost::json::string(text.data(), text.size());
 }
 

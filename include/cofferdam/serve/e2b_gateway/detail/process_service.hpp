@@ -57,12 +57,14 @@ class process_service {
     } else if (method == "Update") {
       if (const boost::json::object* const terminal = fields.object("pty")) {
         if (!one->has_terminal())
-          throw rpc_failure(connect_code::internal, "error resizing tty: tty not assigned to process");
+          throw rpc_failure(cofferdam::detail::connect_code::internal,
+                            "error resizing tty: tty not assigned to process");
         const terminal_size size = size_of(*terminal);
         co_await served_process::resize(one, size.rows(), size.columns());
       }
     } else {
-      if (one->has_terminal()) throw rpc_failure(connect_code::unknown, "cannot close stdin for a tty process");
+      if (one->has_terminal())
+        throw rpc_failure(cofferdam::detail::connect_code::unknown, "cannot close stdin for a tty process");
       if (one->over()) throw not_found(one->pid());
       co_await served_process::close_input(one);
     }
@@ -87,7 +89,7 @@ class process_service {
   static constexpr std::size_t max_tag = 1024;
 
   static rpc_failure not_found(std::uint32_t pid) {
-    return {connect_code::not_found, "process with pid " + std::to_string(pid) + " not found"};
+    return {cofferdam::detail::connect_code::not_found, "process with pid " + std::to_string(pid) + " not found"};
   }
 
   std::shared_ptr<served_process> find(const boost::json::object* selector) {
@@ -101,12 +103,12 @@ class process_service {
       if (const auto tag = fields.text("tag")) {
         std::shared_ptr<served_process> found = sandbox_.find_process(*tag);
         if (!found)
-          throw rpc_failure(connect_code::not_found,
+          throw rpc_failure(cofferdam::detail::connect_code::not_found,
                             "process with tag " + one_line(tag->substr(0, max_tag)) + " not found");
         return found;
       }
     }
-    throw rpc_failure(connect_code::unimplemented, "invalid process selector");
+    throw rpc_failure(cofferdam::detail::connect_code::unimplemented, "invalid process selector");
   }
 
   boost::json::object list() const {
@@ -132,7 +134,7 @@ class process_service {
       if (given->get_int64() == SIGKILL) return SIGKILL;
       if (given->get_int64() == SIGTERM) return SIGTERM;
     }
-    throw rpc_failure(connect_code::unimplemented, "invalid signal: SIGNAL_UNSPECIFIED");
+    throw rpc_failure(cofferdam::detail::connect_code::unimplemented, "invalid signal: SIGNAL_UNSPECIFIED");
   }
 
   static terminal_size size_of(const boost::json::object& terminal) {
@@ -146,7 +148,8 @@ class process_service {
     }
     constexpr std::uint32_t most = std::numeric_limits<std::uint16_t>::max();
     if (rows == 0 || columns == 0 || rows > most || columns > most)
-      throw rpc_failure(connect_code::invalid_argument, "a terminal has 1 to 65535 rows and columns");
+      throw rpc_failure(cofferdam::detail::connect_code::invalid_argument,
+                        "a terminal has 1 to 65535 rows and columns");
     return {static_cast<std::uint16_t>(rows), static_cast<std::uint16_t>(columns)};
   }
 
@@ -158,19 +161,20 @@ class process_service {
       data = fields.data("stdin");
       typed = fields.data("pty");
     }
-    if (!typed && !data) throw rpc_failure(connect_code::unimplemented, "invalid input type <nil>");
+    if (!typed && !data) throw rpc_failure(cofferdam::detail::connect_code::unimplemented, "invalid input type <nil>");
     if (data && one->has_terminal())
-      throw rpc_failure(connect_code::internal,
+      throw rpc_failure(cofferdam::detail::connect_code::internal,
                         "error writing to stdin: tty assigned to process — input should be written to the "
                         "pty, not the stdin");
     if (typed && !one->has_terminal())
-      throw rpc_failure(connect_code::internal, "error writing to tty: tty not assigned to process");
+      throw rpc_failure(cofferdam::detail::connect_code::internal, "error writing to tty: tty not assigned to process");
     if (!one->has_input() || one->over())
-      throw rpc_failure(connect_code::internal, "error writing to stdin: stdin not enabled or closed");
+      throw rpc_failure(cofferdam::detail::connect_code::internal,
+                        "error writing to stdin: stdin not enabled or closed");
     if (typed) data = std::move(typed);
     // Input for a process that does not read counts for the sandbox, and no longer for a request.
     if (sandbox_.waiting_input + data->size() > 2 * rpc_.core()->options().message())
-      throw rpc_failure(connect_code::resource_exhausted,
+      throw rpc_failure(cofferdam::detail::connect_code::resource_exhausted,
                         "processes of the sandbox have not yet read the input they were given");
     const waiting mine(sandbox_, data->size());
     rpc_.forget();
@@ -181,7 +185,7 @@ class process_service {
       if (failure.code() != exec_errc::io_error && failure.code() != exec_errc::unsupported) throw;
       failed = failure.what();
     }
-    if (failed) throw rpc_failure(connect_code::internal, "error writing to stdin: " + *failed);
+    if (failed) throw rpc_failure(cofferdam::detail::connect_code::internal, "error writing to stdin: " + *failed);
   }
 
   class waiting {
@@ -204,12 +208,15 @@ class process_service {
   command make_command(const message_fields& fields, const message_fields& config) const {
     std::vector<std::string> words;
     words.push_back(config.text("cmd").value_or(std::string()));
-    if (words.front().empty()) throw rpc_failure(connect_code::invalid_argument, "process.cmd is empty");
+    if (words.front().empty())
+      throw rpc_failure(cofferdam::detail::connect_code::invalid_argument, "process.cmd is empty");
     if (const boost::json::value* const args = config.find("args")) {
-      if (!args->is_array()) throw rpc_failure(connect_code::invalid_argument, "unmarshal message: args is no list");
+      if (!args->is_array())
+        throw rpc_failure(cofferdam::detail::connect_code::invalid_argument, "unmarshal message: args is no list");
       for (const boost::json::value& one : args->get_array()) {
         if (!one.is_string())
-          throw rpc_failure(connect_code::invalid_argument, "unmarshal message: an argument is no string");
+          throw rpc_failure(cofferdam::detail::connect_code::invalid_argument,
+                            "unmarshal message: an argument is no string");
         words.emplace_back(one.get_string().data(), one.get_string().size());
       }
     }
@@ -221,7 +228,8 @@ class process_service {
     if (const boost::json::object* const variables = config.object("envs")) {
       for (const auto& [name, value] : *variables) {
         if (!value.is_string())
-          throw rpc_failure(connect_code::invalid_argument, "unmarshal message: a variable is no string");
+          throw rpc_failure(cofferdam::detail::connect_code::invalid_argument,
+                            "unmarshal message: a variable is no string");
         made.variable(std::string(name.data(), name.size()),
                       std::string(value.get_string().data(), value.get_string().size()));
       }
@@ -245,7 +253,8 @@ class process_service {
       if (failure.code() != exec_errc::not_found && failure.code() != exec_errc::not_a_directory) throw;
     }
     if (!is_directory)
-      throw rpc_failure(connect_code::invalid_argument, "cwd '" + one_line(given) + "' does not exist");
+      throw rpc_failure(cofferdam::detail::connect_code::invalid_argument,
+                        "cwd '" + one_line(given) + "' does not exist");
   }
 
   /// A slot among the sandbox's processes while a process is being started.
@@ -280,18 +289,19 @@ class process_service {
   awaitable<void> start() {
     const message_fields fields(rpc_.message());
     const boost::json::object* const config = fields.object("process");
-    if (config == nullptr) throw rpc_failure(connect_code::invalid_argument, "process is missing");
+    if (config == nullptr) throw rpc_failure(cofferdam::detail::connect_code::invalid_argument, "process is missing");
     const message_fields config_fields(*config);
     if (!sandbox_.environment().can_start())
-      throw rpc_failure(connect_code::unimplemented,
+      throw rpc_failure(cofferdam::detail::connect_code::unimplemented,
                         "what is behind this gateway cannot start processes that are watched while they run");
     if (sandbox_.processes().size() + sandbox_.starting >= rpc_.core()->options().processes())
-      throw rpc_failure(connect_code::resource_exhausted, "the sandbox has " +
-                                                              std::to_string(sandbox_.processes().size()) +
-                                                              " processes, as many as this gateway allows");
+      throw rpc_failure(cofferdam::detail::connect_code::resource_exhausted,
+                        "the sandbox has " + std::to_string(sandbox_.processes().size()) +
+                            " processes, as many as this gateway allows");
     std::string tag = fields.text("tag").value_or(std::string());
     if (tag.size() > max_tag)
-      throw rpc_failure(connect_code::invalid_argument, "the tag is longer than " + std::to_string(max_tag) + " bytes");
+      throw rpc_failure(cofferdam::detail::connect_code::invalid_argument,
+                        "the tag is longer than " + std::to_string(max_tag) + " bytes");
     const starting place(sandbox_);
     command made = make_command(fields, config_fields);
     const std::string directory = config_fields.text("cwd").value_or(std::string());
@@ -339,7 +349,7 @@ class process_service {
     if (!one) one = find(selector);
     rpc_.forget();
     if (one->listeners() >= rpc_.core()->options().subscribers())
-      throw rpc_failure(connect_code::resource_exhausted,
+      throw rpc_failure(cofferdam::detail::connect_code::resource_exhausted,
                         "as many streams listen to the process as this gateway allows");
     served_process::listener mine(one, sandbox_.executor());
     co_await send(*one, mine);
@@ -361,7 +371,7 @@ class process_service {
       } else if (one.over()) {
         break;
       } else if (steady_clock::now() >= due) {
-        co_await rpc_.end_stream(connect_code::deadline_exceeded, "context deadline exceeded");
+        co_await rpc_.end_stream(cofferdam::detail::connect_code::deadline_exceeded, "context deadline exceeded");
         co_return;
       } else if (steady_clock::now() >= ping) {
         const std::string alive = served_process::event_message("keepalive", boost::json::object());
@@ -371,7 +381,7 @@ class process_service {
     }
     if (!one.end()) throw error(exec_errc::environment_closed, "the sandbox has ended");
     if (one.timed_out() && steady_clock::now() >= due) {
-      co_await rpc_.end_stream(connect_code::deadline_exceeded, "context deadline exceeded");
+      co_await rpc_.end_stream(cofferdam::detail::connect_code::deadline_exceeded, "context deadline exceeded");
     } else {
       co_await call.write(*one.end());
       co_await rpc_.end_stream();
@@ -382,7 +392,7 @@ class process_service {
   awaitable<void> take_input() {
     // A stream may last long: it holds little, and does not use the memory that all requests share.
     constexpr std::size_t most = std::size_t{1024} * 1024;
-    connect_envelope_reader reader(std::min(most, rpc_.core()->options().message()));
+    cofferdam::detail::connect_envelope_reader reader(std::min(most, rpc_.core()->options().message()));
     rpc_.call().body_limit(std::nullopt);
     std::array<std::byte, 16 * 1024> piece;
     std::shared_ptr<served_process> one;
@@ -391,21 +401,23 @@ class process_service {
       if (count == 0) break;
       std::string_view rest = as_text(bytes_view(piece).first(count));
       for (;;) {
-        const std::optional<connect_envelope> envelope = rpc_call::next_of(reader, rest);
+        const std::optional<cofferdam::detail::connect_envelope> envelope = rpc_call::next_of(reader, rest);
         if (!envelope) break;
         rpc_.parse(envelope->payload());
         const message_fields fields(rpc_.message());
         if (const boost::json::object* const begun = fields.object("start")) {
           one = find(message_fields(*begun).object("process"));
         } else if (const boost::json::object* const given = fields.object("data")) {
-          if (!one) throw rpc_failure(connect_code::invalid_argument, "the first message must be start");
+          if (!one)
+            throw rpc_failure(cofferdam::detail::connect_code::invalid_argument, "the first message must be start");
           co_await give_input(one, message_fields(*given).object("input"));
         }
       }
     }
-    if (!reader.may_end()) throw rpc_failure(connect_code::invalid_argument, "protocol error: incomplete envelope");
+    if (!reader.may_end())
+      throw rpc_failure(cofferdam::detail::connect_code::invalid_argument, "protocol error: incomplete envelope");
     co_await rpc_.begin_stream();
-    const std::string answer = connect_message("{}");
+    const std::string answer = cofferdam::detail::connect_message("{}");
     co_await rpc_.call().write(answer);
     co_await rpc_.end_stream();
   }

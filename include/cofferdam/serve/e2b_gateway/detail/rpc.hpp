@@ -3,13 +3,13 @@
 #pragma once
 
 #include <cofferdam/core/asio.hpp>
-#include <cofferdam/core/base64.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/detail/core/async_semaphore.hpp>
+#include <cofferdam/detail/core/base64.hpp>
+#include <cofferdam/detail/net/connect_envelope.hpp>
+#include <cofferdam/detail/net/connect_error.hpp>
 #include <cofferdam/detail/net/untrusted_json.hpp>
-#include <cofferdam/net/connect_envelope.hpp>
-#include <cofferdam/net/connect_error.hpp>
 #include <cofferdam/net/http_call.hpp>
 #include <cofferdam/net/http_reply.hpp>
 #include <cofferdam/serve/e2b_gateway/detail/answers.hpp>
@@ -46,7 +46,7 @@ inline std::optional<bytes> standard_base64(std::string_view text) {
     if (c == '_') c = '/';
   }
   while (plain.size() % 4 != 0) plain += '=';
-  return base64_decode(plain);
+  return cofferdam::detail::base64_decode(plain);
 }
 
 /// A message in protobuf's JSON. A wrong type is an error of the client.
@@ -100,7 +100,8 @@ class message_fields {
 
  private:
   static rpc_failure wrong(std::string_view name) {
-    return {connect_code::invalid_argument, "unmarshal message: invalid value for the field " + std::string(name)};
+    return {cofferdam::detail::connect_code::invalid_argument,
+            "unmarshal message: invalid value for the field " + std::string(name)};
   }
   const boost::json::object& object_;
 };
@@ -132,20 +133,23 @@ class rpc_call {
   void check_fields() {
     const std::string_view version = call_.field("Connect-Protocol-Version").value_or("1");
     if (version != "1")
-      throw rpc_failure(connect_code::invalid_argument,
+      throw rpc_failure(cofferdam::detail::connect_code::invalid_argument,
                         "connect-protocol-version must be \"1\": got \"" + one_line(version) + "\"");
     for (const char* const name : {"Content-Encoding", "Connect-Content-Encoding"}) {
       const std::string_view coding = call_.field(name).value_or("identity");
       if (coding != "identity" && !coding.empty())
-        throw rpc_failure(connect_code::unimplemented,
+        throw rpc_failure(cofferdam::detail::connect_code::unimplemented,
                           "unknown compression \"" + one_line(coding) + "\": supported encodings are identity");
     }
     if (const auto limit = call_.field("Connect-Timeout-Ms")) {
       const bool is_number = !limit->empty() && limit->size() <= 10 &&
                              std::all_of(limit->begin(), limit->end(), [](char c) { return c >= '0' && c <= '9'; });
-      if (!is_number) throw rpc_failure(connect_code::invalid_argument, "parse timeout: \"" + one_line(*limit) + "\"");
+      if (!is_number)
+        throw rpc_failure(cofferdam::detail::connect_code::invalid_argument,
+                          "parse timeout: \"" + one_line(*limit) + "\"");
       due_ = began_ + std::chrono::milliseconds(number_from<std::int64_t>(*limit).value_or(0));
-      if (*due_ <= began_) throw rpc_failure(connect_code::deadline_exceeded, "context deadline exceeded");
+      if (*due_ <= began_)
+        throw rpc_failure(cofferdam::detail::connect_code::deadline_exceeded, "context deadline exceeded");
     }
     if (const auto ping = call_.field("Keepalive-Ping-Interval")) {
       const auto seconds = number_from<std::int64_t>(*ping);
@@ -167,31 +171,36 @@ class rpc_call {
   /// Reads the one message of a call whose reply is a stream.
   awaitable<void> read_only_envelope() {
     co_await read_body();
-    connect_envelope_reader reader(core_->options().message());
+    cofferdam::detail::connect_envelope_reader reader(core_->options().message());
     std::string_view rest = body_.text();
-    const std::optional<connect_envelope> first = next_of(reader, rest);
+    const std::optional<cofferdam::detail::connect_envelope> first = next_of(reader, rest);
     if (!first || first->is_end())
-      throw rpc_failure(connect_code::invalid_argument, "protocol error: incomplete envelope");
+      throw rpc_failure(cofferdam::detail::connect_code::invalid_argument, "protocol error: incomplete envelope");
     parse(first->payload());
-    if (!rest.empty()) throw rpc_failure(connect_code::unimplemented, "unary request has more than one message");
+    if (!rest.empty())
+      throw rpc_failure(cofferdam::detail::connect_code::unimplemented, "unary request has more than one message");
   }
 
-  static std::optional<connect_envelope> next_of(connect_envelope_reader& reader, std::string_view& rest) {
+  static std::optional<cofferdam::detail::connect_envelope> next_of(cofferdam::detail::connect_envelope_reader& reader,
+                                                                    std::string_view& rest) {
     try {
       return reader.next(rest);
     } catch (const error& broken) {
-      if (broken.code() == exec_errc::too_large) throw rpc_failure(connect_code::resource_exhausted, broken.what());
-      throw rpc_failure(connect_code::invalid_argument, std::string("protocol error: ") + broken.what());
+      if (broken.code() == exec_errc::too_large)
+        throw rpc_failure(cofferdam::detail::connect_code::resource_exhausted, broken.what());
+      throw rpc_failure(cofferdam::detail::connect_code::invalid_argument,
+                        std::string("protocol error: ") + broken.what());
     }
   }
 
   void parse(std::string_view text) {
     if (text.empty())
-      throw rpc_failure(connect_code::invalid_argument, "zero-length payload is not a valid JSON object");
+      throw rpc_failure(cofferdam::detail::connect_code::invalid_argument,
+                        "zero-length payload is not a valid JSON object");
     std::error_code broken;
     boost::json::value value = cofferdam::detail::parse_untrusted_json(text, broken);
     if (broken || !value.is_object())
-      throw rpc_failure(connect_code::invalid_argument,
+      throw rpc_failure(cofferdam::detail::connect_code::invalid_argument,
                         "unmarshal message: " + (broken ? broken.message() : std::string("it is no object")));
     message_ = std::move(value.get_object());
   }
@@ -216,12 +225,13 @@ class rpc_call {
     co_await call_.begin(std::move(head));
   }
   awaitable<void> end_stream() {
-    const std::string text = connect_end();
+    const std::string text = cofferdam::detail::connect_end();
     co_await call_.write(text);
     co_await call_.end();
   }
-  awaitable<void> end_stream(connect_code code, std::string message) {
-    const std::string text = connect_end(connect_end_text(connect_failure(code, std::move(message))));
+  awaitable<void> end_stream(cofferdam::detail::connect_code code, std::string message) {
+    const std::string text = cofferdam::detail::connect_end(
+        cofferdam::detail::connect_end_text(cofferdam::detail::connect_failure(code, std::move(message))));
     co_await call_.write(text);
     co_await call_.end();
   }
@@ -233,7 +243,7 @@ class rpc_call {
       body_ = co_await sandbox_registry::read_body(core_, call_, sandbox_->settings().owner);
     } catch (const http_refusal& refusal) {
       if (refusal.status() != 503) throw;
-      throw rpc_failure(connect_code::unavailable, refusal.what());
+      throw rpc_failure(cofferdam::detail::connect_code::unavailable, refusal.what());
     }
   }
   /// Throws if the user name is invalid. Any valid name means the environment's user.
@@ -249,7 +259,8 @@ class rpc_call {
  public:
   static void check_user(std::string_view name) {
     if (!name.empty() && name != "user" && name != "root")
-      throw rpc_failure(connect_code::unauthenticated, "invalid username: '" + one_line(name.substr(0, 64)) + "'");
+      throw rpc_failure(cofferdam::detail::connect_code::unauthenticated,
+                        "invalid username: '" + one_line(name.substr(0, 64)) + "'");
   }
 
  private:

@@ -2,8 +2,8 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
-#include <cofferdam/core/base64.hpp>
 #include <cofferdam/core/bytes.hpp>
+#include <cofferdam/detail/core/base64.hpp>
 #include <cofferdam/detail/net/sha256.hpp>
 #include <cofferdam/detail/os/random_text.hpp>
 
@@ -31,7 +31,8 @@ inline std::string url_signature(std::string_view path, std::string_view operati
     raw += expiration;
   }
   const cofferdam::detail::sha256_digest digest = cofferdam::detail::sha256_of(raw);
-  std::string text = base64_encode(bytes_view(reinterpret_cast<const std::byte*>(digest.data()), digest.size()));
+  std::string text =
+      cofferdam::detail::base64_encode(bytes_view(reinterpret_cast<const std::byte*>(digest.data()), digest.size()));
   while (!text.empty() && text.back() == '=') text.pop_back();
   return "v1_" + text;
 }

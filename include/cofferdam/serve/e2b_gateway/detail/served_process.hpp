@@ -3,13 +3,13 @@
 #pragma once
 
 #include <cofferdam/core/asio.hpp>
-#include <cofferdam/core/base64.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/process.hpp>
 #include <cofferdam/detail/core/async_event.hpp>
 #include <cofferdam/detail/core/async_semaphore.hpp>
-#include <cofferdam/net/connect_envelope.hpp>
+#include <cofferdam/detail/core/base64.hpp>
+#include <cofferdam/detail/net/connect_envelope.hpp>
 #include <cofferdam/serve/detail/tasks.hpp>
 #include <cofferdam/serve/e2b_gateway/detail/answers.hpp>
 
@@ -124,7 +124,7 @@ class served_process : public std::enable_shared_from_this<served_process> {
     event[cofferdam::detail::json_view(kind)] = std::move(value);
     boost::json::object message;
     message["event"] = std::move(event);
-    return connect_message(boost::json::serialize(message));
+    return cofferdam::detail::connect_message(boost::json::serialize(message));
   }
 
   /// Delivers the output to the listeners until the process has ended. Throws only for a cancellation.
@@ -215,9 +215,9 @@ class served_process : public std::enable_shared_from_this<served_process> {
     std::string payload = R"({"event":{"data":{")";
     payload += kind;
     payload += R"(":")";
-    payload += base64_encode(piece.data());
+    payload += cofferdam::detail::base64_encode(piece.data());
     payload += R"("}}})";
-    const auto message = std::make_shared<const std::string>(connect_message(payload));
+    const auto message = std::make_shared<const std::string>(cofferdam::detail::connect_message(payload));
     for (listener* const one : listeners_) one->give(message);
   }
   bool is_full() const noexcept {

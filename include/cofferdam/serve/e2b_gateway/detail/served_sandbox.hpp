@@ -15,7 +15,6 @@
 #include <cofferdam/serve/e2b_gateway/detail/served_process.hpp>
 #include <cofferdam/serve/e2b_gateway/detail/watch.hpp>
 #include <cofferdam/serve/e2b_gateway/options.hpp>
-#include <cofferdam/serve/e2b_gateway/port_service.hpp>
 
 #include <asio/any_io_executor.hpp>
 #include <asio/co_spawn.hpp>

@@ -6,7 +6,7 @@
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/file_source.hpp>
-#include <cofferdam/net/gzip_decoder.hpp>
+#include <cofferdam/detail/net/gzip_decoder.hpp>
 #include <cofferdam/net/http_call.hpp>
 #include <cofferdam/net/net_error.hpp>
 #include <cofferdam/serve/e2b_gateway/detail/answers.hpp>
@@ -70,7 +70,7 @@ class upload_source : public file_source {
  private:
   bytes_view decoded() {
     try {
-      if (gzip_->next() == gzip_decoder::event::output) return gzip_->output();
+      if (gzip_->next() == cofferdam::detail::gzip_decoder::event::output) return gzip_->output();
     } catch (const error& wrong) {
       if (wrong.code() != exec_errc::too_large) refuse_gzip(wrong.what());
       failure_ = std::make_exception_ptr(http_refusal(413, wrong.what()));
@@ -84,7 +84,7 @@ class upload_source : public file_source {
   }
 
   http_call& call_;
-  std::optional<gzip_decoder> gzip_;
+  std::optional<cofferdam::detail::gzip_decoder> gzip_;
   std::array<std::byte, std::size_t{64} * 1024> room_;
   std::exception_ptr failure_;
 };

@@ -8,9 +8,9 @@
 #include <cofferdam/core/command_result.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/process.hpp>
-#include <cofferdam/core/utf8.hpp>
 #include <cofferdam/detail/core/async_event.hpp>
 #include <cofferdam/detail/core/async_semaphore.hpp>
+#include <cofferdam/detail/core/utf8.hpp>
 #include <cofferdam/serve/mcp/detail/request.hpp>
 
 #include <asio/any_io_executor.hpp>
@@ -46,9 +46,9 @@ class unread_output {
   std::string take(std::size_t count, bool last, std::uint64_t& dropped) {
     dropped = std::exchange(dropped_, 0);
     std::string_view part = std::string_view(text_).substr(0, count);
-    if (part.size() < text_.size() || !last) part = without_cut_end(part);
+    if (part.size() < text_.size() || !last) part = cofferdam::detail::without_cut_end(part);
     std::string good;
-    append_repaired_utf8(good, dropped == 0 ? part : without_cut_start(part));
+    cofferdam::detail::append_repaired_utf8(good, dropped == 0 ? part : cofferdam::detail::without_cut_start(part));
     text_.erase(0, part.size());
     return good;
   }

@@ -13,7 +13,6 @@
 #include <cofferdam/detail/core/async_event.hpp>
 #include <cofferdam/serve/mcp/call.hpp>
 #include <cofferdam/serve/mcp/content.hpp>
-#include <cofferdam/serve/mcp/definitions.hpp>
 #include <cofferdam/serve/mcp/detail/background.hpp>
 #include <cofferdam/serve/mcp/detail/checked_tool.hpp>
 #include <cofferdam/serve/mcp/detail/command_answer.hpp>
@@ -24,6 +23,7 @@
 #include <cofferdam/serve/mcp/detail/workspace.hpp>
 #include <cofferdam/serve/mcp/server_options.hpp>
 #include <cofferdam/tools/arguments.hpp>
+#include <cofferdam/tools/definition.hpp>
 
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
@@ -58,39 +58,39 @@ class basic_background_tools {
 
   explicit basic_background_tools(const server_options& options) : kept_output_(options.kept_output()) {
     using tools::argument;
-    using tools::argument_kind;
     start_ = tools::argument_list(
         command_line_argument("The bash command line."), directory_argument(),
-        argument("timeout_s", argument_kind::integer,
+        argument("timeout_s", tools::integer,
                  "Seconds before the command is killed. Left out: it runs until it ends, is signaled, or the session "
                  "ends.")
-            .between(1, 604'800));
-    read_ = tools::argument_list(id_argument(),
-                                 argument("wait_s", argument_kind::integer,
-                                          "Seconds to wait for new output or the end, where there is neither yet.")
-                                     .between(0, 50)
-                                     .otherwise(0));
-    signal_ = tools::argument_list(
+            .between(1, 604'800)
+            .optional());
+    read_ = tools::argument_list(
         id_argument(),
-        argument("signal", argument_kind::text, "TERM asks it to end, KILL ends it, INT is what ^C sends.")
-            .one_of({"TERM", "KILL", "INT", "HUP", "QUIT", "STOP", "CONT", "USR1", "USR2"})
-            .otherwise("TERM"));
+        argument("wait_s", tools::integer, "Seconds to wait for new output or the end, where there is neither yet.")
+            .between(0, 50)
+            .otherwise(0));
+    signal_ = tools::argument_list(
+        id_argument(), argument("signal", tools::text, "TERM asks it to end, KILL ends it, INT is what ^C sends.")
+                           .one_of({"TERM", "KILL", "INT", "HUP", "QUIT", "STOP", "CONT", "USR1", "USR2"})
+                           .otherwise("TERM"));
   }
 
  private:
   using self_pointer = std::shared_ptr<const basic_background_tools>;
 
-  static tools::argument id_argument() {
-    return tools::argument("id", tools::argument_kind::text, "What start_command returned.").required().between(1, 100);
+  static tools::argument<tools::text_type> id_argument() {
+    return tools::argument("id", tools::text, "What start_command returned.").between(1, 100);
   }
 
-  static tool_definition start_definition(const server_options& options) {
-    return tool_definition("start_command",
-                           "Start a command line with bash in the background of the sandbox workspace and return its "
-                           "id at once, for servers, watchers and long work. See what it prints with read_output, end "
-                           "it with signal_command; list_commands shows all of them. For a command whose result you "
-                           "need now use code_exec." +
-                               environment_note(options))
+  static tools::definition start_definition(const server_options& options) {
+    return tools::definition(
+               "start_command",
+               "Start a command line with bash in the background of the sandbox workspace and return its "
+               "id at once, for servers, watchers and long work. See what it prints with read_output, end "
+               "it with signal_command; list_commands shows all of them. For a command whose result you "
+               "need now use code_exec." +
+                   environment_note(options))
         .title("Start background command")
         .output(schema_of(R"({"type":"object","properties":{"id":{"type":"string"},
           "status":{"type":"string","enum":["running","rejected","failed"]},"reason":{"type":"string"}},
@@ -98,11 +98,12 @@ class basic_background_tools {
         .hints(false, true, false, options.open_world());
   }
 
-  static tool_definition read_definition() {
-    return tool_definition("read_output",
-                           "Return what a background command has printed since the last read_output for it, and "
-                           "whether it still runs. Set `wait_s` to wait for something new instead of asking again and "
-                           "again.")
+  static tools::definition read_definition() {
+    return tools::definition(
+               "read_output",
+               "Return what a background command has printed since the last read_output for it, and "
+               "whether it still runs. Set `wait_s` to wait for something new instead of asking again and "
+               "again.")
         .title("Read background output")
         .output(schema_of(R"({"type":"object","properties":{"id":{"type":"string"},
           "status":{"type":"string","enum":["running","exited","signaled","timeout","rejected","failed"]},
@@ -115,20 +116,20 @@ class basic_background_tools {
         .hints(false, false, false, false);
   }
 
-  static tool_definition signal_definition() {
-    return tool_definition("signal_command",
-                           "Send a signal to a background command and the processes of its group. Its end shows in "
-                           "read_output.")
+  static tools::definition signal_definition() {
+    return tools::definition("signal_command",
+                             "Send a signal to a background command and the processes of its group. Its end shows in "
+                             "read_output.")
         .title("Signal background command")
         .output(schema_of(R"({"type":"object","properties":{"id":{"type":"string"},"signal":{"type":"string"},
           "was_running":{"type":"boolean"}},"required":["id","signal","was_running"],"additionalProperties":false})"))
         .hints(false, true, true, false);
   }
 
-  static tool_definition list_definition() {
-    return tool_definition("list_commands",
-                           "List the background commands of this session: those that run, and those "
-                           "that have ended.")
+  static tools::definition list_definition() {
+    return tools::definition("list_commands",
+                             "List the background commands of this session: those that run, and those "
+                             "that have ended.")
         .title("List background commands")
         .output(schema_of(R"({"type":"object","properties":{"commands":{"type":"array","items":{"type":"object",
           "properties":{"id":{"type":"string"},"cmd":{"type":"string"},"status":{"type":"string"},

@@ -5,11 +5,11 @@
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/serve/mcp/call.hpp>
 #include <cofferdam/serve/mcp/content.hpp>
-#include <cofferdam/serve/mcp/definitions.hpp>
 #include <cofferdam/serve/mcp/detail/core.hpp>
 #include <cofferdam/serve/mcp/detail/schema_check.hpp>
 #include <cofferdam/serve/mcp/server_options.hpp>
 #include <cofferdam/tools/arguments.hpp>
+#include <cofferdam/tools/definition.hpp>
 
 #include <boost/json/object.hpp>
 
@@ -32,10 +32,18 @@ inline std::string environment_note(const server_options& options) {
 }
 
 /// Wraps a user's handler, and checks its arguments first.
-inline tool_handler checked(boost::json::object schema, tool_handler serve) {
-  return [schema = std::move(schema), serve = std::move(serve)](call& made) -> awaitable<answer> {
-    const std::string complaint = argument_complaint(schema, made.own_arguments());
+inline tool_handler checked(const tools::definition& what, tool_handler serve) {
+  if (what.input())
+    return [schema = *what.input(), serve = std::move(serve)](call& made) -> awaitable<answer> {
+      const std::string complaint = argument_complaint(schema, made.own_arguments());
+      if (!complaint.empty()) return said(answer::failed(made.name() + ": " + complaint));
+      return serve(made);
+    };
+  return [list = what.arguments(), serve = std::move(serve)](call& made) -> awaitable<answer> {
+    tools::checked_arguments values;
+    const std::string complaint = list.check(made.arguments(), values);
     if (!complaint.empty()) return said(answer::failed(made.name() + ": " + complaint));
+    made.own_arguments() = std::move(values).values();
     return serve(made);
   };
 }
@@ -44,8 +52,8 @@ inline tool_handler checked(boost::json::object schema, tool_handler serve) {
 /// \param arguments  a member of `of`.
 template <class Of>
 void add_checked(server_core& core, std::shared_ptr<const Of> of, const tools::argument_list& arguments,
-                 tool_definition what, checked_work<Of> work) {
-  tool_definition described = std::move(what).input(arguments.schema());
+                 tools::definition what, checked_work<Of> work) {
+  tools::definition described = std::move(what).input(arguments.schema());
   tool_handler serve = [of = std::move(of), &arguments, work](call& made) -> awaitable<answer> {
     tools::checked_arguments values;
     const std::string complaint = arguments.check(made.arguments(), values);

@@ -11,7 +11,6 @@
 #include <cofferdam/detail/core/async_semaphore.hpp>
 #include <cofferdam/serve/mcp/call.hpp>
 #include <cofferdam/serve/mcp/content.hpp>
-#include <cofferdam/serve/mcp/definitions.hpp>
 #include <cofferdam/serve/mcp/detail/checked_tool.hpp>
 #include <cofferdam/serve/mcp/detail/command_answer.hpp>
 #include <cofferdam/serve/mcp/detail/core.hpp>
@@ -21,6 +20,7 @@
 #include <cofferdam/serve/mcp/detail/workspace.hpp>
 #include <cofferdam/serve/mcp/server_options.hpp>
 #include <cofferdam/tools/arguments.hpp>
+#include <cofferdam/tools/definition.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -48,34 +48,33 @@ class basic_code_exec_tool {
     const auto longest = static_cast<double>(options.max_timeout().count());
     const std::int64_t usual = std::min(options.command_timeout(), options.max_timeout()).count();
     using tools::argument;
-    using tools::argument_kind;
     arguments_ = tools::argument_list(
         command_line_argument(
             "The bash command line. May span several lines and use pipes, &&, redirects and here-documents."),
         directory_argument(),
-        argument("timeout_s", argument_kind::integer,
-                 "Seconds before the command is killed. Raise it for builds and installs.")
+        argument("timeout_s", tools::integer, "Seconds before the command is killed. Raise it for builds and installs.")
             .between(1, longest)
             .otherwise(usual),
-        argument("stdin", argument_kind::text, "Text fed to the command's standard input."));
+        argument("stdin", tools::text, "Text fed to the command's standard input.").optional());
   }
 
  private:
-  static tool_definition definition(const server_options& options) {
-    return tool_definition("code_exec",
-                           "Run one command line with bash in the sandbox workspace, wait for it to end, and return "
-                           "its exit code, stdout and stderr. Use it to run programs and tests, install packages, and "
-                           "inspect, search, move or delete files.\n"
-                           "- Every call starts a new shell in `cwd`: exported variables and `cd` do not carry over to "
-                           "the next call, files do.\n"
-                           "- It is not interactive: stdin is empty unless `stdin` is given. Pass flags such as -y; "
-                           "never start an editor, a pager or a REPL.\n"
-                           "- A non-zero exit code is a normal result, not a tool failure: read stderr and decide.\n"
-                           "- Long output is cut in the middle. To keep all of it, redirect to a file and read parts "
-                           "with read_file.\n"
-                           "- After `timeout_s` seconds the command and everything it started are killed. For servers "
-                           "and long work use start_command." +
-                               environment_note(options))
+  static tools::definition definition(const server_options& options) {
+    return tools::definition(
+               "code_exec",
+               "Run one command line with bash in the sandbox workspace, wait for it to end, and return "
+               "its exit code, stdout and stderr. Use it to run programs and tests, install packages, and "
+               "inspect, search, move or delete files.\n"
+               "- Every call starts a new shell in `cwd`: exported variables and `cd` do not carry over to "
+               "the next call, files do.\n"
+               "- It is not interactive: stdin is empty unless `stdin` is given. Pass flags such as -y; "
+               "never start an editor, a pager or a REPL.\n"
+               "- A non-zero exit code is a normal result, not a tool failure: read stderr and decide.\n"
+               "- Long output is cut in the middle. To keep all of it, redirect to a file and read parts "
+               "with read_file.\n"
+               "- After `timeout_s` seconds the command and everything it started are killed. For servers "
+               "and long work use start_command." +
+                   environment_note(options))
         .title("Run shell command")
         .output(schema_of(R"({"type":"object","properties":{
           "status":{"type":"string","enum":["exited","signaled","timeout","cancelled","rejected","failed"],"description":"exited: ran to its end, see exit_code. rejected: a policy refused it. failed: the sandbox could not run it."},

@@ -8,6 +8,7 @@
 #include <cofferdam/serve/mcp/detail/sealed_state.hpp>
 #include <cofferdam/serve/mcp/detail/workspace.hpp>
 #include <cofferdam/serve/mcp/server_options.hpp>
+#include <cofferdam/tools/definition.hpp>
 
 #include <asio/any_io_executor.hpp>
 
@@ -32,7 +33,7 @@ class registered {
   Definition what;
   Handler serve;
 };
-using registered_tool = registered<tool_definition, tool_handler>;
+using registered_tool = registered<tools::definition, tool_handler>;
 using registered_resource = registered<resource_definition, resource_handler>;
 using registered_prompt = registered<prompt_definition, prompt_handler>;
 

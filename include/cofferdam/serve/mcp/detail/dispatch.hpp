@@ -6,12 +6,13 @@
 #include <cofferdam/core/directory_entry.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/printable_text.hpp>
-#include <cofferdam/core/utf8.hpp>
 #include <cofferdam/detail/core/async_semaphore.hpp>
 #include <cofferdam/detail/core/ends_everything.hpp>
+#include <cofferdam/detail/core/utf8.hpp>
 #include <cofferdam/serve/mcp/detail/results.hpp>
 #include <cofferdam/serve/mcp/detail/sealed_state.hpp>
 #include <cofferdam/serve/mcp/detail/session_state.hpp>
+#include <cofferdam/serve/mcp/detail/tool_json.hpp>
 
 #include <asio/steady_timer.hpp>
 #include <asio/use_awaitable.hpp>
@@ -173,7 +174,7 @@ class dispatch {
     const std::size_t page = core.options().page();
     if (method == "tools/list") {
       boost::json::array all;
-      for (const auto& each : core.tools) all.push_back(each->what.json(one.version));
+      for (const auto& each : core.tools) all.push_back(tool_json(each->what, one.version));
       return result(page_of(params, "tools", std::move(all), page, core.revision), 300);
     }
     if (method == "resources/templates/list") {
@@ -462,7 +463,7 @@ class dispatch {
     if (is_text) {
       made["text"] = boost::json::string(json_view(text));
     } else {
-      made["blob"] = base64_encode(content);
+      made["blob"] = cofferdam::detail::base64_encode(content);
     }
     co_return made;
   }

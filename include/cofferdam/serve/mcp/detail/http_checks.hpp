@@ -2,9 +2,9 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
-#include <cofferdam/core/base64.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/printable_text.hpp>
+#include <cofferdam/detail/core/base64.hpp>
 #include <cofferdam/net/http_message.hpp>
 #include <cofferdam/serve/detail/secrets.hpp>
 #include <cofferdam/serve/mcp/definitions.hpp>
@@ -139,7 +139,8 @@ inline std::optional<std::string> decoded_field(std::string_view value) {
   value = trimmed(value);
   constexpr std::string_view open = "=?base64?";
   if (!value.starts_with(open) || !value.ends_with("?=") || value.size() < open.size() + 2) return std::string(value);
-  const std::optional<bytes> raw = base64_decode(value.substr(open.size(), value.size() - open.size() - 2));
+  const std::optional<bytes> raw =
+      cofferdam::detail::base64_decode(value.substr(open.size(), value.size() - open.size() - 2));
   if (!raw) return std::nullopt;
   return std::string(as_text(*raw));
 }

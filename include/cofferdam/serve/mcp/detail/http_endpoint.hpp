@@ -313,7 +313,7 @@ class http_endpoint : public std::enable_shared_from_this<http_endpoint> {
     std::shared_ptr<const registered_tool> tool;
     if (message.method == "tools/call") {
       tool = core_->tool(std::string(text_at(message.params, "name")));
-      if (tool) schema = &tool->what.input();
+      if (tool && tool->what.input()) schema = &*tool->what.input();
     }
     const std::string wrong = header_complaint(
         message, [&call](std::string_view name) { return call.field(name); }, schema);

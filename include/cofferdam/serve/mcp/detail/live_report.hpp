@@ -6,8 +6,8 @@
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/printable_text.hpp>
 #include <cofferdam/core/process.hpp>
-#include <cofferdam/core/utf8.hpp>
 #include <cofferdam/detail/core/async_event.hpp>
+#include <cofferdam/detail/core/utf8.hpp>
 #include <cofferdam/serve/mcp/detail/request.hpp>
 
 #include <boost/json/object.hpp>
@@ -95,10 +95,10 @@ class live_report {
         continue;
       }
       // An incomplete character waits for the next piece.
-      const std::string_view whole = over_ ? std::string_view(pending) : without_cut_end(pending);
+      const std::string_view whole = over_ ? std::string_view(pending) : cofferdam::detail::without_cut_end(pending);
       if (whole.empty()) continue;
       std::string text;
-      append_repaired_utf8(text, whole);
+      cofferdam::detail::append_repaired_utf8(text, whole);
       boost::json::object data;
       data["stream"] = i == 0 ? "stdout" : "stderr";
       data["text"] = text;
@@ -113,7 +113,7 @@ class live_report {
     while (!text.empty() && (text.back() == '\n' || text.back() == '\r' || text.back() == ' ')) text.remove_suffix(1);
     const std::size_t line = text.rfind('\n');
     if (line != std::string_view::npos) text.remove_prefix(line + 1);
-    return one_line(without_cut_start(text), 120);
+    return one_line(cofferdam::detail::without_cut_start(text), 120);
   }
 
   std::shared_ptr<request> of_;

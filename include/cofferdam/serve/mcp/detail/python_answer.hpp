@@ -3,16 +3,16 @@
 #pragma once
 
 #include <cofferdam/code/code_result.hpp>
-#include <cofferdam/core/base64.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/command_result.hpp>
 #include <cofferdam/core/printable_text.hpp>
-#include <cofferdam/core/utf8.hpp>
+#include <cofferdam/detail/core/base64.hpp>
+#include <cofferdam/detail/core/utf8.hpp>
+#include <cofferdam/detail/tools/image_header.hpp>
 #include <cofferdam/net/readable_json.hpp>
 #include <cofferdam/serve/mcp/content.hpp>
 #include <cofferdam/serve/mcp/detail/command_answer.hpp>
 #include <cofferdam/serve/mcp/detail/output_text.hpp>
-#include <cofferdam/tools/image_header.hpp>
 
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
@@ -72,7 +72,8 @@ inline void add_value(const code_result& result, std::string& text, boost::json:
   constexpr std::size_t max_json = 64 * 1024;
   if (result.value_text().empty()) return;
   std::string value;
-  append_repaired_utf8(value, without_cut_end(std::string_view(result.value_text()).substr(0, max_value)));
+  cofferdam::detail::append_repaired_utf8(
+      value, cofferdam::detail::without_cut_end(std::string_view(result.value_text()).substr(0, max_value)));
   if (result.value_text().size() > max_value) value += " ...";
   text += "--- result ---\n" + printable_text(value) + "\n";
   facts["result"] = value;
@@ -86,7 +87,7 @@ inline void add_exception(const code_result& result, std::string& text, boost::j
   if (!result.failure()) return;
   const auto repaired = [](std::string_view raw) {
     std::string valid;
-    append_repaired_utf8(valid, raw);
+    cofferdam::detail::append_repaired_utf8(valid, raw);
     return valid;
   };
   const std::string traceback = repaired(result.failure()->traceback());
@@ -130,9 +131,10 @@ inline void add_images(const code_result& result, boost::json::object& facts, an
       if (found == display.forms().end() || shown.size() == max_images || found->second.size() > max_bytes) continue;
       std::string plain = found->second;
       std::erase(plain, '\n');
-      const std::optional<bytes> file = base64_decode(plain);
-      const std::optional<tools::image_header> header = file ? tools::read_image_header(*file) : std::nullopt;
-      if (!header || !header->has_size() || tools::mime_type(header->format) != kind) continue;
+      const std::optional<bytes> file = cofferdam::detail::base64_decode(plain);
+      const std::optional<tools::detail::image_header> header =
+          file ? tools::detail::read_image_header(*file) : std::nullopt;
+      if (!header || !header->has_size() || tools::detail::mime_type(header->format) != kind) continue;
       boost::json::object image;
       image["mime_type"] = kind;
       image["width"] = header->width;

@@ -8,7 +8,6 @@
 #include <cofferdam/core/printable_text.hpp>
 #include <cofferdam/detail/core/async_semaphore.hpp>
 #include <cofferdam/serve/mcp/call.hpp>
-#include <cofferdam/serve/mcp/definitions.hpp>
 #include <cofferdam/serve/mcp/detail/checked_tool.hpp>
 #include <cofferdam/serve/mcp/detail/core.hpp>
 #include <cofferdam/serve/mcp/detail/live_report.hpp>
@@ -18,6 +17,7 @@
 #include <cofferdam/serve/mcp/detail/workspace.hpp>
 #include <cofferdam/serve/mcp/server_options.hpp>
 #include <cofferdam/tools/arguments.hpp>
+#include <cofferdam/tools/definition.hpp>
 
 #include <asio/steady_timer.hpp>
 #include <asio/use_awaitable.hpp>
@@ -50,48 +50,48 @@ class python_tool {
         max_contexts_(options.max_contexts()),
         context_timeout_(options.context_timeout()) {
     using tools::argument;
-    using tools::argument_kind;
     const auto longest = static_cast<double>(options.max_timeout().count());
     const std::int64_t usual = std::min(options.python_timeout(), options.max_timeout()).count();
     arguments_ = tools::argument_list(
-        argument("code", argument_kind::text, "Python source. Plain code, no markdown fences.")
-            .required()
-            .between(1, 200'000),
-        argument("context_id", argument_kind::text,
+        argument("code", tools::text, "Python source. Plain code, no markdown fences.").between(1, 200'000),
+        argument("context_id", tools::text,
                  "Which interpreter to use: what create_python_context returned. Leave it out to use the shared "
                  "default one.")
             .between(1, 64)
             .otherwise(default_context),
-        argument("variables", argument_kind::object,
-                 "JSON values to assign as global variables first. Keys must be Python identifiers."),
-        argument("timeout_s", argument_kind::integer, "Seconds before the run is stopped.")
+        argument("variables", tools::object,
+                 "JSON values to assign as global variables first. Keys must be Python identifiers.")
+            .optional(),
+        argument("timeout_s", tools::integer, "Seconds before the run is stopped.")
             .between(1, longest)
             .otherwise(usual),
-        argument("reset", argument_kind::boolean, "Start this interpreter afresh before running.").otherwise(false));
-    create_ = tools::argument_list(argument("label", argument_kind::text, "A note on what it is for.").between(0, 80));
+        argument("reset", tools::boolean, "Start this interpreter afresh before running.").otherwise(false));
+    create_ =
+        tools::argument_list(argument("label", tools::text, "A note on what it is for.").between(0, 80).optional());
     close_ = tools::argument_list(
-        argument("context_id", argument_kind::text, "What create_python_context returned.").required().between(1, 64));
+        argument("context_id", tools::text, "What create_python_context returned.").between(1, 64));
   }
 
  private:
   using self_pointer = std::shared_ptr<const python_tool>;
   static constexpr const char* default_context = "default";
 
-  tool_definition definition(const server_options& options) const {
-    return tool_definition("run_python",
-                           "Run Python code in a persistent interpreter, like a notebook cell, and return what it "
-                           "printed and the value of its last expression. Variables, imports and functions from "
-                           "earlier calls with the same `context_id` are still defined. Prefer this to shell commands "
-                           "for calculations, data work and plots.\n"
-                           "- End the code with a bare expression to get its value; print() whatever else you need to "
-                           "see.\n"
-                           "- Matplotlib figures that are shown or left open come back as images.\n"
-                           "- `variables` are set as globals before the code runs: pass data there instead of pasting "
-                           "it into the code.\n"
-                           "- An exception is returned with its traceback; the variables set before it stay.\n"
-                           "- On a timeout the interpreter may be restarted and its variables lost; the result says "
-                           "so." +
-                               environment_note(options))
+  tools::definition definition(const server_options& options) const {
+    return tools::definition(
+               "run_python",
+               "Run Python code in a persistent interpreter, like a notebook cell, and return what it "
+               "printed and the value of its last expression. Variables, imports and functions from "
+               "earlier calls with the same `context_id` are still defined. Prefer this to shell commands "
+               "for calculations, data work and plots.\n"
+               "- End the code with a bare expression to get its value; print() whatever else you need to "
+               "see.\n"
+               "- Matplotlib figures that are shown or left open come back as images.\n"
+               "- `variables` are set as globals before the code runs: pass data there instead of pasting "
+               "it into the code.\n"
+               "- An exception is returned with its traceback; the variables set before it stay.\n"
+               "- On a timeout the interpreter may be restarted and its variables lost; the result says "
+               "so." +
+                   environment_note(options))
         .title("Run Python")
         .input(arguments_.schema())
         .output(schema_of(R"({"type":"object","properties":{
@@ -109,23 +109,24 @@ class python_tool {
         .hints(false, true, false, options.open_world());
   }
 
-  tool_definition create_definition() const {
+  tools::definition create_definition() const {
     const std::string minutes = std::to_string((context_timeout_.count() + 59) / 60);
-    return tool_definition("create_python_context",
-                           "Start a separate Python interpreter and return its context_id for run_python. Use it only "
-                           "to keep two pieces of work apart; otherwise run_python's default interpreter is enough. "
-                           "Unused interpreters are closed after " +
-                               minutes + (minutes == "1" ? " minute" : " minutes") +
-                               "; a call with a closed id fails and says so.")
+    return tools::definition(
+               "create_python_context",
+               "Start a separate Python interpreter and return its context_id for run_python. Use it only "
+               "to keep two pieces of work apart; otherwise run_python's default interpreter is enough. "
+               "Unused interpreters are closed after " +
+                   minutes + (minutes == "1" ? " minute" : " minutes") + "; a call with a closed id fails and says so.")
         .title("New Python interpreter")
         .output(schema_of(R"({"type":"object","properties":{"context_id":{"type":"string"},
           "expires_after_idle_s":{"type":"integer"}},"required":["context_id"],"additionalProperties":false})"))
         .hints(false, false, false, false);
   }
 
-  static tool_definition close_definition() {
-    return tool_definition("close_python_context",
-                           "Stop the interpreter `context_id` and free its memory. Its variables are lost; files stay.")
+  static tools::definition close_definition() {
+    return tools::definition(
+               "close_python_context",
+               "Stop the interpreter `context_id` and free its memory. Its variables are lost; files stay.")
         .title("Close Python interpreter")
         .output(schema_of(R"({"type":"object","properties":{"context_id":{"type":"string"},
           "closed":{"type":"boolean"}},"required":["context_id","closed"],"additionalProperties":false})"))

@@ -4,8 +4,8 @@
 
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/error.hpp>
-#include <cofferdam/core/utf8.hpp>
 #include <cofferdam/detail/core/async_event.hpp>
+#include <cofferdam/detail/core/utf8.hpp>
 #include <cofferdam/serve/detail/tasks.hpp>
 #include <cofferdam/serve/mcp/detail/json_rpc.hpp>
 #include <cofferdam/serve/mcp/detail/protocol.hpp>
@@ -159,7 +159,7 @@ class request {
     if (total) params["total"] = number(*total);
     if (!words.empty() && at_least("2025-03-26")) {
       std::string good;
-      append_repaired_utf8(good, words);
+      cofferdam::detail::append_repaired_utf8(good, words);
       params["message"] = boost::json::string(json_view(good));
     }
     out->send(rpc_notification("notifications/progress", params), true);

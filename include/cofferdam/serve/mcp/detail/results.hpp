@@ -2,9 +2,9 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
-#include <cofferdam/core/base64.hpp>
 #include <cofferdam/core/bytes.hpp>
-#include <cofferdam/net/percent_encoding.hpp>
+#include <cofferdam/detail/core/base64.hpp>
+#include <cofferdam/detail/net/percent_encoding.hpp>
 #include <cofferdam/serve/mcp/call.hpp>
 #include <cofferdam/serve/mcp/content.hpp>
 #include <cofferdam/serve/mcp/detail/json_rpc.hpp>
@@ -58,7 +58,8 @@ inline boost::json::object page_of(const boost::json::object& params, const char
   if (const boost::json::value* const given = params.if_contains("cursor"); given != nullptr && !given->is_null()) {
     const failure wrong(invalid_params, "Invalid cursor");
     if (!given->is_string()) throw wrong;
-    const std::optional<bytes> raw = base64_decode(view_of(given->get_string()), base64_alphabet::url);
+    const std::optional<bytes> raw =
+        cofferdam::detail::base64_decode(view_of(given->get_string()), cofferdam::detail::base64_alphabet::url);
     if (!raw) throw wrong;
     const std::string_view text = as_text(*raw);
     const std::size_t colon = text.find(':');
@@ -79,19 +80,21 @@ inline boost::json::object page_of(const boost::json::object& params, const char
                           items.begin() + static_cast<std::ptrdiff_t>(end));
   result[name] = std::move(part);
   if (end < items.size())
-    result["nextCursor"] =
-        base64_encode(as_bytes(std::to_string(end) + ":" + std::to_string(revision)), base64_alphabet::url);
+    result["nextCursor"] = cofferdam::detail::base64_encode(
+        as_bytes(std::to_string(end) + ":" + std::to_string(revision)), cofferdam::detail::base64_alphabet::url);
   return result;
 }
 
 inline constexpr std::string_view workspace_uri = "sandbox://workspace/";
 
 /// Convert a path to a part of a URI, and back.
-inline std::string uri_of(std::string_view path) { return std::string(workspace_uri) + percent_encoded_path(path); }
+inline std::string uri_of(std::string_view path) {
+  return std::string(workspace_uri) + cofferdam::detail::percent_encoded_path(path);
+}
 /// Returns no value for a URI that is not a file of a workspace.
 inline std::optional<std::string> path_of(std::string_view uri) {
   if (!uri.starts_with(workspace_uri)) return std::nullopt;
-  std::optional<std::string> path = percent_decoded(uri.substr(workspace_uri.size()));
+  std::optional<std::string> path = cofferdam::detail::percent_decoded(uri.substr(workspace_uri.size()));
   if (!path || path->empty() || path->find('\0') != std::string::npos) return std::nullopt;
   return path;
 }

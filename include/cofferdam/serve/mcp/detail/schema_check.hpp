@@ -70,21 +70,8 @@ inline std::string expected_type(const boost::json::value& property) {
   return made;
 }
 
-/// Returns the reason why a schema cannot describe a tool's arguments; empty if it can.
-inline std::string schema_complaint(const boost::json::object& schema) {
-  if (if_text_at(schema, "type") != "object") return R"(has no "type": "object")";
-  if (schema.contains("properties") && object_at(schema, "properties") == nullptr)
-    return "has 'properties' that are no object";
-  const boost::json::value* const required = schema.if_contains("required");
-  if (required == nullptr) return {};
-  if (!required->is_array()) return "has a 'required' that is no array";
-  for (const boost::json::value& each : required->get_array())
-    if (!each.is_string()) return "has a 'required' with something that is no string";
-  return {};
-}
-
-/// Checks a client's arguments against a schema that passed `schema_complaint`. A null that the schema does not allow
-/// counts as a missing argument, and is removed.
+/// Checks a client's arguments against a schema that `tools::definition::input` has accepted. A null that the schema
+/// does not allow counts as a missing argument, and is removed.
 /// \return  empty if they are valid; otherwise one sentence with the errors, for the model.
 inline std::string argument_complaint(const boost::json::object& schema, boost::json::object& arguments) {
   std::string complaints;

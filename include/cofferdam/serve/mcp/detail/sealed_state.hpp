@@ -2,9 +2,9 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
-#include <cofferdam/core/base64.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/error.hpp>
+#include <cofferdam/detail/core/base64.hpp>
 #include <cofferdam/detail/os/random_text.hpp>
 #include <cofferdam/serve/detail/secrets.hpp>
 #include <cofferdam/serve/mcp/detail/json_rpc.hpp>
@@ -31,18 +31,20 @@ class sealed_states {
   /// \param purpose  the use of the state: method, name, arguments. The state is accepted only for the same use.
   std::string seal(std::string_view purpose, std::string_view state) {
     boost::json::object inside;
-    inside["state"] = base64_encode(as_bytes(state));  // may have any bytes
+    inside["state"] = cofferdam::detail::base64_encode(as_bytes(state));  // may have any bytes
     inside["until"] = now() + longest;
     inside["once"] = cofferdam::detail::random_name(22);
     const std::string text = boost::json::serialize(inside);
-    return base64_encode(as_bytes(text), base64_alphabet::url) + "." + sign(purpose, text);
+    return cofferdam::detail::base64_encode(as_bytes(text), cofferdam::detail::base64_alphabet::url) + "." +
+           sign(purpose, text);
   }
 
   /// \return no value if it is not ours, for another purpose, too old, or was used.
   std::optional<std::string> open(std::string_view purpose, std::string_view sealed) {
     const std::size_t dot = sealed.find('.');
     if (dot == std::string_view::npos) return std::nullopt;
-    const std::optional<bytes> raw = base64_decode(sealed.substr(0, dot), base64_alphabet::url);
+    const std::optional<bytes> raw =
+        cofferdam::detail::base64_decode(sealed.substr(0, dot), cofferdam::detail::base64_alphabet::url);
     if (!raw) return std::nullopt;
     const std::string_view text = as_text(*raw);
     if (!cofferdam::detail::same_secret(sign(purpose, text), sealed.substr(dot + 1))) return std::nullopt;
@@ -57,7 +59,7 @@ class sealed_states {
       used_.erase(order_.front());
       order_.pop_front();
     }
-    const std::optional<bytes> state = base64_decode(text_at(object, "state"));
+    const std::optional<bytes> state = cofferdam::detail::base64_decode(text_at(object, "state"));
     return state ? std::optional(std::string(as_text(*state))) : std::nullopt;
   }
 
@@ -77,7 +79,8 @@ class sealed_states {
     if (HMAC(EVP_sha256(), key_.data(), static_cast<int>(key_.size()),
              reinterpret_cast<const unsigned char*>(all.data()), all.size(), digest.data(), &size) == nullptr)
       throw error(exec_errc::io_error, "mcp: OpenSSL cannot make an HMAC");
-    return base64_encode(bytes_view(reinterpret_cast<const std::byte*>(digest.data()), size), base64_alphabet::url);
+    return cofferdam::detail::base64_encode(bytes_view(reinterpret_cast<const std::byte*>(digest.data()), size),
+                                            cofferdam::detail::base64_alphabet::url);
   }
 
   std::string key_ = cofferdam::detail::random_token();

@@ -4,10 +4,10 @@
 
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/serve/mcp/call.hpp>
-#include <cofferdam/serve/mcp/definitions.hpp>
 #include <cofferdam/serve/mcp/detail/core.hpp>
 #include <cofferdam/serve/mcp/detail/schemas.hpp>
 #include <cofferdam/serve/mcp/detail/workspace.hpp>
+#include <cofferdam/tools/definition.hpp>
 #include <cofferdam/tools/list_files.hpp>
 #include <cofferdam/tools/read_file.hpp>
 #include <cofferdam/tools/tool.hpp>
@@ -24,20 +24,32 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::mcp::detail {
 
-/// A `tool` of the library or of the user, in each client's own environment.
+/// Tools of the library or of the user, served to all clients.
 class shared_tools {
  public:
+  /// Adds a tool that all clients share.
   /// \param what  the description; its input schema is the tool's own.
-  static void add(server_core& core, workspace::tool_maker make, std::optional<tool_definition> what) {
+  static void add(server_core& core, tools::any_tool one, tools::definition what) {
+    const auto shared = std::make_shared<tools::any_tool>(std::move(one));
+    what.input(shared->parameters());
+    tool_handler serve = [shared](call& made) { return run_shared(shared, made); };
+    core.tools.push_back(std::make_shared<const registered_tool>(std::move(what), std::move(serve)));
+  }
+
+  /// Adds a tool that is made in each client's own environment.
+  /// \param what  the description; its input schema is the tool's own.
+  static void add(server_core& core, workspace::tool_maker make, std::optional<tools::definition> what) {
     any_environment none;
     const tools::any_tool sample = make(none);
-    tool_definition described =
-        what ? std::move(*what)
-             : tool_definition(std::string(sample.name()), std::string(sample.description()))
-                   .hints(sample.reads_only(), !sample.reads_only(), sample.reads_only(), !sample.reads_only());
-    tool_definition whole = std::move(described).input(sample.parameters());
+    tools::definition described = what ? std::move(*what) : definition_of(sample);
+    described.input(sample.parameters());
     tool_handler serve = [make = std::move(make)](call& made) { return run(make, made); };
-    core.tools.push_back(std::make_shared<const registered_tool>(std::move(whole), std::move(serve)));
+    core.tools.push_back(std::make_shared<const registered_tool>(std::move(described), std::move(serve)));
+  }
+
+  static tools::definition definition_of(const tools::any_tool& one) {
+    return tools::definition(std::string(one.name()), std::string(one.description()))
+        .hints(one.reads_only(), !one.reads_only(), one.reads_only(), !one.reads_only());
   }
 
   /// Adds read_file, write_file, list_files and view_image.
@@ -78,10 +90,10 @@ class shared_tools {
 
  private:
   template <class T>
-  static tool_definition like(const char* title) {
+  static tools::definition like(const char* title) {
     any_environment none;
     const T sample(none);
-    return tool_definition(std::string(sample.name()), std::string(sample.description())).title(title);
+    return tools::definition(std::string(sample.name()), std::string(sample.description())).title(title);
   }
 
   static awaitable<answer> run(workspace::tool_maker make, call& made) {
@@ -89,13 +101,25 @@ class shared_tools {
     tools::any_tool& tool = place->tool(made.name(), make);
     co_await workspace::take_turn(place);
     const cofferdam::detail::held_permits turn = place->turn();
-    const std::shared_ptr<live_report> report = place->report(made.inside(), made.name());
+    answer said = co_await reported(tool, made);
+    co_return said;
+  }
+
+  /// \param one  kept alive by this frame, also if the tool is removed meanwhile.
+  static awaitable<answer> run_shared(std::shared_ptr<tools::any_tool> one, call& made) {
+    answer said = co_await reported(*one, made);
+    co_return said;
+  }
+
+  static awaitable<answer> reported(tools::any_tool& tool, call& made) {
+    const std::shared_ptr<live_report> report = made.inside()->place->report(made.inside(), made.name());
     const reporting at_end(report);
     boost::json::value arguments = made.arguments();
     tools::tool_output_listener listener;
     if (report) listener = [report](output_stream stream, bytes_view piece) { report->feed(stream, piece); };
     const tools::tool_result result = co_await tool.call(std::move(arguments), std::move(listener));
-    answer said(result.text());
+    answer said;
+    if (!result.text().empty() || result.images().empty()) said.add(content::text(result.text()));
     for (const tools::tool_image& image : result.images()) said.add(content::image(image.content(), image.mime_type()));
     if (!result.data().empty()) said.structured(result.data());
     said.is_error(!result.success());

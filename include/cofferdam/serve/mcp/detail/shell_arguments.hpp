@@ -10,13 +10,13 @@
 namespace cofferdam::inline COFFERDAM_ABI::mcp::detail {
 
 /// The argument `cmd`. \param description  for the model.
-inline tools::argument command_line_argument(const char* description) {
-  return tools::argument("cmd", tools::argument_kind::text, description).required().between(1, 100'000);
+inline tools::argument<tools::text_type> command_line_argument(const char* description) {
+  return tools::argument("cmd", tools::text, description).between(1, 100'000);
 }
 
 /// The argument `cwd`.
-inline tools::argument directory_argument() {
-  return tools::argument("cwd", tools::argument_kind::text, "Directory to run in, relative to the workspace root.")
+inline tools::argument<tools::text_type> directory_argument() {
+  return tools::argument("cwd", tools::text, "Directory to run in, relative to the workspace root.")
       .between(1, 4095)
       .otherwise(".");
 }

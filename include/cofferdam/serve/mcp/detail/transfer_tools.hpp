@@ -20,13 +20,13 @@
 #include <cofferdam/files/file_set.hpp>
 #include <cofferdam/serve/mcp/call.hpp>
 #include <cofferdam/serve/mcp/content.hpp>
-#include <cofferdam/serve/mcp/definitions.hpp>
 #include <cofferdam/serve/mcp/detail/checked_tool.hpp>
 #include <cofferdam/serve/mcp/detail/core.hpp>
 #include <cofferdam/serve/mcp/detail/results.hpp>
 #include <cofferdam/serve/mcp/detail/schemas.hpp>
 #include <cofferdam/serve/mcp/detail/workspace.hpp>
 #include <cofferdam/tools/arguments.hpp>
+#include <cofferdam/tools/definition.hpp>
 
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
@@ -57,23 +57,19 @@ class transfer_tools {
   explicit transfer_tools(const server_options& options)
       : input_(options.input_folder()), output_(options.output_folder()) {
     using tools::argument;
-    using tools::argument_kind;
-    upload_arguments_ =
-        tools::argument_list(argument("source", argument_kind::text, "Path relative to the shared input folder.")
-                                 .required()
-                                 .between(1, 4095),
-                             argument("dest", argument_kind::text,
-                                      "File or directory in the workspace to copy to; a directory ends in a slash, or "
-                                      "is there already.")
-                                 .between(1, 4095)
-                                 .otherwise("."));
-    argument deliver = argument("deliver", argument_kind::text,
+    upload_arguments_ = tools::argument_list(
+        argument("source", tools::text, "Path relative to the shared input folder.").between(1, 4095),
+        argument("dest", tools::text,
+                 "File or directory in the workspace to copy to; a directory ends in a slash, or "
+                 "is there already.")
+            .between(1, 4095)
+            .otherwise("."));
+    argument deliver = argument("deliver", tools::text,
                                 "link: a resource link. inline: the bytes in this answer, at most 1 MiB." +
-                                    std::string(output_.empty() ? "" : " host: copied to the output folder."));
+                                    std::string(output_.empty() ? "" : " host: copied to the output folder."))
+                           .optional();
     download_arguments_ = tools::argument_list(
-        argument("path", argument_kind::text, "Path relative to the workspace root. A file, not a directory.")
-            .required()
-            .between(1, 4095),
+        argument("path", tools::text, "Path relative to the workspace root. A file, not a directory.").between(1, 4095),
         output_.empty() ? std::move(deliver).one_of({"link", "inline"}).otherwise("link")
                         : std::move(deliver).one_of({"link", "inline", "host"}).otherwise("link"));
   }
@@ -86,10 +82,10 @@ class transfer_tools {
   /// The maximum bytes that one call may copy from or to the host's folders.
   static constexpr std::uint64_t max_moved = std::uint64_t{1024} * 1024 * 1024;
 
-  static tool_definition upload_definition() {
-    return tool_definition("upload_file",
-                           "Copy a file or directory from the host's shared input folder into the sandbox workspace. "
-                           "`source` is relative to that folder; paths outside it are refused.")
+  static tools::definition upload_definition() {
+    return tools::definition("upload_file",
+                             "Copy a file or directory from the host's shared input folder into the sandbox workspace. "
+                             "`source` is relative to that folder; paths outside it are refused.")
         .title("Copy into sandbox")
         .output(schema_of(R"({"type":"object","properties":{"files":{"type":"array","items":{"type":"object",
           "properties":{"path":{"type":"string"},"size_bytes":{"type":"integer"}},
@@ -98,13 +94,14 @@ class transfer_tools {
         .hints(false, true, true, false);
   }
 
-  tool_definition download_definition() const {
-    return tool_definition("download_file",
-                           "Hand a finished file from the sandbox workspace to the user. By default a link is returned "
-                           "that the client can fetch; set `deliver` to inline to embed a small file" +
-                               std::string(output_.empty() ? "."
-                                                           : ", or to host to copy it into the host's output folder, "
-                                                             "where it replaces what has its name."))
+  tools::definition download_definition() const {
+    return tools::definition(
+               "download_file",
+               "Hand a finished file from the sandbox workspace to the user. By default a link is returned "
+               "that the client can fetch; set `deliver` to inline to embed a small file" +
+                   std::string(output_.empty() ? "."
+                                               : ", or to host to copy it into the host's output folder, "
+                                                 "where it replaces what has its name."))
         .title("Hand over a file")
         .output(schema_of(R"({"type":"object","properties":{"path":{"type":"string"},"uri":{"type":"string"},
           "mime_type":{"type":"string"},"size_bytes":{"type":"integer"},"sha256":{"type":"string"},

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/backends/docker/detail/json.hpp>
+#include <cofferdam/core/error.hpp>
+#include <cofferdam/core/printable_text.hpp>
+#include <cofferdam/detail/core/worded_category.hpp>
+
+#include <boost/json/object.hpp>
+#include <boost/json/parse.hpp>
+#include <boost/json/value.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
+
+class status_words {
+ public:
+  static constexpr const char* name = "http status";
+  static std::string message(int value) { return "HTTP status " + std::to_string(value); }
+};
+
+/// Returns the category of `error::cause()` for a refusal by the daemon: the value is the HTTP status, such as 404.
+inline const std::error_category& http_status_category() noexcept {
+  return cofferdam::detail::category_of<detail::status_words>();
+}
+
+/// A call to the daemon, described for its error message.
+class api_call {
+ public:
+  /// \param doing    `create the container`.
+  /// \param subject  the name of the image or container; may be empty.
+  /// \param address  the daemon's address, from `daemon_location::address()`.
+  api_call(std::string doing, std::string subject, std::string address)
+      : doing_(std::move(doing)), subject_(std::move(subject)), address_(std::move(address)) {}
+
+  /// Returns `docker: cannot create the container "x" (unix:///var/run/docker.sock)`.
+  std::string failed() const {
+    std::string text = "docker: cannot " + doing_;
+    if (!subject_.empty()) text += " \"" + one_line(subject_, 120) + "\"";
+    return text + " (" + address_ + ")";
+  }
+
+ private:
+  std::string doing_;
+  std::string subject_;
+  std::string address_;
+};
+
+// Removes users and passwords from addresses in a daemon's message.
+inline std::string without_passwords(std::string_view text) {
+  std::string safe;
+  while (!text.empty()) {
+    const std::size_t scheme = text.find("://");
+    if (scheme == std::string_view::npos) break;
+    const std::size_t from = scheme + 3;
+    safe += text.substr(0, from);
+    text.remove_prefix(from);
+    const std::size_t end = std::min(text.find_first_of(" \t\r\n\"'/?#<>"), text.size());
+    const std::size_t at = text.substr(0, end).rfind('@');
+    if (at == std::string_view::npos) continue;
+    safe += "...";
+    text.remove_prefix(at);
+  }
+  return safe.append(text);
+}
+
+inline std::string shown_message(std::string_view text) {
+  while (text.ends_with('\n') || text.ends_with('\r') || text.ends_with(' ')) text.remove_suffix(1);
+  return "\"" + one_line(without_passwords(text.substr(0, 4096)), 400) + "\"";
+}
+
+inline bool holds(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
+
+// The meaning of a daemon's message, and the remedy. Podman sends 500 where Docker has a specific status.
+struct api_verdict {
+  exec_errc code;
+  const char* advice;
+};
+
+inline api_verdict judge(unsigned status, std::string_view said) {
+  // Must be first: the rest of such a message is text of the Dockerfile, and could match any case below.
+  if (holds(said, "returned a non-zero code") || holds(said, "executor failed running") ||
+      holds(said, "did not complete successfully"))
+    return {exec_errc::provider_failed, "a command of the Dockerfile failed: the build's output says why"};
+  if (holds(said, "is too new. Maximum supported API version"))
+    return {exec_errc::unsupported, "update the daemon, or set DOCKER_API_VERSION to the version it names"};
+  if (holds(said, "is too old. Minimum supported API version"))
+    return {exec_errc::unsupported, "this library is older than the daemon allows; update it"};
+  if (holds(said, "HTTP request to an HTTPS server"))
+    return {exec_errc::invalid_argument,
+            "the daemon speaks TLS: set DOCKER_TLS_VERIFY=1, and DOCKER_CERT_PATH to its keys"};
+  if (holds(said, "no space left on device"))
+    return {exec_errc::io_error, "the daemon's disk is full: see docker system df"};
+  if (holds(said, "toomanyrequests") || holds(said, "Too Many Requests"))
+    return {exec_errc::provider_failed,
+            "the registry limits how often one may pull: wait, or log in with docker login"};
+  if (holds(said, "no basic auth credentials") || holds(said, "unauthorized") || holds(said, "access denied") ||
+      holds(said, "authentication required") || holds(said, "denied: "))
+    return {exec_errc::permission_denied,
+            "the registry wants to know who asks, or has no such image: see docker login"};
+  if (holds(said, "image operating system") || holds(said, "no matching manifest"))
+    return {exec_errc::not_found, "the image is not there for this platform: name another with platform()"};
+  if (holds(said, "manifest unknown") || (holds(said, "manifest for") && holds(said, "not found")))
+    return {exec_errc::not_found, "the registry has no such tag: look at the spelling"};
+  if (holds(said, "o such image") || holds(said, "image not known"))
+    return {exec_errc::not_found, "pull it first: docker pull"};
+  if (holds(said, "no such host") || holds(said, "connection refused") || holds(said, "i/o timeout") ||
+      holds(said, "TLS handshake timeout"))
+    return {exec_errc::provider_failed, "the daemon cannot reach the registry: look at its network and proxy"};
+  if (holds(said, "already in use")) return {exec_errc::already_exists, "take another name, or remove what has it"};
+  if (holds(said, "nknown runtime") || holds(said, "unknown or invalid runtime name"))
+    return {exec_errc::unsupported, "the daemon has no such runtime: see docker info, or leave runtime() out"};
+  if (holds(said, "unable to find user") || holds(said, "no matching entries in passwd"))
+    return {exec_errc::invalid_argument, "the image has no such user: give numbers, such as 1000:1000"};
+  if (holds(said, "bind source path does not exist"))
+    return {exec_errc::not_found, "a folder to be mounted is not there on the daemon's machine"};
+  if (holds(said, "Cannot locate specified Dockerfile"))
+    return {exec_errc::not_found, "the context that was sent has no such Dockerfile"};
+  if (holds(said, "OCI runtime create failed") || holds(said, "failed to create shim task"))
+    return {exec_errc::provider_failed, "the container's first program cannot run: is the image for this machine?"};
+  if (holds(said, "cannot allocate memory"))
+    return {exec_errc::provider_failed, "the daemon's machine is out of memory"};
+  if (holds(said, "o such container") || holds(said, "no container with"))
+    return {exec_errc::provider_lost, "somebody removed it, or it ended"};
+  if (holds(said, "is not running") || holds(said, "state improper"))
+    return {exec_errc::provider_lost, "it is not running: somebody stopped it, or it ended"};
+  switch (status) {
+    case 400: return {exec_errc::invalid_argument, "the daemon does not take what was asked"};
+    case 401:
+    case 403: return {exec_errc::permission_denied, "the daemon, or a plug-in of it, refuses that"};
+    case 404: return {exec_errc::not_found, "the daemon has no such thing"};
+    case 409: return {exec_errc::already_exists, "it conflicts with what is there"};
+    case 503: return {exec_errc::provider_failed, "the daemon is not ready: try again"};
+    default: return {exec_errc::provider_failed, "the daemon's own log says more"};
+  }
+}
+
+/// Returns the message in an error response: `message` of the JSON (for Podman also `cause`), or the text itself. Any
+/// bytes; untrusted.
+inline std::string api_message(std::string_view body) {
+  std::error_code failure;
+  const boost::json::value value = boost::json::parse(boost::json::string_view(body.data(), body.size()), failure);
+  const boost::json::object* const object = failure ? nullptr : value.if_object();
+  if (object == nullptr) return std::string(body);
+  const std::string_view said = detail::text_at(*object, "message");
+  return std::string(said.empty() ? detail::text_at(*object, "cause") : said);
+}
+
+/// Converts an error response to an exception.
+///
+/// The sentence has the call, the daemon, the status, the daemon's message (quoted, escaped, without passwords) and a
+/// remedy.
+/// \param status  100 to 599; becomes `cause()`, in `http_status_category()`.
+/// \param body    JSON, text, or nothing. Keep no more than 64 KiB of it.
+/// \par Errors    `errc`: not_found, already_exists, permission_denied, invalid_argument, unsupported, io_error (disk
+///                full), provider_lost (the container is gone or stopped), provider_failed (all else).
+/// \par Source    Engine API, the responses of each call; messages of real daemons.
+inline error api_error(unsigned status, std::string_view body, const api_call& call) {
+  const std::string said = api_message(body);
+  const detail::api_verdict verdict = detail::judge(status, said);
+  const std::error_code cause(static_cast<int>(status), http_status_category());
+  std::string text = call.failed() + ": the daemon answers " + std::to_string(status);
+  if (!said.empty()) text += ", " + detail::shown_message(said);
+  return error(verdict.code, text + "; " + verdict.advice, cause);
+}
+
+/// Makes the error for a failure in the middle of a successful response (pull, build).
+inline error stream_error(std::string_view said, const api_call& call) {
+  return error(detail::judge(0, said).code,
+               call.failed() + ": " + detail::shown_message(said) + "; " + detail::judge(0, said).advice);
+}
+
+/// Makes the error for a failed connection.
+/// \param cause  of the system; it determines the remedy.
+/// \param tried  from `daemon_search`: the other addresses.
+inline error connect_error(std::error_code cause, std::string_view address,
+                           const std::vector<std::string>& tried = {}) {
+  std::string text = "docker: cannot connect to " + std::string(address) + ": ";
+  exec_errc code = exec_errc::provider_failed;
+  if (cause == std::errc::no_such_file_or_directory) {
+    text += "there is no such socket; start the daemon, or set DOCKER_HOST to its address";
+  } else if (cause == std::errc::permission_denied || cause == std::errc::operation_not_permitted) {
+    code = exec_errc::permission_denied;
+    text += "permission denied; join the group that owns the socket (usermod -aG docker, then log in again)";
+  } else if (cause == std::errc::connection_refused) {
+    text += "nothing listens there; the daemon is not running: start it, or set DOCKER_HOST to its address";
+  } else {
+    text += one_line(cause.message(), 200);
+  }
+  if (!tried.empty()) {
+    text += " (looked at: ";
+    for (std::size_t i = 0; i < tried.size(); ++i) text += (i > 0 ? "; " : "") + one_line(tried[i], 200);
+    text += ")";
+  }
+  return error(code, text, cause);
+}
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::docker::detail

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/core/error.hpp>
+#include <cofferdam/core/printable_text.hpp>
+
+#include <algorithm>
+#include <compare>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
+
+/// A version of the Engine API: `1.41`.
+class api_version {
+ public:
+  constexpr api_version(unsigned major, unsigned minor) noexcept : major_(major), minor_(minor) {}
+
+  /// Parses `1.41`: two numbers of at most four digits. No value for anything else.
+  static std::optional<api_version> parse(std::string_view text) noexcept {
+    const std::size_t dot = std::min(text.find('.'), text.size());
+    const std::optional<unsigned> major = number(text.substr(0, dot));
+    const std::optional<unsigned> minor = dot == text.size() ? std::nullopt : number(text.substr(dot + 1));
+    if (!major || !minor) return std::nullopt;
+    return api_version(*major, *minor);
+  }
+
+  std::string text() const { return std::to_string(major_) + "." + std::to_string(minor_); }
+  /// Returns the prefix of each path except `/_ping`: `/v1.41`.
+  std::string path_prefix() const { return "/v" + text(); }
+
+  friend constexpr auto operator<=>(const api_version&, const api_version&) = default;
+
+ private:
+  static std::optional<unsigned> number(std::string_view digits) noexcept {
+    if (digits.empty() || digits.size() > 4) return std::nullopt;
+    unsigned value = 0;
+    for (const char c : digits) {
+      if (c < '0' || c > '9') return std::nullopt;
+      value = value * 10 + static_cast<unsigned>(c - '0');
+    }
+    return value;
+  }
+
+  unsigned major_;
+  unsigned minor_;
+};
+
+/// The oldest version with all features used here: Docker 20.10, Podman 4.
+inline constexpr api_version oldest_api{1, 41};
+/// The newest version whose changes are known here.
+inline constexpr api_version newest_api{1, 51};
+
+/// The product that the daemon belongs to.
+enum class engine_kind { docker, podman };
+
+/// The headers of the response to `HEAD /_ping` (or `GET`).
+/// \par Source  Engine API, "Ping".
+class ping_answer {
+ public:
+  using header_list = std::vector<std::pair<std::string, std::string>>;
+
+  /// \param headers  names in any case, values without blanks around them.
+  explicit ping_answer(const header_list& headers) {
+    for (const auto& [name, value] : headers) {
+      if (is(name, "api-version")) version_ = api_version::parse(value);
+      if (is(name, "ostype")) operating_system_ = value;
+      if (is(name, "builder-version")) has_buildkit_ = value == "2";
+      if (is(name, "libpod-api-version")) kind_ = engine_kind::podman;
+    }
+  }
+
+  /// Returns the newest version that the daemon supports; no value if it sent none, or is not a Docker daemon.
+  const std::optional<api_version>& version() const noexcept { return version_; }
+  /// Returns `linux` or `windows`; empty if the daemon sent none.
+  const std::string& operating_system() const noexcept { return operating_system_; }
+  /// Returns true if the daemon prefers BuildKit for builds.
+  bool has_buildkit() const noexcept { return has_buildkit_; }
+  engine_kind kind() const noexcept { return kind_; }
+
+ private:
+  static bool is(std::string_view name, std::string_view lower) noexcept {
+    return std::equal(name.begin(), name.end(), lower.begin(), lower.end(), [](char a, char b) {
+      return (a >= 'A' && a <= 'Z' ? static_cast<char>(a - 'A' + 'a') : a) == b;
+    });
+  }
+
+  std::optional<api_version> version_;
+  std::string operating_system_;
+  bool has_buildkit_ = false;
+  engine_kind kind_ = engine_kind::docker;
+};
+
+/// Returns the version to use with a daemon: the newest that both sides support.
+/// \param address  the daemon's address for error messages.
+/// \param wanted   the value of DOCKER_API_VERSION: if it is not empty, exactly this version.
+/// \throws         error{exec_errc::unsupported}: the daemon is too old, or runs Windows containers;
+///                 error{exec_errc::provider_failed}: it is not a Docker daemon; error{exec_errc::invalid_argument} for
+///                 an
+///                 invalid DOCKER_API_VERSION.
+inline api_version negotiate(const ping_answer& ping, std::string_view address, std::string_view wanted = {}) {
+  const std::string daemon = "docker: the daemon at " + std::string(address);
+  if (!ping.version())
+    throw error(exec_errc::provider_failed,
+                daemon + " answers without an Api-Version: something else than Docker listens there");
+  if (!ping.operating_system().empty() && ping.operating_system() != "linux")
+    throw error(exec_errc::unsupported, daemon + " runs containers of \"" + one_line(ping.operating_system(), 40) +
+                                            "\"; only linux is supported: switch it to Linux containers");
+  if (!wanted.empty()) {
+    const std::optional<api_version> forced = api_version::parse(wanted);
+    if (!forced || *forced < oldest_api || *forced > newest_api)
+      throw error(exec_errc::invalid_argument, "docker: DOCKER_API_VERSION is \"" + one_line(wanted, 40) +
+                                                   "\"; it may be " + oldest_api.text() + " to " + newest_api.text());
+    return *forced;
+  }
+  if (*ping.version() < oldest_api)
+    throw error(exec_errc::unsupported, daemon + " speaks versions of the API up to " + ping.version()->text() +
+                                            ", too old: " + oldest_api.text() +
+                                            " or newer is needed, as Docker 20.10 and Podman 4 have it");
+  return std::min(*ping.version(), newest_api);
+}
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::docker::detail

@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/backends/docker/detail/api_version.hpp>
+#include <cofferdam/backends/docker/detail/json.hpp>
+#include <cofferdam/core/command_result.hpp>
+#include <cofferdam/core/error.hpp>
+#include <cofferdam/core/printable_text.hpp>
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
+
+/// The result of comparing the requested isolation with the real one.
+class container_check {
+ public:
+  container_check(isolation_report isolation, std::vector<std::string> missing)
+      : isolation_(std::move(isolation)), missing_(std::move(missing)) {}
+
+  /// Returns the isolation that exists. It does not include host death, which depends on the connection.
+  const isolation_report& isolation() const noexcept { return isolation_; }
+  /// Returns short descriptions of the settings that the daemon did not apply; empty if it applied all.
+  const std::vector<std::string>& missing() const noexcept { return missing_; }
+
+  /// \throws error{exec_errc::provider_failed} with the missing settings. The container must not be started then.
+  void require() const {
+    if (missing_.empty()) return;
+    std::string text = "docker: the daemon made the container, but not as it was asked to: ";
+    for (std::size_t i = 0; i < missing_.size(); ++i) text += (i > 0 ? "; " : "") + missing_[i];
+    throw error(exec_errc::provider_failed,
+                text + ". It was not started; see whether docker info warns of missing limits");
+  }
+
+ private:
+  isolation_report isolation_;
+  std::vector<std::string> missing_;
+};
+
+class container_checker {
+ public:
+  container_checker(const boost::json::object& asked, const boost::json::object& inspected, engine_kind kind)
+      : asked_(asked),
+        asked_host_(object_or_empty(asked, "HostConfig")),
+        config_(object_or_empty(inspected, "Config")),
+        host_(object_or_empty(inspected, "HostConfig")),
+        inspected_(inspected),
+        kind_(kind) {}
+
+  container_check check() {
+    check_privileges();
+    check_limits();
+    check_namespaces();
+    check_files();
+    check_rest();
+    return container_check(std::move(isolation_), std::move(missing_));
+  }
+
+ private:
+  static const boost::json::object& object_or_empty(const boost::json::object& from, std::string_view key) {
+    static const boost::json::object empty;
+    const boost::json::object* const found = object_at(from, key);
+    return found == nullptr ? empty : *found;
+  }
+
+  bool expect(bool holds, const std::string& what) {
+    if (!holds) missing_.push_back(what);
+    return holds;
+  }
+
+  static bool holds_text(const boost::json::array* all, std::string_view wanted) {
+    return all != nullptr && std::any_of(all->begin(), all->end(), [wanted](const boost::json::value& one) {
+             const boost::json::string* const text = one.if_string();
+             return text != nullptr && capability(std::string_view(text->data(), text->size())) == wanted;
+           });
+  }
+
+  static std::string_view capability(std::string_view name) { return name.starts_with("CAP_") ? name.substr(4) : name; }
+
+  // Docker repeats the requested list. Podman lists each capability of its own default set that it removed.
+  bool drops_all() const {
+    const boost::json::array* const dropped = array_at(host_, "CapDrop");
+    if (holds_text(dropped, "ALL")) return true;
+    if (kind_ != engine_kind::podman) return false;
+    constexpr std::array<std::string_view, 11> podmans{"CHOWN",   "DAC_OVERRIDE",     "FOWNER",    "FSETID",
+                                                       "KILL",    "NET_BIND_SERVICE", "SETFCAP",   "SETGID",
+                                                       "SETPCAP", "SETUID",           "SYS_CHROOT"};
+    const boost::json::array* const kept = array_at(asked_host_, "CapAdd");
+    return std::all_of(podmans.begin(), podmans.end(),
+                       [&](std::string_view one) { return holds_text(dropped, one) || holds_text(kept, one); });
+  }
+
+  bool adds_no_more() const {
+    const boost::json::array* const added = array_at(host_, "CapAdd");
+    const boost::json::array* const wanted = array_at(asked_host_, "CapAdd");
+    return added == nullptr || std::all_of(added->begin(), added->end(), [&](const boost::json::value& one) {
+             const boost::json::string* const text = one.if_string();
+             return text != nullptr && holds_text(wanted, capability(std::string_view(text->data(), text->size())));
+           });
+  }
+
+  void check_privileges() {
+    bool fine = expect(drops_all(), "capabilities were not dropped");
+    fine &= expect(adds_no_more(), "capabilities were added that nobody asked for");
+    fine &= expect(!is_true_at(host_, "Privileged"), "it is privileged");
+    const boost::json::array* const security = array_at(host_, "SecurityOpt");
+    bool no_new = false;
+    bool weaker = false;
+    if (security != nullptr)
+      for (const boost::json::value& one : *security) {
+        const std::string_view text =
+            one.is_string() ? std::string_view(one.get_string().data(), one.get_string().size()) : std::string_view();
+        no_new |= text == "no-new-privileges" || text == "no-new-privileges:true" || text == "no-new-privileges=true";
+        weaker |= text.find("unconfined") != std::string_view::npos || text.find("disable") != std::string_view::npos;
+      }
+    fine &= expect(no_new, "no-new-privileges is not set");
+    fine &= expect(!weaker, "a security profile was switched off");
+    const std::string_view wanted = text_at(asked_, "User");
+    fine &= expect(text_at(config_, "User") == wanted, "its user is not the one that was asked for");
+    if (fine) isolation_.set(isolation_kind::system_calls, "no capabilities, no new privileges");
+  }
+
+  bool same_number(const char* key) const {
+    const std::optional<std::int64_t> wanted = number_at(asked_host_, key);
+    return wanted && number_at(host_, key) == wanted;
+  }
+
+  void check_limits() {
+    if (expect(same_number("Memory"), "the memory limit was not set")) {
+      // Kernels without swap accounting cannot limit swap, and the daemon then reports that: the limit is weaker, and
+      // reported as such.
+      const bool unlimited = number_at(host_, "MemorySwap").value_or(0) <= 0;
+      if (unlimited || expect(same_number("MemorySwap"), "swap was not switched off"))
+        isolation_.set(isolation_kind::memory, "limit of " + std::to_string(*number_at(host_, "Memory")) + " bytes, " +
+                                                   (unlimited ? "but swap has no limit there" : "no swap"));
+    }
+    if (expect(same_number("PidsLimit"), "the limit on processes was not set"))
+      isolation_.set(isolation_kind::process_count, "limit of " + std::to_string(*number_at(host_, "PidsLimit")));
+    expect(same_number("NanoCpus"), "the limit on CPUs was not set");
+    expect(has_no_core_files(), "core files were not switched off");
+  }
+
+  bool has_no_core_files() const {
+    const boost::json::array* const limits = array_at(host_, "Ulimits");
+    return limits != nullptr && std::any_of(limits->begin(), limits->end(), [](const boost::json::value& one) {
+             const boost::json::object* const limit = one.if_object();
+             if (limit == nullptr || number_at(*limit, "Hard") != 0) return false;
+             const std::string_view name = text_at(*limit, "Name");
+             return name == "core" || name == "RLIMIT_CORE";
+           });
+  }
+
+  // A namespace that is shared with the host or another container is shown as `host` or `container:x`.
+  bool is_shared(const char* key) const {
+    const std::string_view mode = text_at(host_, key);
+    if (mode == "shareable") return kind_ != engine_kind::podman;  // Podman reports `shareable` for `private`
+    return mode == "host" || mode.starts_with("container:") || mode.starts_with("ns:");
+  }
+
+  void check_namespaces() {
+    const std::string_view network = text_at(asked_host_, "NetworkMode");
+    const bool same = expect(!network.empty() && text_at(host_, "NetworkMode") == network,
+                             "its network is not the one that was asked for");
+    if (same && !is_shared("NetworkMode"))
+      isolation_.set(isolation_kind::network, network == "none" ? std::string("nothing but itself")
+                                                                : "the daemon's network " + std::string(network));
+    const bool pids = expect(!is_shared("PidMode"), "it shares the processes of others");
+    const bool ipc = expect(!is_shared("IpcMode"), "it shares the memory of others");
+    expect(!is_shared("UTSMode") && !is_shared("UsernsMode"), "it shares a namespace with the host");
+    if (pids && ipc) {
+      isolation_.set(isolation_kind::process_tree, "all of the container");
+      isolation_.set(isolation_kind::signals, "all of the container");
+    }
+  }
+
+  static bool is_empty(const boost::json::object& object, const char* key) {
+    const boost::json::array* const found = array_at(object, key);
+    return found == nullptr || found->empty();
+  }
+
+  void check_files() {
+    bool fine = true;
+    const bool read_only = is_true_at(asked_host_, "ReadonlyRootfs");
+    fine &= expect(is_true_at(host_, "ReadonlyRootfs") == read_only, "its root is not read-only");
+    fine &= expect(is_empty(host_, "Devices") && is_empty(host_, "DeviceRequests"), "it was given devices");
+    fine &= expect(is_empty(host_, "VolumesFrom"), "it has the volumes of another container");
+    const boost::json::object& tmpfs = object_or_empty(asked_host_, "Tmpfs");
+    const boost::json::object& given = object_or_empty(host_, "Tmpfs");
+    for (const auto& [key, how] : tmpfs) {
+      const std::string path(key.data(), key.size());
+      fine &= expect(given.contains(key), "there is no tmpfs at " + path);
+      if (path != "/tmp" && path != text_at(asked_, "WorkingDir") && how.is_string())
+        describe_memory(path, std::string_view(how.get_string().data(), how.get_string().size()));
+    }
+    std::size_t binds = 0;
+    fine &= check_mounts(binds);
+    if (!fine) return;
+    std::string words = read_only ? "the image's files, read-only" : "the image's files, a copy of its own";
+    for (const std::string& one : volumes_) words += ", " + one;
+    if (binds > 0) words += ", and " + std::to_string(binds) + (binds == 1 ? " folder" : " folders") + " of the host";
+    isolation_.set(isolation_kind::files, words);
+  }
+
+  // Reports writable memory besides the workspace and /tmp, and writable parts of the daemon's disk.
+  void describe_memory(const std::string& path, std::string_view how) {
+    const std::size_t at = how.find("size=");
+    if (at == std::string_view::npos) return;
+    const std::string_view digits = how.substr(at + 5, how.substr(at + 5).find(','));
+    volumes_.push_back(std::string(digits) + " bytes of memory at " + path);
+  }
+
+  // Each requested mount exists, and no other: no folder of the host, and no VOLUME of the image, which would be a
+  // folder on the daemon's disk.
+  bool check_mounts(std::size_t& binds) {
+    static const boost::json::array none;
+    const boost::json::object& tmpfs = object_or_empty(asked_host_, "Tmpfs");
+    const boost::json::array* const wanted = array_at(asked_host_, "Mounts");
+    const boost::json::array* const given = array_at(inspected_, "Mounts");
+    bool fine = true;
+    for (const boost::json::value& one : wanted == nullptr ? none : *wanted) {
+      const boost::json::object* const want = one.if_object();
+      if (want == nullptr) continue;
+      const boost::json::object* const have = mount_at(given == nullptr ? none : *given, text_at(*want, "Target"));
+      const std::string target(text_at(*want, "Target"));
+      const bool bind = text_at(*want, "Type") == "bind";
+      const std::string_view source = text_at(*want, "Source");
+      const bool same = have != nullptr && text_at(*have, "Type") == text_at(*want, "Type") &&
+                        (source.empty() || text_at(*have, bind ? "Source" : "Name") == source);
+      fine &= expect(same, "the mount at " + target + " is not there, or another");
+      if (!bind && !target.starts_with("/.cofferdam")) describe_volume(*want, target);
+      if (same && is_true_at(*want, "ReadOnly")) fine &= expect(!is_writable(*have), target + " is not read-only");
+      if (bind && !target.starts_with("/.cofferdam")) ++binds;  // our own mount contains no files of the host
+    }
+    for (const boost::json::value& one : given == nullptr ? none : *given) {
+      const boost::json::object* const have = one.if_object();
+      if (have == nullptr) continue;
+      const std::string_view path = text_at(*have, "Destination");
+      const bool is_wanted = mount_at(wanted == nullptr ? none : *wanted, path, "Target") != nullptr ||
+                             (text_at(*have, "Type") == "tmpfs" && tmpfs.contains(path));
+      fine &= expect(is_wanted, "nobody asked for the " + one_line(text_at(*have, "Type"), 40) + " mount at " +
+                                    one_line(path, 120));
+    }
+    return fine;
+  }
+
+  void describe_volume(const boost::json::object& want, const std::string& target) {
+    const boost::json::object& how = object_or_empty(want, "VolumeOptions");
+    const boost::json::object& driver = object_or_empty(how, "DriverConfig");
+    const std::string_view memory = text_at(object_or_empty(driver, "Options"), "o");
+    if (!memory.empty())
+      describe_memory(target, memory);
+    else if (!is_true_at(want, "ReadOnly"))
+      volumes_.push_back("the daemon's disk without a limit at " + target);
+  }
+
+  static bool is_writable(const boost::json::object& have) {
+    const boost::json::value* const writable = member(have, "RW");
+    return writable == nullptr || !writable->is_bool() || writable->get_bool();
+  }
+
+  static const boost::json::object* mount_at(const boost::json::array& all, std::string_view path,
+                                             std::string_view key = "Destination") {
+    for (const boost::json::value& one : all)
+      if (const boost::json::object* const object = one.if_object(); object != nullptr && text_at(*object, key) == path)
+        return object;
+    return nullptr;
+  }
+
+  void check_rest() {
+    expect(text_at(object_or_empty(host_, "LogConfig"), "Type") == "none", "its output is logged on the daemon's disk");
+    expect(is_true_at(host_, "AutoRemove"), "it would not be removed at its end");
+    if (const std::string_view runtime = text_at(asked_host_, "Runtime"); !runtime.empty())
+      expect(text_at(host_, "Runtime") == runtime, "its runtime is not the one that was asked for");
+    const boost::json::array* const entry = array_at(asked_, "Entrypoint");
+    const boost::json::array* const started = array_at(config_, "Entrypoint");
+    expect(entry != nullptr && started != nullptr && *entry == *started, "it would start another program");
+    const boost::json::object& labels = object_or_empty(config_, "Labels");
+    const boost::json::object& wanted = object_or_empty(asked_, "Labels");
+    const bool labelled = std::all_of(wanted.begin(), wanted.end(), [&](const auto& one) {
+      const boost::json::value* const found = labels.if_contains(one.key());
+      return found != nullptr && *found == one.value();
+    });
+    expect(labelled, "it does not have its labels");
+    expect(!is_true_at(config_, "Tty"), "it has a terminal");
+  }
+
+  const boost::json::object& asked_;
+  const boost::json::object& asked_host_;
+  const boost::json::object& config_;
+  const boost::json::object& host_;
+  const boost::json::object& inspected_;
+  engine_kind kind_;
+  isolation_report isolation_;
+  std::vector<std::string> missing_;
+  std::vector<std::string> volumes_;
+};
+
+/// Compares the requested settings with those that the daemon has applied: both Docker and Podman ignore fields that
+/// they do not know.
+/// \param asked      `create_request::body()`.
+/// \param inspected  the response to `GET /containers/ID/json`, before the container is started.
+/// \return           the isolation that exists, and the missing settings. A setting that the response does not contain
+///                   is missing.
+/// \par Source       Engine API, "Inspect a container".
+inline container_check check_container(const boost::json::object& asked, const boost::json::object& inspected,
+                                       engine_kind kind = engine_kind::docker) {
+  return detail::container_checker(asked, inspected, kind).check();
+}
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::docker::detail

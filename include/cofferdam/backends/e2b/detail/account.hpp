@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/backends/e2b/account_options.hpp>
+#include <cofferdam/backends/e2b/surroundings.hpp>
+#include <cofferdam/core/error.hpp>
+#include <cofferdam/core/secret_string.hpp>
+#include <cofferdam/detail/backends/e2b/endpoint.hpp>
+#include <cofferdam/net/tls.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace cofferdam::inline COFFERDAM_ABI::e2b::detail {
+
+/// The service and the key, from the options and the variables.
+class account {
+ public:
+  /// \throws error{exec_errc::invalid_argument} if there is no key (the sentence explains where to get one), or for a
+  ///     URL that is invalid or not protected.
+  static account resolve(const account_options& options, const surroundings& from) {
+    account made;
+    const auto chosen = [&](const std::string& option, std::string_view variable, std::string_view otherwise) {
+      if (!option.empty()) return option;
+      const std::string said = from.said(variable);
+      return said.empty() ? std::string(otherwise) : said;
+    };
+    made.key_ = options.api_key.empty() ? from.key() : options.api_key;
+    const bool debug = from.said("E2B_DEBUG") == "true";
+    if (made.key_.empty() && !debug)
+      throw error(exec_errc::invalid_argument,
+                  "e2b: there is no API key: set the environment variable E2B_API_KEY, or say api_key(); keys are made "
+                  "at the service's dashboard");
+    made.domain_ = chosen(options.domain, "E2B_DOMAIN", "e2b.app");
+    made.api_ = endpoint::parse(
+        chosen(options.api_url, "E2B_API_URL", debug ? "http://localhost:3000" : "https://api." + made.domain_),
+        "api_url (E2B_API_URL, E2B_DOMAIN)");
+    made.sandbox_url_ = chosen(options.sandbox_url, "E2B_SANDBOX_URL", debug ? "http://localhost:{port}" : "");
+    made.options_ = options;
+    made.debug_ = debug;
+    made.require_protected(made.api_, "api_url (E2B_API_URL)");
+    if (!options.ca_file.empty()) made.tls_.trust_file(options.ca_file);
+    made.tls_.through(from.proxies());
+    return made;
+  }
+
+  const secret_string& key() const noexcept { return key_; }
+  /// Returns true for E2B_DEBUG=true: a daemon on this machine replaces every sandbox, and none is created.
+  bool is_debug() const noexcept { return debug_; }
+  const std::string& domain() const noexcept { return domain_; }
+  const endpoint& api() const noexcept { return api_; }
+  const account_options& options() const noexcept { return options_; }
+  const tls_settings& tls() const noexcept { return tls_; }
+
+  /// Returns the address of a port of a sandbox.
+  /// \param domain  from the service's information about that sandbox; empty: the account's.
+  /// \throws error{exec_errc::invalid_argument} as `sandbox_endpoint`, or if the address is not protected.
+  endpoint sandbox(std::uint16_t port, const std::string& id, const std::string& domain) const {
+    endpoint there = sandbox_endpoint(sandbox_url_, port, id, domain.empty() ? domain_ : domain);
+    require_protected(there, "sandbox_url (E2B_SANDBOX_URL)");
+    return there;
+  }
+
+ private:
+  void require_protected(const endpoint& there, std::string_view setting) const {
+    if (there.is_tls() || there.is_loopback() || options_.allow_plain_http) return;
+    throw error(exec_errc::invalid_argument,
+                "e2b: " + std::string(setting) +
+                    " is http:// and leads to another machine, so that anybody on the way could read the key: use "
+                    "https://, or say allow_plain_http()");
+  }
+
+  secret_string key_;
+  std::string domain_;
+  endpoint api_;
+  std::string sandbox_url_;
+  account_options options_;
+  tls_settings tls_;
+  bool debug_ = false;
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::e2b::detail

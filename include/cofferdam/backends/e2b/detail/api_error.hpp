@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/backends/e2b/sandbox_error.hpp>
+#include <cofferdam/core/error.hpp>
+#include <cofferdam/core/printable_text.hpp>
+#include <cofferdam/detail/core/worded_category.hpp>
+#include <cofferdam/detail/net/connect_error.hpp>
+#include <cofferdam/detail/net/json_object_view.hpp>
+
+#include <boost/json/object.hpp>
+#include <boost/json/parse.hpp>
+#include <boost/json/value.hpp>
+
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+namespace cofferdam::inline COFFERDAM_ABI::e2b::detail {
+
+class status_words {
+ public:
+  static constexpr const char* name = "cofferdam.e2b";
+  static std::string message(int value) { return "HTTP status " + std::to_string(value); }
+};
+
+/// Returns the category of the HTTP statuses that are the `cause()` of this backend's errors.
+inline const std::error_category& status_category() noexcept {
+  return cofferdam::detail::category_of<detail::status_words>();
+}
+
+/// Returns true if a failed call may have been executed: there was no response, or one of a proxy.
+inline bool leaves_in_doubt(const error& failure) noexcept {
+  if (failure.cause() == make_error_code(sandbox_errc::not_reached)) return false;
+  if (failure.cause().category() != status_category()) return true;
+  const int status = failure.cause().value();
+  return status >= 500 && status != 501 && status != 503;
+}
+
+/// Returns the message of a failed answer: `error_code` and `message` of a JSON object, else the body's first 400
+/// bytes.
+inline std::string said_message(std::string_view body) {
+  std::error_code broken;
+  const boost::json::value value = boost::json::parse(boost::json::string_view(body.data(), body.size()), broken);
+  const boost::json::object* const object = broken ? nullptr : value.if_object();
+  if (object == nullptr) return std::string(body.substr(0, 400));
+  const std::string_view code = cofferdam::detail::text_at(*object, "error_code");
+  const std::string_view message = cofferdam::detail::text_at(*object, "message");
+  std::string all(code.substr(0, 100));
+  if (!all.empty() && !message.empty()) all += ": ";
+  all += message;
+  return all;
+}
+
+/// Makes the error for a call that the service refused.
+/// \param doing   `create a sandbox`.
+/// \param status  the HTTP status.
+/// \param said    the service's message, without secrets; shown in part, escaped.
+/// \par Source    E2B's API, openapi.yml.
+inline error refused_error(std::string_view doing, int status, std::string_view said) {
+  exec_errc code = exec_errc::provider_failed;
+  const char* advice = "try again later; the service's status page may say more";
+  if (said.find("maximum number of concurrent") != std::string_view::npos) {
+    advice = "close sandboxes that are not needed, or ask for a higher limit";
+  } else {
+    switch (status) {
+      case 400:
+        code = exec_errc::invalid_argument;
+        advice = "the service does not take one of the options";
+        break;
+      case 401:
+        code = exec_errc::permission_denied;
+        advice = "look at the API key: E2B_API_KEY, or api_key()";
+        break;
+      case 403:
+        code = exec_errc::permission_denied;
+        advice = "the account may not do that";
+        break;
+      case 404:
+        code = exec_errc::not_found;
+        advice = "look at the name of the template, or the id of the sandbox";
+        break;
+      case 409: advice = "the sandbox is about to become something else; try again"; break;
+      case 405:
+      case 410:
+      case 501:
+        code = exec_errc::unsupported;
+        advice = "the service does not offer that";
+        break;
+      case 429: advice = "fewer calls at a time: a rate_limiter in gate() spreads them"; break;
+      case 507:
+        code = exec_errc::io_error;
+        advice = "the sandbox's disk is full";
+        break;
+      default: break;
+    }
+    if (status >= 300 && status < 400)
+      advice = "it leads elsewhere, and is not followed there with a key: look at api_url and domain";
+  }
+  std::string text = "e2b: cannot " + std::string(doing) + ": the service answers " + std::to_string(status);
+  if (!said.empty()) text += ", \"" + one_line(said, 400) + "\"";
+  return error(code, text + "; " + advice, std::error_code(status, status_category()));
+}
+
+/// Makes the error for a call that the sandbox's daemon refused.
+/// \param doing   `start a command`.
+/// \param said    as for `refused_error`.
+inline error failed_call_error(std::string_view doing, cofferdam::detail::connect_code which, std::string_view said) {
+  exec_errc code = exec_errc::io_error;
+  switch (which) {
+    case cofferdam::detail::connect_code::invalid_argument:
+    case cofferdam::detail::connect_code::out_of_range: code = exec_errc::invalid_argument; break;
+    case cofferdam::detail::connect_code::not_found: code = exec_errc::not_found; break;
+    case cofferdam::detail::connect_code::already_exists: code = exec_errc::already_exists; break;
+    case cofferdam::detail::connect_code::permission_denied:
+    case cofferdam::detail::connect_code::unauthenticated: code = exec_errc::permission_denied; break;
+    case cofferdam::detail::connect_code::unimplemented: code = exec_errc::unsupported; break;
+    case cofferdam::detail::connect_code::resource_exhausted: code = exec_errc::provider_failed; break;
+    case cofferdam::detail::connect_code::unavailable: code = exec_errc::unavailable; break;
+    default: break;
+  }
+  std::string text = "e2b: cannot " + std::string(doing) + ": the sandbox answers " + std::string(to_string(which));
+  if (!said.empty()) text += ", \"" + one_line(said, 400) + "\"";
+  if (code == exec_errc::unavailable) text += "; the sandbox is still there: try again";
+  return error(code, text,
+               std::error_code(static_cast<int>(cofferdam::detail::connect_status(which)), status_category()));
+}
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::e2b::detail

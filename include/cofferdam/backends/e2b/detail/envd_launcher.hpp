@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/backends/detail/tracked_script.hpp>
+#include <cofferdam/backends/e2b/detail/envd.hpp>
+#include <cofferdam/backends/e2b/detail/envd_command.hpp>
+#include <cofferdam/core/command.hpp>
+#include <cofferdam/core/command_result.hpp>
+#include <cofferdam/core/error.hpp>
+#include <cofferdam/detail/os/command_launcher.hpp>
+#include <cofferdam/detail/os/random_text.hpp>
+#include <cofferdam/detail/os/running_command.hpp>
+#include <cofferdam/os/command_request.hpp>
+#include <cofferdam/os/spawn.hpp>
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+
+#include <cerrno>
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline COFFERDAM_ABI::e2b::detail {
+
+/// The daemon does not start processes in their own sessions, and a process tree without a session cannot be ended. If
+/// `setsid` exists, this script starts the following script in a new session, unless it has one already. Otherwise the
+/// tree can only be identified by its variables.
+///
+/// $1: the script; then its arguments.
+inline constexpr std::string_view session_script = R"sh({ read -r _cx </proc/$$/stat; } 2>/dev/null
+_cx=${_cx##*') '}; _cy=${_cx#* * }; _cy=${_cy%% *}; _cx=${_cx#* * * }; _cx=${_cx%% *}
+if [ "$_cx" = $$ ] || [ "$_cy" = $$ ] || ! command -v setsid >/dev/null 2>&1
+then _ce=$1; shift 2; eval "$_ce"; else exec setsid /bin/sh -c "$@"; fi)sh";
+
+/// Starts commands in a sandbox.
+class envd_launcher final : public cofferdam::detail::command_launcher {
+ public:
+  /// \param workspace  its path for the daemon.
+  /// \param used       called before each command.
+  envd_launcher(std::shared_ptr<envd> place, command_settings settings, std::string workspace,
+                std::function<void()> used)
+      : cofferdam::detail::command_launcher(place->executor(), std::move(settings)),
+        place_(std::move(place)),
+        workspace_(std::move(workspace)),
+        used_(std::move(used)) {}
+
+  /// Watches the sandbox, whose end ends all commands. Must be called first after construction.
+  void watch() {
+    place_->on_lost([weak = weak_from_this()](const error& reason) {
+      const auto self = std::static_pointer_cast<envd_launcher>(weak.lock());
+      if (self) self->lose_commands(reason);
+    });
+  }
+
+  void lose(const error& reason) noexcept override {
+    lose_commands(reason);
+    abandon();
+  }
+
+  const std::shared_ptr<envd>& place() const noexcept { return place_; }
+  bool is_busy() const { return !living().empty(); }
+  void check_open() const {
+    require_open();
+    place_->require();
+  }
+
+ private:
+  launched launch(command& c, spawn_request& request) override {
+    check_open();
+    if (c.background() == background_policy::keep)
+      throw error(
+          exec_errc::unsupported,
+          "e2b: what a command leaves running is not kept apart; start it as a command of its own, which goes on "
+          "until it is ended");
+    if (!cofferdam::detail::exec_order::can_set(request.variables))
+      throw error(exec_errc::invalid_argument,
+                  "e2b: a variable whose value is not UTF-8 needs a plain name of letters, digits and '_'");
+    const bool has_input = c.input() || c.has_open_input() || c.terminal().has_value();
+    if (has_input && !c.terminal() && !place_->can().closes_input())
+      throw error(
+          exec_errc::unsupported,
+          "e2b: the sandbox's daemon is older than 0.5.2 and cannot end a command's input; rebuild its template");
+    if (used_) used_();
+    const auto limits = limits_of(c);
+    std::vector<std::string> words = request.words;
+    if (c.is_shell()) words.front() = request.candidates.front();
+    const std::string mark = "\x1e" + cofferdam::detail::random_digits(32);
+    const std::string tag = "COFFERDAM_COMMAND=" + cofferdam::detail::random_digits();
+    request.variables.push_back(tag);
+    const cofferdam::detail::exec_order order(mark, request.directory_path, c.terminal(), limits.linger,
+                                              request.variables, words, cofferdam::detail::terminal_end::marked);
+    launched outcome;
+    if (order.is_too_long()) {
+      outcome.refusal =
+          refuse_unstarted(shown_program(c), spawn_stage::exec, std::error_code(E2BIG, std::system_category()));
+      return outcome;
+    }
+    const auto one = cofferdam::detail::make_command<envd_command>(
+        executor(), registry(), limits, std::chrono::steady_clock::now(), executor(), place_,
+        message_for(order, c, has_input), mark, tag, shown_program(c), has_input);
+    one->begin(c.take_input());
+    outcome.running = one->command().kept();
+    return outcome;
+  }
+
+  boost::json::object message_for(const cofferdam::detail::exec_order& order, const command& c, bool has_input) const {
+    std::vector<std::string> words;
+    // A terminal always has its own session.
+    if (!c.terminal()) words = {"-c", std::string(session_script), "sh"};
+    words.insert(words.end(), order.words().begin() + (c.terminal() ? 1 : 2), order.words().end());
+    boost::json::object message = envd::start_message("/bin/sh", words, workspace_, has_input);
+    boost::json::object variables;
+    for (const std::string& each : order.variables()) {
+      const std::size_t equals = each.find('=');
+      variables[cofferdam::detail::json_text(std::string_view(each).substr(0, equals))] =
+          cofferdam::detail::json_text(std::string_view(each).substr(equals + 1));
+    }
+    message["process"].as_object()["envs"] = std::move(variables);
+    if (c.terminal()) {
+      boost::json::object dimensions;
+      dimensions["cols"] = c.terminal()->columns();
+      dimensions["rows"] = c.terminal()->rows();
+      boost::json::object pty;
+      pty["size"] = std::move(dimensions);
+      message["pty"] = std::move(pty);
+      message.erase("stdin");
+    }
+    return message;
+  }
+
+  std::shared_ptr<envd> place_;
+  std::string workspace_;
+  std::function<void()> used_;
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::e2b::detail

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/backends/e2b/process_event.hpp>
+#include <cofferdam/core/asio.hpp>
+#include <cofferdam/detail/net/connect_client.hpp>
+
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+namespace cofferdam::inline COFFERDAM_ABI::e2b {
+
+namespace detail {
+class envd;
+}
+
+/// A stream of the output of a running process, from now on; earlier output is lost. The destructor ends the stream,
+/// and leaves the process running. If the stream is not read, the process waits once its pipe is full.
+/// \par Lifetime  not beyond its environment, whose `close()` ends it.
+/// \par Threads   any; one `next` at a time.
+class process_follower {
+ public:
+  process_follower() = default;
+  process_follower(std::shared_ptr<detail::envd> place, cofferdam::detail::connect_stream stream);
+
+  /// Returns the next piece of its output, or its end; no value after that.
+  /// \throws error{exec_errc::not_found} if there is no such process; error{exec_errc::provider_lost} if the sandbox or
+  ///     the connection is lost.
+  /// \par Cancellation  terminal: ends the stream; throws error{exec_errc::cancelled}.
+  awaitable<std::optional<process_event>> next();
+
+ private:
+  static awaitable<std::optional<process_event>> next_of(std::shared_ptr<detail::envd> place,
+                                                         std::shared_ptr<cofferdam::detail::connect_stream> stream);
+
+  std::shared_ptr<detail::envd> place_;
+  std::shared_ptr<cofferdam::detail::connect_stream> stream_;  // used and ended on the environment's strand
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::e2b
+
+#if !defined(COFFERDAM_SEPARATE_COMPILATION)
+#include <cofferdam/backends/e2b/impl/process_follower.ipp>
+#endif

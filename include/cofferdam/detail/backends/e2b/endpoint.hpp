@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/core/error.hpp>
+#include <cofferdam/core/printable_text.hpp>
+#include <cofferdam/detail/net/port_number.hpp>
+#include <cofferdam/detail/net/tls_connector.hpp>
+#include <cofferdam/detail/net/transport.hpp>
+#include <cofferdam/net/tls.hpp>
+
+#include <boost/url/parse.hpp>
+#include <boost/url/url_view.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace cofferdam::inline COFFERDAM_ABI::e2b::detail {
+
+/// The address of a service: a parsed base URL.
+class endpoint {
+ public:
+  endpoint() = default;
+
+  /// \param url      `https://api.example.com`, `http://localhost:3000/prefix`. No query, fragment, user or password.
+  /// \param setting  the option or variable that it comes from, for the error message.
+  /// \throws error{exec_errc::invalid_argument} for anything else. The sentence does not show the URL, which may
+  ///     contain a password.
+  static endpoint parse(std::string_view url, std::string_view setting) {
+    const auto wrong = [&](const char* why) {
+      return error(exec_errc::invalid_argument,
+                   "e2b: " + std::string(setting) + " is no base URL that can be used: " + why);
+    };
+    const auto parsed = boost::urls::parse_uri(boost::core::string_view(url.data(), url.size()));
+    if (!parsed) throw wrong("write it as https://HOST[:PORT][/PATH]");
+    const boost::urls::url_view& all = *parsed;
+    endpoint made;
+    made.tls_ = all.scheme_id() == boost::urls::scheme::https;
+    if (!made.tls_ && all.scheme_id() != boost::urls::scheme::http) throw wrong("its scheme is neither https nor http");
+    if (all.has_userinfo()) throw wrong("it has a user or password in it; the key has an option of its own");
+    if (all.has_query() || all.has_fragment()) throw wrong("it has a query or a fragment");
+    const std::string host(all.host_address());
+    if (host.empty()) throw wrong("it has no host");
+    made.host_ = host;
+    made.port_ = made.tls_ ? 443 : 80;
+    if (all.has_port() && !all.port().empty()) {
+      const auto port = all.port();
+      const std::optional<std::uint16_t> number =
+          cofferdam::detail::port_number(std::string_view(port.data(), port.size()));
+      if (!number) throw wrong("its port is not a number from 1 to 65535");
+      made.port_ = *number;
+    }
+    const auto path = all.encoded_path();
+    if (!path.empty() && !path.starts_with("/")) throw wrong("its port is not a number from 1 to 65535");
+    made.prefix_ = std::string(path.data(), path.size());
+    while (made.prefix_.ends_with('/')) made.prefix_.pop_back();
+    return made;
+  }
+
+  bool is_tls() const noexcept { return tls_; }
+  /// Returns a name or an address, without brackets.
+  const std::string& host() const noexcept { return host_; }
+  std::uint16_t port() const noexcept { return port_; }
+  /// Returns the prefix of every path; empty or `/something`.
+  const std::string& prefix() const noexcept { return prefix_; }
+  /// Returns true if the address is this machine.
+  bool is_loopback() const {
+    return host_ == "localhost" || host_ == "::1" || host_.starts_with("127.") || host_.ends_with(".localhost");
+  }
+
+  /// Returns `https://host:port/prefix`, for error messages and signed URLs.
+  std::string text() const {
+    std::string all = tls_ ? "https://" : "http://";
+    all += host_.find(':') == std::string::npos ? host_ : "[" + host_ + "]";
+    if (port_ != (tls_ ? 443 : 80)) all += ":" + std::to_string(port_);
+    return all + prefix_;
+  }
+
+  /// Returns a connector to the service.
+  /// \param settings  not used without TLS.
+  cofferdam::detail::connector reach(const tls_settings& settings) const {
+    if (tls_) return cofferdam::detail::tls_connector(host_, port_, settings);
+    return cofferdam::detail::tcp_connector(host_, port_);
+  }
+
+ private:
+  std::string host_;
+  std::string prefix_;
+  std::uint16_t port_ = 443;
+  bool tls_ = true;
+};
+
+/// Checks the id of a sandbox, which becomes a part of a host name and a path.
+/// \throws error{exec_errc::invalid_argument} unless it has 1 to 100 letters, digits, `-` and `_`.
+inline void check_sandbox_id(std::string_view id) {
+  const bool fine = !id.empty() && id.size() <= 100 && std::all_of(id.begin(), id.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
+  });
+  if (!fine) throw error(exec_errc::invalid_argument, "e2b: \"" + one_line(id, 100) + "\" is no id of a sandbox");
+}
+
+/// Returns the address of a port of a sandbox.
+/// \param pattern  the setting `sandbox_url`; `{port}`, `{id}` and `{domain}` in it are replaced. Empty: the service's
+///                 own rule, `https://PORT-ID.DOMAIN`.
+/// \param domain   a host name, with an optional port.
+/// \throws error{exec_errc::invalid_argument} as `check_sandbox_id` and `endpoint::parse`.
+/// \par Source  E2B's SDKs, ConnectionConfig.
+inline endpoint sandbox_endpoint(std::string_view pattern, std::uint16_t port, const std::string& id,
+                                 const std::string& domain) {
+  check_sandbox_id(id);
+  std::string url = pattern.empty() ? "https://{port}-{id}.{domain}" : std::string(pattern);
+  const auto fill = [&url](std::string_view name, const std::string& value) {
+    for (std::size_t at = url.find(name); at != std::string::npos; at = url.find(name, at + value.size()))
+      url.replace(at, name.size(), value);
+  };
+  fill("{port}", std::to_string(port));
+  fill("{id}", id);
+  fill("{domain}", domain);
+  return endpoint::parse(url, pattern.empty() ? "domain" : "sandbox_url (E2B_SANDBOX_URL)");
+}
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::e2b::detail

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/version.hpp>
+
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <string>
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+/// Formats a number as Python's `repr` does: the fewest digits that read back as the same number, with a point (`12.0`,
+/// `0.1`), and with an exponent below 0.0001 and from 1e+16 on. `inf`, `-inf` and `nan` if it is not finite.
+inline std::string number_text(double number) {
+  if (std::isnan(number)) return "nan";
+  if (std::isinf(number)) return number < 0 ? "-inf" : "inf";
+  const double size = std::abs(number);
+  const bool is_plain = size == 0 || (size >= 1e-4 && size < 1e16);
+  std::array<char, 32> digits;
+  const auto written = std::to_chars(digits.data(), digits.data() + digits.size(), number,
+                                     is_plain ? std::chars_format::fixed : std::chars_format::scientific);
+  std::string text(digits.data(), written.ptr);
+  if (is_plain && text.find('.') == std::string::npos) text += ".0";
+  return text;
+}
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail

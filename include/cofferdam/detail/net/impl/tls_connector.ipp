@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/detail/net/tls_connector.hpp>
+#include <cofferdam/detail/net/transport.hpp>
+#include <cofferdam/net/detail/connect.hpp>
+#include <cofferdam/net/detail/tls_stream.hpp>
+#include <cofferdam/net/proxy.hpp>
+#include <cofferdam/net/tls.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+COFFERDAM_DECL connector tls_connector(std::string host, std::uint16_t port, const tls_settings& settings) {
+  detail::check_host(host, port);
+  std::string name = detail::host_and_port(host, port, 0);
+  std::string field = detail::host_and_port(host, port, 443);
+  const std::string expected = settings.server_name_.empty() ? host : settings.server_name_;
+  detail::check_host(expected, port);
+  detail::tls_identity identity(settings.trusted_, settings.chain_, settings.key_, settings.verify_);
+  std::optional<http_proxy> proxy = settings.proxies_.on_the_way_to(host, port);
+  return connector(name, std::move(field),
+                   detail::tls_recipe(std::move(host), port, name, expected, std::move(identity), std::move(proxy)));
+}
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail

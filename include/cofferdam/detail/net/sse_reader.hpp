@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/core/error.hpp>
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+/// One event of a stream of server-sent events.
+class sse_event {
+ public:
+  sse_event() = default;
+  sse_event(std::string type, std::string data, std::string id)
+      : type_(std::move(type)), data_(std::move(data)), id_(std::move(id)) {}
+
+  /// Returns the type; "message" if the stream has none.
+  const std::string& type() const noexcept { return type_; }
+  /// Returns the `data` lines, joined by `\n`.
+  const std::string& data() const noexcept { return data_; }
+  /// Returns the last `id` so far; empty if there was none.
+  const std::string& id() const noexcept { return id_; }
+
+ private:
+  std::string type_ = "message";
+  std::string data_;
+  std::string id_;
+};
+
+/// A parser of server-sent events. The pieces may be cut anywhere. Sans-I/O.
+///
+/// Lines end in `\n`, `\r\n` or `\r`. Comments, `retry`, unknown fields and events without data are ignored. `finish`
+/// also returns an event at the end of the stream without an empty line after it, because real servers leave that line
+/// out; the standard would drop the event.
+/// \par Source  WHATWG HTML, 9.2.6 "Interpreting an event stream".
+class sse_reader {
+ public:
+  /// \param most  maximum size of one event in bytes.
+  explicit sse_reader(std::size_t most = std::size_t{16} * 1024 * 1024) : most_(most) {}
+
+  /// Takes a piece and calls `each(sse_event)` for every event that it completes.
+  /// \throws error{exec_errc::too_large} for an event that is longer than the limit. The reader is unusable after that.
+  template <class Each>
+  void feed(std::string_view piece, Each&& each) {
+    while (!piece.empty()) {
+      if (after_return_ && piece.front() == '\n') piece.remove_prefix(1);
+      after_return_ = false;
+      const std::size_t end = piece.find_first_of("\r\n");
+      keep(piece.substr(0, end));
+      if (end == std::string_view::npos) return;
+      after_return_ = piece[end] == '\r';
+      piece.remove_prefix(end + 1);
+      take_line(each);
+    }
+  }
+
+  /// Handles the end of the stream. Calls `each` for an event without an end.
+  template <class Each>
+  void finish(Each&& each) {
+    if (!line_.empty()) take_line(each);
+    dispatch(each);
+  }
+
+ private:
+  void keep(std::string_view part) {
+    if (part.size() > most_ - line_.size() || line_.size() + part.size() > most_ - data_.size())
+      throw error(exec_errc::too_large,
+                  "an event of the stream is longer than the limit of " + std::to_string(most_) + " bytes");
+    line_ += part;
+  }
+
+  template <class Each>
+  void take_line(Each& each) {
+    std::string_view line = line_;
+    if (first_) {
+      first_ = false;
+      if (line.starts_with("\xEF\xBB\xBF")) line.remove_prefix(3);
+    }
+    if (line.empty()) {
+      dispatch(each);
+    } else {
+      const std::size_t colon = line.find(':');
+      const std::string_view name = line.substr(0, colon);
+      std::string_view value = colon == std::string_view::npos ? std::string_view() : line.substr(colon + 1);
+      if (value.starts_with(' ')) value.remove_prefix(1);
+      if (name == "data") {
+        if (has_data_) data_ += '\n';
+        data_ += value;
+        has_data_ = true;
+      } else if (name == "event") {
+        type_ = value;
+      } else if (name == "id" && value.find('\0') == std::string_view::npos) {
+        id_ = value;
+      }
+    }
+    line_.clear();
+  }
+
+  template <class Each>
+  void dispatch(Each& each) {
+    if (has_data_) {
+      sse_event made(type_.empty() ? std::string("message") : std::move(type_), std::move(data_), id_);
+      each(std::move(made));
+    }
+    type_.clear();
+    data_.clear();
+    has_data_ = false;
+  }
+
+  std::size_t most_;
+  std::string line_;
+  std::string type_;
+  std::string data_;
+  std::string id_;
+  bool has_data_ = false;
+  bool after_return_ = false;
+  bool first_ = true;
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/core/bytes.hpp>
+#include <cofferdam/core/error.hpp>
+#include <cofferdam/core/workspace_path.hpp>
+#include <cofferdam/detail/core/utf8.hpp>
+#include <cofferdam/detail/net/tar_entry.hpp>
+#include <cofferdam/net/detail/tar_format.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+/// A writer of tar archives. Sans-I/O; the data of entries does not pass through it.
+///
+///     tar_writer writer;
+///     send(writer.head(tar_entry("a/b", tar_type::regular).size(data.size())));
+///     send(data), writer.data(data.size());  // in pieces of any size
+///     send(writer.padding());
+///     send(writer.end());
+///
+/// The format is ustar, which every reader supports, if the entry fits; else pax: a name or a link that is too long or
+/// not ASCII, 8 GiB and more, an owner above 2,097,151, a time before 1970 or after 2242. A name that is not UTF-8 is
+/// marked as binary. The same entries give the same bytes.
+///
+/// Names are written unchanged. The caller must make sure that they are relative and lead nowhere else
+/// (`workspace_path`), and so must the program that unpacks the archive.
+/// \par Threads  one at a time.
+/// \par Source   POSIX pax(1), "ustar Interchange Format" and "pax Extended Header".
+class tar_writer {
+ public:
+  /// Returns the header blocks of an entry: a multiple of 512 bytes. `entry.size()` bytes of data and `padding()`
+  /// follow.
+  /// \throws error{exec_errc::invalid_argument}: no name or (for a link) no target, a NUL in one, a file's name with a
+  ///     slash at its end, data for a type that has none; the previous entry is not complete, or the archive has ended.
+  ///     error{exec_errc::unsupported}: devices, FIFOs, unknown types. The state is unchanged after an exception.
+  bytes head(const tar_entry& entry) {
+    if (ended_ || unfinished_) throw misuse("the entry before is not complete, or the archive has ended");
+    check(entry);
+    std::string name = entry.name();
+    if (entry.type() == tar_type::directory && !name.ends_with('/')) name += '/';
+
+    std::string records;
+    const std::optional<split_name> split = split_to_fit(name);
+    if (!split) add_record(records, "path", name);
+    const bool link_fits = entry.link().size() <= detail::tar_link.size && is_ascii(entry.link());
+    if (!link_fits) add_record(records, "linkpath", entry.link());
+    if (entry.size() > octal_most(detail::tar_size)) add_record(records, "size", std::to_string(entry.size()));
+    if (entry.uid() > octal_most(detail::tar_uid)) add_record(records, "uid", std::to_string(entry.uid()));
+    if (entry.gid() > octal_most(detail::tar_gid)) add_record(records, "gid", std::to_string(entry.gid()));
+    if (!time_fits(entry.modified())) add_record(records, "mtime", std::to_string(entry.modified()));
+    if (!is_valid_utf8(name) || !is_valid_utf8(entry.link())) {
+      std::string mark;
+      add_record(mark, "hdrcharset", "BINARY");
+      records.insert(0, mark);
+    }
+
+    std::string blocks;
+    if (!records.empty()) {
+      block pax;
+      pax.text(detail::tar_name, stand_in);
+      pax.common(0644, 0, 0, records.size(), 0, 'x');
+      blocks += pax.finished();
+      blocks += records;
+      blocks.append(detail::tar_padding(records.size()), '\0');
+    }
+    block own;
+    own.text(detail::tar_name, split ? split->name : stand_in);
+    if (split) own.text(detail::tar_prefix, split->prefix);
+    own.text(detail::tar_link, link_fits ? std::string_view(entry.link()) : stand_in);
+    own.common(entry.mode(), fitting(entry.uid(), detail::tar_uid), fitting(entry.gid(), detail::tar_gid),
+               fitting(entry.size(), detail::tar_size),
+               time_fits(entry.modified()) ? static_cast<std::uint64_t>(entry.modified()) : 0, flag_of(entry.type()));
+    blocks += own.finished();
+
+    unfinished_ = true;
+    remaining_ = entry.size();
+    padding_ = detail::tar_padding(entry.size());
+    return to_bytes(blocks);
+  }
+
+  /// Counts `count` bytes of the entry's data as sent.
+  /// \throws error{exec_errc::invalid_argument} if that is more than the head announced; the state is then unchanged.
+  void data(std::uint64_t count) {
+    if (count > remaining_) throw misuse("more data than its head announced");
+    remaining_ -= count;
+  }
+
+  /// Returns the number of bytes of the entry's data that are still to be sent.
+  std::uint64_t remaining() const noexcept { return remaining_; }
+
+  /// Returns the padding after the entry's data: 0 to 511 zeros.
+  /// \throws error{exec_errc::invalid_argument} if data is missing, or no entry was begun.
+  bytes padding() {
+    if (!unfinished_ || remaining_ != 0) throw misuse("data is missing, or there is no entry");
+    unfinished_ = false;
+    return bytes(padding_);
+  }
+
+  /// Returns the end of the archive: two blocks of zeros. To be called once.
+  /// \throws error{exec_errc::invalid_argument} if an entry is not complete, or the archive has ended.
+  bytes end() {
+    if (ended_ || unfinished_) throw misuse("the entry before is not complete, or the archive has ended");
+    ended_ = true;
+    return bytes(2 * detail::tar_block);
+  }
+
+ private:
+  struct split_name {
+    std::string_view prefix;
+    std::string_view name;
+  };
+
+  /// One header.
+  class block {
+   public:
+    void text(detail::tar_field where, std::string_view value) {
+      std::copy(value.begin(), value.end(), bytes_.begin() + static_cast<std::ptrdiff_t>(where.at));
+    }
+    void octal(detail::tar_field where, std::uint64_t value) {
+      for (std::size_t at = where.at + where.size - 1; at-- > where.at; value /= 8)
+        bytes_[at] = static_cast<char>('0' + value % 8);
+    }
+    void common(unsigned mode, std::uint64_t uid, std::uint64_t gid, std::uint64_t size, std::uint64_t modified,
+                char flag) {
+      octal(detail::tar_mode, mode);
+      octal(detail::tar_uid, uid);
+      octal(detail::tar_gid, gid);
+      octal(detail::tar_size, size);
+      octal(detail::tar_modified, modified);
+      bytes_[detail::tar_flag.at] = flag;
+      text(detail::tar_magic, std::string_view("ustar\00000", 8));
+    }
+    /// Returns the block with its checksum: six digits, a NUL, a blank.
+    std::string finished() {
+      const auto sum = static_cast<std::uint64_t>(detail::tar_sums_of({bytes_.data(), bytes_.size()}).of_unsigned);
+      octal({detail::tar_checksum.at, 7}, sum);
+      bytes_[detail::tar_checksum.at + 7] = ' ';
+      return {bytes_.data(), bytes_.size()};
+    }
+
+   private:
+    std::array<char, detail::tar_block> bytes_{};
+  };
+
+  /// The name in the header if the pax header before it has the real name.
+  static constexpr std::string_view stand_in = "pax-header";
+
+  static error misuse(const std::string& what) { return error(exec_errc::invalid_argument, "tar_writer: " + what); }
+
+  static void check(const tar_entry& entry) {
+    const bool is_link = entry.type() == tar_type::symlink || entry.type() == tar_type::hard_link;
+    const auto refuse = [&](const char* what) {
+      return misuse("entry " + detail::shown_path(entry.name()) + " " + what);
+    };
+    if (!is_link && entry.type() != tar_type::regular && entry.type() != tar_type::directory)
+      throw error(exec_errc::unsupported, "tar_writer: entry " + detail::shown_path(entry.name()) +
+                                              " is neither a file, nor a directory, nor a link");
+    if (entry.name().empty()) throw refuse("has no name");
+    if (entry.name().find('\0') != std::string::npos || entry.link().find('\0') != std::string::npos)
+      throw refuse("has a NUL in its name or target");
+    if (entry.type() != tar_type::directory && entry.name().ends_with('/'))
+      throw refuse("is no directory, but its name ends like one");
+    if (is_link == entry.link().empty())
+      throw refuse(is_link ? "is a link to nothing" : "is no link, but has a target");
+    if (entry.size() != 0 && entry.type() != tar_type::regular) throw refuse("has data, which its type cannot have");
+    if (entry.size() > std::uint64_t{1} << 62U) throw refuse("is larger than any file can be");
+  }
+
+  static bool is_ascii(std::string_view text) noexcept {
+    return std::all_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x80; });
+  }
+
+  /// Splits a name for ustar: whole, or at a slash into at most 155 and 100 bytes.
+  static std::optional<split_name> split_to_fit(std::string_view name) noexcept {
+    if (!is_ascii(name)) return std::nullopt;
+    if (name.size() <= detail::tar_name.size) return split_name{{}, name};
+    const std::size_t slash = name.find('/', name.size() - 1 - detail::tar_name.size);
+    if (slash == std::string_view::npos || slash == 0 || slash > detail::tar_prefix.size || slash + 1 == name.size())
+      return std::nullopt;
+    return split_name{name.substr(0, slash), name.substr(slash + 1)};
+  }
+
+  /// Returns the largest number that fits in octal, with one byte left for a NUL.
+  static constexpr std::uint64_t octal_most(detail::tar_field where) noexcept {
+    return (std::uint64_t{1} << (3 * (where.size - 1))) - 1;
+  }
+  static constexpr std::uint64_t fitting(std::uint64_t value, detail::tar_field where) noexcept {
+    return value <= octal_most(where) ? value : 0;
+  }
+  static constexpr bool time_fits(std::int64_t seconds) noexcept {
+    return seconds >= 0 && static_cast<std::uint64_t>(seconds) <= octal_most(detail::tar_modified);
+  }
+
+  static char flag_of(tar_type type) noexcept {
+    switch (type) {
+      case tar_type::directory: return '5';
+      case tar_type::symlink: return '2';
+      case tar_type::hard_link: return '1';
+      default: return '0';
+    }
+  }
+
+  /// Appends "LENGTH KEY=VALUE\n", where LENGTH counts its own digits.
+  static void add_record(std::string& to, std::string_view key, std::string_view value) {
+    const std::size_t rest = 1 + key.size() + 1 + value.size() + 1;
+    std::size_t size = rest + 1;
+    while (size != rest + std::to_string(size).size()) size = rest + std::to_string(size).size();
+    to += std::to_string(size);
+    to += ' ';
+    to += key;
+    to += '=';
+    to += value;
+    to += '\n';
+  }
+
+  bool unfinished_ = false;
+  bool ended_ = false;
+  std::uint64_t remaining_ = 0;
+  std::size_t padding_ = 0;
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail

@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/core/asio.hpp>
+#include <cofferdam/core/command.hpp>
+#include <cofferdam/core/command_result.hpp>
+#include <cofferdam/core/error.hpp>
+#include <cofferdam/core/process.hpp>
+#include <cofferdam/detail/os/reaper.hpp>
+#include <cofferdam/detail/os/running_command.hpp>
+#include <cofferdam/os/command_settings.hpp>
+#include <cofferdam/os/spawn.hpp>
+
+#include <asio/any_io_executor.hpp>
+#include <asio/cancellation_state.hpp>
+#include <asio/redirect_error.hpp>
+#include <asio/steady_timer.hpp>
+#include <asio/this_coro.hpp>
+#include <asio/use_awaitable.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <new>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+template <class = void>
+class basic_command_launcher;
+using command_launcher = basic_command_launcher<>;
+
+/// The common part of all kinds of commands, on the side of the environment.
+template <class Unused>
+class basic_command_launcher : public std::enable_shared_from_this<command_launcher> {
+ public:
+  basic_command_launcher(asio::any_io_executor executor, command_settings settings)
+      : executor_(std::move(executor)),
+        settings_(std::move(settings)),
+        registry_(std::make_shared<command_registry>()),
+        turn_(timer_of(executor_)) {}
+  basic_command_launcher(const basic_command_launcher&) = delete;
+  basic_command_launcher& operator=(const basic_command_launcher&) = delete;
+  virtual ~basic_command_launcher() = default;
+
+  static awaitable<command_result> run(std::shared_ptr<basic_command_launcher> self, command c, spawn_request request) {
+    if (c.has_open_input())
+      throw error(exec_errc::invalid_argument,
+                  "run_command: open_input() needs start(); give the whole input with input()");
+    if (!self->take_turn()) co_await next_turn(self, "run_command");
+    launched started = self->launch_checked(c, request);
+    if (!started.running) co_return std::move(started.refusal);
+    const abandon_at_end guard(started.running);
+    co_await running_command::complete(started.running, "run_command");
+    command_result result = started.running->take_result();
+    result.isolation(self->settings_.isolation);
+    co_return result;
+  }
+
+  static awaitable<process> start(std::shared_ptr<basic_command_launcher> self, command c, spawn_request request) {
+    if (!self->take_turn()) co_await next_turn(self, "start");
+    launched started = self->launch_checked(c, request);
+    if (!started.running) co_return process::finished(std::move(started.refusal));
+    std::unique_ptr<handle> made;
+    try {
+      made = std::make_unique<handle>(std::move(self), started.running);
+    } catch (...) {
+      started.running->abandon();
+      throw;
+    }
+    co_return process(std::move(made));
+  }
+
+  /// Ends every command and waits for that. The caller keeps this object until the awaitable completes.
+  virtual awaitable<void> close() { return end_commands(shared_from_this()); }
+
+  /// Ends every command and waits for nothing. Nothing can be started afterwards.
+  virtual void abandon() noexcept {
+    closing_ = true;
+    const std::vector<running_command*>& all = registry_->commands();
+    for (std::size_t i = all.size(); i-- > 0;)  // backwards: a finished command removes itself from the list
+      if (const std::shared_ptr<running_command> kept = all[i]->kept()) kept->abandon();
+  }
+
+  /// Gives up the place where the commands run: pending operations throw `reason`. Nothing can be started afterwards.
+  virtual void lose(const error& reason) noexcept {
+    fail_unfinished(reason);
+    abandon();
+  }
+
+  /// Returns the commands that have ended and left something running, oldest first.
+  virtual std::vector<background_command> background() const { return {}; }
+
+  /// Ends what a command has left running, and waits for that.
+  virtual awaitable<void> end_background(std::uint32_t number) { return find_nothing(shared_from_this(), number); }
+
+ protected:
+  /// A started command, or a result with the reason why there is none.
+  class launched {
+   public:
+    std::shared_ptr<running_command> running;
+    command_result refusal;
+  };
+
+  virtual launched launch(command& c, spawn_request& request) = 0;
+
+  static awaitable<void> end_commands(std::shared_ptr<basic_command_launcher> self) {
+    self->closing_ = true;
+    const std::vector<std::shared_ptr<running_command>> running = self->living();
+    for (const std::shared_ptr<running_command>& one : running) {
+      one->end(end_reason::closed);
+      one->drain();
+    }
+    for (const std::shared_ptr<running_command>& one : running) co_await one->until_settled_shielded();
+    reaper::instance().sweep();
+  }
+
+  /// Concludes every command with `reason`, for a place of which nothing more will be heard.
+  void lose_commands(const error& reason) noexcept {
+    for_each_living([&reason](running_command& one) {
+      try {
+        one.lose(reason);
+      } catch (const std::bad_alloc&) {  // the output that had arrived is lost too
+        one.lose_quietly(reason);
+      }
+    });
+  }
+
+  /// Makes the operations that wait for a command throw `reason`, if that command has no result yet.
+  void fail_unfinished(const error& reason) noexcept {
+    for_each_living([&reason](running_command& one) {
+      if (!one.finished()) one.fail(reason.with_partial(one.partial()));
+    });
+  }
+
+  static awaitable<void> find_nothing(std::shared_ptr<basic_command_launcher> self, std::uint32_t number) {
+    self->require_open();
+    throw nothing_left_of(number);
+    co_return;
+  }
+
+  static error nothing_left_of(std::uint32_t number) {
+    return error(exec_errc::not_found, "end_background: nothing is left of a command " + std::to_string(number));
+  }
+
+  void require_open() const {
+    if (closing_) throw error(exec_errc::environment_closed, "the environment is closed; open another one");
+  }
+
+  const asio::any_io_executor& executor() const noexcept { return executor_; }
+  const std::shared_ptr<command_registry>& registry() const noexcept { return registry_; }
+  const command_settings& settings() const noexcept { return settings_; }
+  void set_isolation(std::shared_ptr<const isolation_report> isolation) noexcept {
+    settings_.isolation = std::move(isolation);
+  }
+
+  command_limits limits_of(const command& c) const {
+    command_limits limits;
+    limits.timeout = c.timeout().value_or(settings_.default_timeout);
+    if (*limits.timeout == no_timeout) limits.timeout.reset();
+    limits.grace = settings_.kill_grace;
+    limits.linger = settings_.output_grace;
+    limits.kept_output = c.kept_output().value_or(command::default_kept_output);
+    limits.open_input = c.has_open_input();
+    limits.terminal = c.terminal().has_value();
+    limits.keeps_background = c.background() == background_policy::keep;
+    return limits;
+  }
+
+  /// Does something with every command. If there is no memory, commands are left out; they end with the place.
+  template <class Work>
+  void for_each_living(Work work) noexcept {
+    try {
+      for (const std::shared_ptr<running_command>& one : living()) work(*one);
+    } catch (const std::exception&) {
+    }
+  }
+
+  std::vector<std::shared_ptr<running_command>> living() const {
+    std::vector<std::shared_ptr<running_command>> all;
+    for (running_command* one : registry_->commands())
+      if (std::shared_ptr<running_command> kept = one->kept()) all.push_back(std::move(kept));
+    return all;
+  }
+
+ private:
+  /// Ends the command if its coroutine is destroyed while the command runs.
+  class abandon_at_end {
+   public:
+    explicit abandon_at_end(std::shared_ptr<running_command> running) : running_(std::move(running)) {}
+    abandon_at_end(const abandon_at_end&) = delete;
+    abandon_at_end& operator=(const abandon_at_end&) = delete;
+    ~abandon_at_end() { running_->let_go(); }
+
+   private:
+    std::shared_ptr<running_command> running_;
+  };
+
+  class handle final : public process::implementation {
+   public:
+    handle(std::shared_ptr<basic_command_launcher> launcher, std::shared_ptr<running_command> running)
+        : launcher_(std::move(launcher)), running_(std::move(running)) {}
+    ~handle() override { running_->let_go(); }
+
+    awaitable<output_chunk> read() override { return running_->read(); }
+    awaitable<void> write_input(bytes_view data) override { return running_->write_input(data); }
+    awaitable<void> close_input() override {
+      running_->close_input();
+      co_return;
+    }
+    awaitable<void> signal(int number) override {
+      if (number < 1 || number > 64)
+        throw error(exec_errc::invalid_argument,
+                    "signal: " + std::to_string(number) + " is no signal; they are 1 to 64");
+      running_->send(number);
+      co_return;
+    }
+    awaitable<void> resize(std::uint16_t rows, std::uint16_t columns) override {
+      running_->resize(terminal_size(rows, columns));
+      co_return;
+    }
+    awaitable<command_result> wait() override {
+      co_await running_command::complete(running_, "wait");
+      command_result result = running_->result();
+      result.isolation(launcher_->settings_.isolation);
+      co_return result;
+    }
+    awaitable<command_result> take_result() override {
+      co_await running_command::complete(running_, "wait");
+      command_result result = running_->take_result();
+      result.isolation(launcher_->settings_.isolation);
+      co_return result;
+    }
+    std::shared_ptr<const isolation_report> isolation() const override { return launcher_->settings_.isolation; }
+
+   private:
+    std::shared_ptr<basic_command_launcher> launcher_;
+    std::shared_ptr<running_command> running_;
+  };
+
+  launched launch_checked(command& c, spawn_request& request) {
+    require_open();
+    try {
+      return launch(c, request);
+    } catch (const error&) {
+      throw;
+    } catch (const std::system_error& failure) {  // from Asio
+      throw error(exec_errc::io_error, std::string("the command was ended: it cannot be watched: ") + failure.what(),
+                  failure.code());
+    }
+  }
+
+  // A start takes a tenth of a millisecond. If hundreds arrive at once, the loop's timers and sockets get a turn after
+  // every few.
+  static constexpr int max_starts = 32;
+
+  /// The first timer of a loop may need descriptors.
+  static asio::steady_timer timer_of(const asio::any_io_executor& executor) {
+    try {
+      return asio::steady_timer(executor);
+    } catch (const std::system_error& failure) {
+      throw error(exec_errc::io_error, std::string("commands cannot be watched: ") + failure.what(), failure.code());
+    }
+  }
+
+  bool take_turn() {
+    if (starts_ == max_starts) return false;
+    ++starts_;
+    if (!turn_ends_) begin_turn();
+    return true;
+  }
+
+  /// The turn ends when the loop has handled its timers.
+  void begin_turn() {
+    turn_ends_ = true;
+    turn_.expires_at(std::chrono::steady_clock::time_point());
+    turn_.async_wait([kept = weak_from_this()](std::error_code) {
+      const std::shared_ptr<basic_command_launcher> self = kept.lock();
+      if (!self) return;
+      self->starts_ = 0;
+      self->turn_ends_ = false;
+    });
+  }
+
+  static awaitable<void> next_turn(std::shared_ptr<basic_command_launcher> self, const char* doing) {
+    do {
+      std::error_code woken;
+      co_await self->turn_.async_wait(asio::redirect_error(asio::use_awaitable, woken));
+      const asio::cancellation_state state = co_await asio::this_coro::cancellation_state;
+      if (state.cancelled() != asio::cancellation_type::none)
+        throw error(exec_errc::cancelled, std::string(doing) + ": cancelled before the command was started");
+    } while (!self->take_turn());
+  }
+
+  asio::any_io_executor executor_;
+  command_settings settings_;
+  std::shared_ptr<command_registry> registry_;
+  asio::steady_timer turn_;
+  int starts_ = 0;  // in this turn
+  bool turn_ends_ = false;
+  bool closing_ = false;
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail

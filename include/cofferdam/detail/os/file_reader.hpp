@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/core/bytes.hpp>
+#include <cofferdam/core/error.hpp>
+#include <cofferdam/os/detail/beneath.hpp>
+#include <cofferdam/os/unique_fd.hpp>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+/// A regular file, read piece by piece. Made by `directory::open_file`.
+///
+/// A FIFO, device, socket or directory is refused without being opened for reading. So nothing blocks, and a process at
+/// the other end does not notice. The file may grow or shrink meanwhile: `read` returns the current content.
+/// \par Threads  one at a time.
+class file_reader {
+ public:
+  file_reader() = default;
+
+  /// Opens the file at `path` beneath `root`.
+  /// \param root  a directory's descriptor, O_PATH is enough; used only now.
+  /// \param path  a path from `workspace_path`; also used in error messages.
+  /// \throws error{exec_errc::not_found, not_a_file, not_a_directory, outside_workspace, permission_denied, io_error}.
+  static file_reader open(int root, std::string path, path_resolution how, link_policy links = link_policy::follow) {
+    struct stat status {};
+    {
+      const unique_fd probe = detail::open_beneath(root, path, O_PATH, how, links);
+      if (!probe && errno == ELOOP && links == link_policy::refuse)
+        throw error(exec_errc::not_a_file,
+                    "read " + detail::shown_path(path) + ": a symbolic link, and links are not followed",
+                    std::error_code(ELOOP, std::system_category()));
+      if (!probe || ::fstat(probe.get(), &status) != 0) throw detail::path_error(errno, "read", path);
+    }
+    require_regular(status, path);
+    unique_fd fd = detail::open_beneath(root, path, O_RDONLY | O_NONBLOCK | O_NOCTTY, how, links);
+    return file_reader(std::move(fd), std::move(path));
+  }
+
+  /// Opens a file of the host by any path, absolute or not. Symbolic links are followed, because the path comes from
+  /// the caller.
+  static file_reader open_host(const std::string& path) {
+    struct stat status {};
+    if (::stat(path.c_str(), &status) != 0) throw detail::path_error(errno, "read", path);
+    require_regular(status, path);
+    return file_reader(unique_fd(detail::open_retried(AT_FDCWD, path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY)), path);
+  }
+
+  /// Takes over a descriptor that was opened with O_NONBLOCK, after checking its type.
+  /// \throws error{exec_errc::not_a_file} if it is not a regular file; if it is empty, the error of `errno`.
+  file_reader(unique_fd fd, std::string path) : fd_(std::move(fd)), path_(std::move(path)) {
+    struct stat status {};
+    if (!fd_ || ::fstat(fd_.get(), &status) != 0) throw detail::path_error(errno, "read", path_);
+    require_regular(status, path_);
+    size_ = static_cast<std::uint64_t>(status.st_size);
+    mode_ = status.st_mode & 0777U;
+  }
+
+  /// Returns the size in bytes when the file was opened.
+  std::uint64_t size() const noexcept { return size_; }
+  /// Permission bits, 0 to 0777.
+  unsigned mode() const noexcept { return mode_; }
+  const std::string& path() const noexcept { return path_; }
+  /// Returns the number of bytes read so far.
+  std::uint64_t position() const noexcept { return position_; }
+  /// Returns the file's descriptor, still owned.
+  int descriptor() const noexcept { return fd_.get(); }
+
+  /// Reads the next bytes, at most `most` (more than zero); empty only at the end of the file.
+  /// \throws error{exec_errc::io_error}.
+  bytes read(std::size_t most) {
+    bytes piece(std::min<std::uint64_t>(most, guess()));
+    piece.resize(read_into(piece.data(), piece.size()));
+    return piece;
+  }
+
+  /// Reads into the caller's memory. Returns the number of bytes; zero at the end.
+  std::size_t read_into(std::byte* to, std::size_t most) {
+    std::size_t done = 0;
+    while (done < most) {
+      const ssize_t count = ::read(fd_.get(), to + done, most - done);
+      if (count < 0 && errno == EINTR) continue;
+      if (count < 0) throw detail::path_error(errno, "read", path_);
+      if (count == 0) break;
+      done += static_cast<std::size_t>(count);
+    }
+    position_ += done;
+    return done;
+  }
+
+  /// Reads everything up to the end.
+  /// \throws error{exec_errc::too_large} for more than `most` bytes, before reading them if the size is known.
+  bytes read_rest(std::size_t most) {
+    if (size_ > position_ && size_ - position_ > most) throw larger_than(most);
+    bytes content;
+    for (;;) {
+      std::size_t wanted = guess();
+      // one more byte than allowed detects a larger file
+      if (most - content.size() < wanted) wanted = most - content.size() + 1;
+      const std::size_t before = content.size();
+      content.resize(before + wanted);
+      const std::size_t count = read_into(content.data() + before, wanted);
+      content.resize(before + count);
+      if (content.size() > most) throw larger_than(most);
+      if (count < wanted) return content;
+    }
+  }
+
+  /// Returns the error for a file that is longer than the caller allows.
+  error larger_than(std::uint64_t most) const {
+    return error(exec_errc::too_large, "read " + detail::shown_path(path_) + ": longer than the " +
+                                           std::to_string(most) + " bytes that were allowed");
+  }
+
+ private:
+  static void require_regular(const struct stat& status, std::string_view path) {
+    if (S_ISREG(status.st_mode)) return;
+    const char* what = "a FIFO, socket or device";
+    if (S_ISDIR(status.st_mode)) what = "a directory";
+    if (S_ISLNK(status.st_mode)) what = "a symbolic link";
+    throw error(exec_errc::not_a_file, "read " + detail::shown_path(path) + ": it is " + what + ", not a regular file");
+  }
+
+  // Returns the size of the buffer: the rest of the file as far as known, and one byte more to detect the end. Grows
+  // with the file.
+  std::uint64_t guess() const noexcept {
+    constexpr std::uint64_t smallest = 4096;
+    constexpr std::uint64_t largest = 1024 * 1024;
+    const std::uint64_t left = size_ > position_ ? size_ - position_ + 1 : 0;
+    return std::clamp(left, position_ > size_ ? 16 * smallest : smallest, largest);
+  }
+
+  unique_fd fd_;
+  std::string path_;
+  std::uint64_t size_ = 0;
+  std::uint64_t position_ = 0;
+  unsigned mode_ = 0;
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail

@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/core/directory_entry.hpp>
+#include <cofferdam/core/error.hpp>
+#include <cofferdam/os/detail/beneath.hpp>
+#include <cofferdam/os/unique_fd.hpp>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+struct close_directory {
+  void operator()(DIR* stream) const noexcept { ::closedir(stream); }
+};
+
+// Returns the names in a directory except `.` and `..`, at most `most` of them. Takes the descriptor (not an O_PATH
+// one).
+inline std::vector<std::string> names_in(unique_fd fd, std::size_t most, std::string_view doing,
+                                         std::string_view path) {
+  const std::unique_ptr<DIR, close_directory> stream(::fdopendir(fd.get()));
+  if (!stream) throw path_error(errno, doing, path);
+  static_cast<void>(fd.release());
+  std::vector<std::string> names;
+  while (names.size() < most) {
+    errno = 0;
+    const dirent* const found = ::readdir(stream.get());
+    if (found == nullptr) {
+      if (errno != 0) throw path_error(errno, doing, path);
+      break;
+    }
+    const std::string_view name(found->d_name);
+    if (name != "." && name != "..") names.emplace_back(name);
+  }
+  return names;
+}
+
+// Returns true if an open directory is a mount point; no value if the kernel cannot report this (before 5.8).
+inline std::optional<bool> is_mount_point(int directory) noexcept {
+  struct statx seen {};
+  if (::statx(directory, "", AT_EMPTY_PATH, STATX_TYPE, &seen) != 0) return std::nullopt;
+  if ((seen.stx_attributes_mask & STATX_ATTR_MOUNT_ROOT) == 0) return std::nullopt;
+  return (seen.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
+}
+
+// A path of open directories, in which one can go down and up without ever leaving the tree. Only the lowest few
+// descriptors are kept. To go further up, it opens `..` and checks that it is the directory that was left.
+class directory_stack {
+ public:
+  explicit directory_stack(unique_fd root) { push(std::move(root)); }
+
+  std::size_t depth() const noexcept { return levels_.size(); }
+  int fd() const noexcept { return levels_.back().fd.get(); }
+  const struct stat& status() const noexcept { return levels_.back().status; }
+
+  // Returns false, with `errno` set, if `fd` is empty.
+  bool push(unique_fd fd) {
+    struct stat status {};
+    if (!fd || ::fstat(fd.get(), &status) != 0) return false;
+    if (levels_.size() >= max_held) levels_[levels_.size() - max_held].fd.reset();
+    levels_.push_back(level{std::move(fd), status});
+    return true;
+  }
+
+  // Returns false if the directory is no longer beneath the one above.
+  bool pop() {
+    level& above = levels_[levels_.size() - 2];
+    if (!above.fd) {
+      unique_fd fd(open_retried(levels_.back().fd.get(), "..", O_PATH | O_DIRECTORY | O_NOFOLLOW));
+      struct stat status {};
+      if (!fd || ::fstat(fd.get(), &status) != 0 || !same_file(status, above.status)) return false;
+      above.fd = std::move(fd);
+    }
+    levels_.pop_back();
+    return true;
+  }
+
+ private:
+  static constexpr std::size_t max_held = 32;
+  struct level {
+    unique_fd fd;
+    struct stat status;
+  };
+  std::vector<level> levels_;
+};
+
+/// Lists everything beneath a directory, one entry per call: a directory comes before its contents, otherwise in no
+/// order. Symbolic links are reported and never entered. Depth costs neither stack nor descriptors.
+/// \par Threads  one at a time.
+class tree_walk {
+ public:
+  /// \param root  the directory's descriptor, O_PATH is enough.
+  /// \param path  its path for error messages.
+  tree_walk(unique_fd root, std::string path, const list_options& options = list_options())
+      : stack_(std::move(root)), room_(options, std::move(path)), depth_(options.depth()) {
+    pending_.push_back(names_here());
+  }
+
+  /// Returns the next entry, with its path relative to the root; no value at the end. Entries that vanish meanwhile are
+  /// left out.
+  /// \throws error{exec_errc::too_large} at the limit; permission_denied for a directory that cannot be read, which is
+  ///     the last returned entry: the next call continues after it; io_error.
+  std::optional<directory_entry> next() {
+    for (;;) {
+      if (enter_) enter();
+      std::vector<std::string>& names = pending_.back();
+      if (names.empty()) {
+        if (pending_.size() == 1) return std::nullopt;
+        pending_.pop_back();
+        if (!stack_.pop())
+          throw error(exec_errc::io_error, "list " + detail::shown_path(room_.path()) + ": the tree was moved");
+        const std::size_t slash = prefix_.rfind('/', prefix_.size() - 2);
+        prefix_.resize(slash == std::string::npos ? 0 : slash + 1);
+        continue;
+      }
+      name_ = std::move(names.back());
+      names.pop_back();
+      struct stat status {};
+      if (::fstatat(stack_.fd(), name_.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) {
+        if (errno == ENOENT) continue;
+        throw detail::path_error(errno, "list", detail::joined_path(room_.path(), prefix_ + name_));
+      }
+      std::string path = prefix_ + name_;
+      room_.take_path(path);
+      enter_ = S_ISDIR(status.st_mode) && pending_.size() < depth_;
+      return detail::entry_of(std::move(path), status);
+    }
+  }
+
+  /// Skips the contents of the last returned directory.
+  void skip() noexcept { enter_ = false; }
+
+ private:
+  std::vector<std::string> names_here() {
+    unique_fd readable(detail::open_retried(stack_.fd(), ".", O_RDONLY | O_DIRECTORY));
+    const std::string path = detail::joined_path(room_.path(), prefix_);
+    if (!readable) throw detail::path_error(errno, "list", path);
+    const std::size_t most = std::min(room_.names(), SIZE_MAX - 1) + 1;
+    std::vector<std::string> names = detail::names_in(std::move(readable), most, "list", path);
+    room_.take_names(names.size());
+    return names;
+  }
+
+  void enter() {
+    enter_ = false;
+    unique_fd below(detail::open_retried(stack_.fd(), name_.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW));
+    if (!below && (errno == ENOENT || errno == ENOTDIR || errno == ELOOP)) return;  // gone, or something else by now
+    if (!stack_.push(std::move(below)))
+      throw detail::path_error(errno, "list", detail::joined_path(room_.path(), prefix_ + name_));
+    const std::size_t above = prefix_.size();
+    prefix_ += name_;
+    prefix_ += '/';
+    try {
+      pending_.push_back(names_here());
+    } catch (...) {
+      prefix_.resize(above);
+      stack_.pop();
+      throw;
+    }
+  }
+
+  detail::directory_stack stack_;
+  std::string prefix_;
+  std::string name_;
+  std::vector<std::vector<std::string>> pending_;
+  detail::listing_room room_;
+  std::size_t depth_;
+  bool enter_ = false;
+};
+
+/// Removes a tree in small steps. Symbolic links are removed, never followed. Mounts are never entered. Directories of
+/// this user without the needed permission bits get them. Depth costs neither stack nor descriptors.
+/// \par Threads  one at a time.
+class tree_removal {
+ public:
+  /// Removes the contents of a directory, but not the directory.
+  /// \param root  its descriptor, O_PATH is enough.
+  /// \param path  its path for error messages.
+  tree_removal(unique_fd root, std::string path) : stack_(std::move(root)), path_(std::move(path)), min_ours_(1) {
+    fill();
+  }
+
+  /// Removes one name in a directory, with its contents.
+  /// \throws error{exec_errc::not_found} if there is no such name.
+  tree_removal(unique_fd parent, std::string name, std::string path)
+      : stack_(std::move(parent)), path_(std::move(path)), min_ours_(2) {
+    struct stat status {};
+    if (::fstatat(stack_.fd(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0)
+      throw detail::path_error(errno, "remove", path_);
+    std::vector<std::string> names;
+    names.push_back(std::move(name));
+    pending_.push_back(std::move(names));
+  }
+
+  /// Removes about `most` more names. Returns true at the end.
+  /// \throws error{exec_errc::permission_denied, io_error}, the latter for a mount too; the names removed so far stay
+  ///     removed.
+  bool step(std::size_t most = 1024) {
+    for (std::size_t done = 0; done < most; ++done) {
+      if (pending_.back().empty()) {
+        if (pending_.size() == 1) return true;
+        leave();
+      } else if (unlink(pending_.back().back(), 0)) {
+        pending_.back().pop_back();
+      } else if (errno == EISDIR || errno == EPERM) {  // EPERM: the error that POSIX defines for a directory
+        enter(errno);
+      } else {
+        throw detail::name_error(errno, "remove", path_);
+      }
+    }
+    return false;
+  }
+
+ private:
+  // names of one directory in memory; the rest is read in another round
+  static constexpr std::size_t max_names = 1'000'000;
+  // for the case that a process fills the tree while it is emptied
+  static constexpr int max_rounds = 10'000;
+
+  // Adds the permission to empty the current directory. Returns false, with `errno` EACCES, if that is not allowed.
+  bool take_over() noexcept {
+    const bool taken = stack_.depth() >= min_ours_ && detail::change_mode(stack_.fd(), 0700);
+    if (!taken) errno = EACCES;
+    return taken;
+  }
+
+  // Returns true also if the name is already gone.
+  bool unlink(const std::string& name, int flags) {
+    if (::unlinkat(stack_.fd(), name.c_str(), flags) == 0 || errno == ENOENT) return true;
+    if (errno != EACCES || !take_over()) return false;
+    return ::unlinkat(stack_.fd(), name.c_str(), flags) == 0 || errno == ENOENT;
+  }
+
+  unique_fd open_here(const char* name, int flags) {
+    unique_fd fd(detail::open_retried(stack_.fd(), name, flags | O_DIRECTORY | O_NOFOLLOW));
+    if (!fd && errno == EACCES && take_over())
+      fd.reset(detail::open_retried(stack_.fd(), name, flags | O_DIRECTORY | O_NOFOLLOW));
+    return fd;
+  }
+
+  void enter(int why_not_unlinked) {
+    unique_fd below = open_here(pending_.back().back().c_str(), O_PATH);
+    if (!below && (errno == ENOTDIR || errno == ELOOP || errno == ENOENT)) {
+      if (why_not_unlinked == EPERM) throw detail::name_error(EPERM, "remove", path_);
+      count_round();  // another process replaces it: try again
+      return;
+    }
+    refuse_mount(below);
+    if (!stack_.push(std::move(below))) throw detail::name_error(errno, "remove", path_);
+    fill();
+  }
+
+  // A command of root may have mounted a host folder there.
+  void refuse_mount(const unique_fd& below) {
+    if (!below) return;
+    std::optional<bool> is_mount = detail::is_mount_point(below.get());
+    // An older kernel reports a mount with EBUSY when the directory is removed, empty or not.
+    if (!is_mount)
+      is_mount = ::unlinkat(stack_.fd(), pending_.back().back().c_str(), AT_REMOVEDIR) != 0 && errno == EBUSY;
+    if (*is_mount)
+      throw error(exec_errc::io_error,
+                  "remove " + detail::shown_path(path_) + ": something is mounted on " +
+                      detail::shown_path(pending_.back().back()) + " in it, and is not emptied; unmount it",
+                  std::make_error_code(std::errc::device_or_resource_busy));
+  }
+
+  void fill() {
+    unique_fd readable = open_here(".", O_RDONLY);
+    if (!readable) throw detail::name_error(errno, "remove", path_);
+    pending_.push_back(detail::names_in(std::move(readable), max_names, "remove", path_));
+  }
+
+  void leave() {
+    if (!stack_.pop()) throw error(exec_errc::io_error, "remove " + detail::shown_path(path_) + ": the tree was moved");
+    pending_.pop_back();
+    if (unlink(pending_.back().back(), AT_REMOVEDIR)) {
+      pending_.back().pop_back();
+      return;
+    }
+    if (errno != ENOTEMPTY && errno != EEXIST && errno != ENOTDIR) throw detail::name_error(errno, "remove", path_);
+    count_round();
+  }
+
+  void count_round() {
+    if (++rounds_ > max_rounds)
+      throw error(exec_errc::not_empty, "remove " + detail::shown_path(path_) + ": something keeps filling it");
+  }
+
+  detail::directory_stack stack_;
+  std::string path_;
+  std::size_t min_ours_;  // the depth from which on the directories are ours to change
+  std::vector<std::vector<std::string>> pending_;
+  int rounds_ = 0;
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/core/error.hpp>
+#include <cofferdam/detail/os/pipe.hpp>
+#include <cofferdam/os/spawn.hpp>
+#include <cofferdam/os/unique_fd.hpp>
+#include <cofferdam/warden/image.hpp>
+
+#include <cerrno>
+#include <cstddef>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <system_error>
+#include <utility>
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+/// A warden that is a child of this program.
+class started_warden {
+ public:
+  /// Our end of its socket, non-blocking. When it is closed, the warden kills everything it has started, and exits.
+  unique_fd socket;
+  /// The process, for reaping it.
+  unique_fd pidfd;
+  /// The process number.
+  pid_t pid = 0;
+  /// The warden itself, if `pid` is a program that started it behind walls and ends after it; otherwise empty and 0.
+  unique_fd inner_pidfd;
+  pid_t inner_pid = 0;
+};
+
+inline error cannot_start(const std::string& what, int number) {
+  const std::error_code cause(number, std::system_category());
+  return error(exec_errc::provider_failed, "the warden cannot be started: " + what + ": " + cause.message(), cause);
+}
+
+inline bool write_whole(const unique_fd& fd, std::span<const unsigned char> content) noexcept {
+  while (!content.empty()) {
+    const ssize_t written = ::write(fd.get(), content.data(), content.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return false;
+    content = content.subspan(static_cast<std::size_t>(written));
+  }
+  return true;
+}
+
+/// Moves the open file to a number that `spawn` can keep.
+inline unique_fd numbered_high(unique_fd fd) noexcept {
+  if (!fd) return fd;
+  return unique_fd(::fcntl(fd.get(), F_DUPFD_CLOEXEC, 10));
+}
+
+/// Writes the program into a sealed file in memory. Empty, with `errno` set, on failure.
+inline unique_fd program_in_memory(std::span<const unsigned char> program) noexcept {
+  constexpr unsigned executable = 0x10;  // MFD_EXEC, Linux 6.3; needed where vm.memfd_noexec is 1
+  unique_fd file(::memfd_create("cofferdam-warden", MFD_CLOEXEC | MFD_ALLOW_SEALING | executable));
+  if (!file && errno == EINVAL) file.reset(::memfd_create("cofferdam-warden", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  if (!file || !write_whole(file, program)) return {};
+  ::fcntl(file.get(), F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
+  return numbered_high(std::move(file));
+}
+
+/// Writes the program into a file without a name. Empty, with `errno` set, on failure.
+inline unique_fd program_in_file(std::span<const unsigned char> program, const std::filesystem::path& folder) noexcept {
+  const std::string path = (folder / ".cofferdam-warden").string();
+  unique_fd written(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0700));
+  if (!written) return {};
+  const bool whole = write_whole(written, program);
+  written.reset();  // a file that is open for writing cannot be executed
+  unique_fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+  const int number = errno;
+  ::unlink(path.c_str());
+  errno = number;
+  if (!whole) errno = ENOSPC;
+  return whole ? numbered_high(std::move(file)) : unique_fd();
+}
+
+/// Executes an open program as a warden.
+inline spawned spawn_warden(const unique_fd& program, const unique_fd& socket, const unique_fd& nothing) {
+  spawn_request request;
+  request.program = program.get();
+  request.words = {"cofferdam-warden", "3"};
+  request.input = request.output = request.error = nothing.get();
+  request.control = socket.get();
+  return spawn(request);
+}
+
+/// Starts a warden as a child of this program, from memory. If files in memory may not be executed, starts it from a
+/// file in `folder`, which is removed at once.
+/// \param program  an ELF file for this machine; see `native_warden_image`.
+/// \param folder   an existing directory to which only this user can write.
+/// \throws error{exec_errc::provider_failed} if neither may be executed, or if the system lacks a descriptor or
+/// process.
+inline started_warden start_warden(std::span<const unsigned char> program, const std::filesystem::path& folder) {
+  if (program.empty())
+    throw error(exec_errc::provider_failed, "the warden cannot be started: there is none for this kind of machine");
+  int ends[2] = {-1, -1};
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0) throw detail::cannot_start("socketpair", errno);
+  started_warden started;
+  started.socket.reset(ends[0]);
+  unique_fd theirs(ends[1]);
+  started.socket = detail::usable(std::move(started.socket), "socketpair");
+  theirs = detail::usable(std::move(theirs), "socketpair");
+  detail::set_nonblocking(started.socket);
+  const unique_fd nothing = detail::usable(unique_fd(::open("/dev/null", O_RDWR | O_CLOEXEC)), "/dev/null");
+
+  unique_fd file = detail::program_in_memory(program);
+  int number = errno;
+  if (file) {
+    spawned made = detail::spawn_warden(file, theirs, nothing);
+    if (made.ok()) {
+      started.pidfd = std::move(made.pidfd());
+      started.pid = made.pid();
+      return started;
+    }
+    if (made.stage() != spawn_stage::exec) throw detail::cannot_start("no process for it", made.cause().value());
+    number = made.cause().value();
+  }
+  file = detail::program_in_file(program, folder);
+  if (!file)
+    throw detail::cannot_start(
+        "neither from memory (" + std::generic_category().message(number) + ") nor from a file in " + folder.string(),
+        errno);
+  spawned made = detail::spawn_warden(file, theirs, nothing);
+  if (!made.ok())
+    throw detail::cannot_start(
+        "neither from memory (" + std::generic_category().message(number) + ") nor from a file in " + folder.string(),
+        made.cause().value());
+  started.pidfd = std::move(made.pidfd());
+  started.pid = made.pid();
+  return started;
+}
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/core/error.hpp>
+#include <cofferdam/core/workspace_path.hpp>
+#include <cofferdam/detail/net/tar_entry.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+/// Decides which entries of one archive may be unpacked, by their names alone, in the order of the archive.
+///
+/// If exactly the entries that `admit` accepts are made in an empty directory, then every entry is inside it, none is
+/// written through a link, none replaces another, and no link leads out, not even through another link. This class
+/// reads no file. If the directory is not empty, or a guest can change it, use `directory`, which also refuses paths
+/// that lead out.
+///
+/// A refusal concerns one entry: the next one may be checked. A refused name stays reserved.
+/// \par Cost     time in proportion to the names' lengths, for any names; memory for each name's last part and each
+///               folder, up to a limit.
+/// \par Threads  one at a time.
+class tar_names {
+ public:
+  /// \param max_memory  maximum memory for all names, in bytes. Default 256 MiB.
+  explicit tar_names(std::size_t max_memory = std::size_t{256} * 1024 * 1024) : left_(max_memory) {}
+
+  /// Returns the entry's name, normalized as by `workspace_path_or_root`.
+  /// \throws error{exec_errc::outside_workspace}: an absolute name, a `..`, a name beneath a link; a symbolic link that
+  ///     is absolute, or climbs further than its own folder's depth, or climbs again after it has gone down (`a/../b`:
+  ///     `a` may be a link itself). error{exec_errc::collision}: a name that occurred before; only directories may
+  ///     occur twice. error{exec_errc::not_a_directory}: a name beneath a file. error{exec_errc::not_found}: a hard
+  ///     link to a name that is not an earlier file. error{exec_errc::not_a_file}: devices, FIFOs, unknown types.
+  ///     error{exec_errc::too_large}: more names than the limit allows. error{exec_errc::invalid_argument}: any other
+  ///     invalid name.
+  std::string admit(const tar_entry& entry) {
+    std::string clean = workspace_path_or_root(entry.name());
+    const std::vector<std::string_view> parts = detail::path_components(clean);
+    if (parts.empty()) {
+      if (entry.type() == tar_type::directory) return clean;
+      throw error(exec_errc::collision, "the archive names its own root as something else than a directory");
+    }
+    const kind wanted = kind_of(entry.type());
+    // Not a file until its target is known to be one.
+    const bool is_hard_link = entry.type() == tar_type::hard_link;
+    node& own = take_name(entry.name(), parts, is_hard_link ? kind::refused : wanted);
+    if (wanted == kind::refused)
+      throw error(exec_errc::not_a_file, shown(entry) + " is a device, a FIFO or of an unknown type");
+    if (wanted == kind::link) check_symlink(entry, parts.size() - 1);
+    if (is_hard_link) {
+      check_hard_link(entry);
+      own.what = kind::file;
+    }
+    return clean;
+  }
+
+ private:
+  enum class kind : std::uint8_t { directory, file, link, refused };
+
+  /// A name in a folder. Sorted and not hashed, so that a hostile archive cannot choose names that make it slow.
+  struct place {
+    std::uint64_t folder;
+    std::string name;
+  };
+  struct place_view {
+    std::uint64_t folder;
+    std::string_view name;
+  };
+  struct order {
+    using is_transparent = void;
+    template <class A, class B>
+    bool operator()(const A& a, const B& b) const noexcept {
+      return a.folder != b.folder ? a.folder < b.folder : std::string_view(a.name) < std::string_view(b.name);
+    }
+  };
+  struct node {
+    kind what;
+    std::uint64_t number;  // number of the folder
+  };
+  using nodes = std::map<place, node, order>;
+
+  static kind kind_of(tar_type type) noexcept {
+    switch (type) {
+      case tar_type::regular:
+      case tar_type::hard_link: return kind::file;
+      case tar_type::directory: return kind::directory;
+      case tar_type::symlink: return kind::link;
+      default: return kind::refused;
+    }
+  }
+
+  static std::string shown(const tar_entry& entry) { return "the archive's entry " + detail::shown_path(entry.name()); }
+
+  node& take_name(const std::string& name, const std::vector<std::string_view>& parts, kind wanted) {
+    node* at = nullptr;
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      const bool is_last = i + 1 == parts.size();
+      const std::uint64_t folder = at == nullptr ? 0 : at->number;
+      const auto found = nodes_.find(place_view{folder, parts[i]});
+      if (found == nodes_.end()) {
+        at = &add(folder, parts[i], is_last ? wanted : kind::directory);
+        continue;
+      }
+      at = &found->second;
+      if (is_last) {
+        if (at->what != kind::directory || wanted != kind::directory)
+          throw error(exec_errc::collision, "the archive names " + detail::shown_path(name) + " twice");
+      } else if (at->what == kind::link) {
+        throw error(exec_errc::outside_workspace,
+                    "the archive's entry " + detail::shown_path(name) + " lies beneath a link");
+      } else if (at->what != kind::directory) {
+        throw error(exec_errc::not_a_directory,
+                    "the archive's entry " + detail::shown_path(name) + " lies beneath what is no directory");
+      }
+    }
+    return *at;
+  }
+
+  node& add(std::uint64_t folder, std::string_view name, kind what) {
+    // The approximate memory of a map node besides its name.
+    constexpr std::size_t overhead = 128;
+    if (left_ < overhead + name.size())
+      throw error(exec_errc::too_large, "the archive has more names than may be kept: raise the limit of tar_names");
+    left_ -= overhead + name.size();
+    return nodes_.emplace(place{folder, std::string(name)}, node{what, ++last_}).first->second;
+  }
+
+  /// \param depth  of the folder of the link. `take_name` has made sure that all names above the link are folders.
+  static bool leads_out(std::string_view target, std::size_t depth) {
+    if (target.starts_with('/')) return true;
+    std::size_t climbed = 0;
+    bool went_down = false;
+    for (const std::string_view part : detail::path_components(target)) {
+      if (part != "..") {
+        went_down = true;
+      } else if (went_down || ++climbed > depth) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  static void check_symlink(const tar_entry& entry, std::size_t depth) {
+    const std::string& target = entry.link();
+    if (target.empty() || target.find('\0') != std::string::npos)
+      throw error(exec_errc::invalid_argument, shown(entry) + " is a link to a name that none can have");
+    if (leads_out(target, depth))
+      throw error(exec_errc::outside_workspace,
+                  shown(entry) + " is a symbolic link that may lead out: to " + detail::shown_path(target));
+  }
+
+  void check_hard_link(const tar_entry& entry) const {
+    const std::string target = workspace_path(entry.link());
+    std::uint64_t folder = 0;
+    kind what = kind::directory;
+    for (const std::string_view part : detail::path_components(target)) {
+      const auto found = nodes_.find(place_view{folder, part});
+      what = found == nodes_.end() ? kind::refused : found->second.what;
+      // Only directories have entries beneath them.
+      folder = what == kind::directory ? found->second.number : no_folder;
+    }
+    if (what != kind::file)
+      throw error(exec_errc::not_found, shown(entry) + " is a hard link to " + detail::shown_path(entry.link()) +
+                                            ", which is no file that came before it");
+  }
+
+  static constexpr std::uint64_t no_folder = ~std::uint64_t{0};
+
+  nodes nodes_;
+  std::uint64_t last_ = 0;
+  std::size_t left_;
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/tools/definition.hpp>
+
+#include <boost/json/object.hpp>
+
+#include <string_view>
+#include <utility>
+
+namespace cofferdam::inline COFFERDAM_ABI::mcp::detail {
+
+/// Returns the entry of `tools/list` in that version of the protocol.
+inline boost::json::object tool_json(const tools::definition& what, std::string_view version) {
+  boost::json::object made;
+  made["name"] = what.name();
+  if (!what.title().empty() && version >= "2025-06-18") made["title"] = what.title();
+  made["description"] = what.description();
+  made["inputSchema"] = what.parameters();
+  if (what.output() && version >= "2025-06-18") made["outputSchema"] = *what.output();
+  if (version >= "2025-03-26") {
+    boost::json::object hints;
+    if (!what.title().empty()) hints["title"] = what.title();
+    hints["readOnlyHint"] = what.reads_only();
+    hints["destructiveHint"] = what.is_destructive();
+    hints["idempotentHint"] = what.is_idempotent();
+    hints["openWorldHint"] = what.is_open_world();
+    made["annotations"] = std::move(hints);
+  }
+  return made;
+}
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::mcp::detail

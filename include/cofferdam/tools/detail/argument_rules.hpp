@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/core/printable_text.hpp>
+#include <cofferdam/detail/core/number_text.hpp>
+#include <cofferdam/detail/net/json_object_view.hpp>
+#include <cofferdam/tools/detail/value_type.hpp>
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <boost/json/value.hpp>
+
+#include <cmath>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline COFFERDAM_ABI::tools::detail {
+
+/// What an argument of any type may be, known at run time.
+class argument_rules {
+ public:
+  std::string name;
+  std::string description;
+  value_type type = value_type(value_kind::any);
+  bool required = true;
+  std::optional<double> least;
+  std::optional<double> most;
+  std::vector<std::string> choices;
+  std::optional<boost::json::value> fallback;
+
+  boost::json::object schema() const {
+    boost::json::object made = type.schema();
+    if (!description.empty()) made["description"] = description;
+    const bool is_text = type.kind() == value_kind::text;
+    if (least) limit(made, is_text ? "minLength" : "minimum", *least);
+    if (most) limit(made, is_text ? "maxLength" : "maximum", *most);
+    if (!choices.empty()) {
+      boost::json::array all;
+      for (const std::string& each : choices) all.emplace_back(each);
+      made["enum"] = std::move(all);
+    }
+    if (fallback) made["default"] = *fallback;
+    return made;
+  }
+
+  /// Returns an error message for an invalid value; empty if the value is valid.
+  std::string complaint(const boost::json::value& value, number_range range) const {
+    const std::string wanted = "'" + name + "' must be " + type.one();
+    const std::string misfit = type.misfit(value, range);
+    if (!misfit.empty()) return wanted + ", not " + misfit;
+    if (value.is_string() && type.kind() == value_kind::text)
+      return text_complaint(cofferdam::detail::view_of(value.get_string()));
+    if (!value.is_number() || (!least && !most)) return {};
+    const auto number = value.to_number<double>();
+    const bool is_within = (!least || number >= *least) && (!most || number <= *most);
+    return is_within ? std::string() : wanted + limits() + ", not " + shown_value(value);
+  }
+
+  /// Returns an error message for a missing value.
+  std::string missing() const {
+    return "'" + name + "' is missing" +
+           (type.kind() == value_kind::any ? std::string() : ", and must be " + type.one());
+  }
+
+ private:
+  static std::string shown(double number) {
+    if (std::floor(number) == number && std::abs(number) < 9e15)
+      return std::to_string(static_cast<std::int64_t>(number));
+    return cofferdam::detail::number_text(number);
+  }
+  static void limit(boost::json::object& schema, const char* key, double number) {
+    if (std::floor(number) == number && std::abs(number) < 9e15) {
+      schema[key] = static_cast<std::int64_t>(number);
+    } else {
+      schema[key] = number;
+    }
+  }
+  std::string limits() const {
+    std::string words;
+    if (least) words += " of at least " + shown(*least);
+    if (most) words += std::string(least ? " and" : " of") + " at most " + shown(*most);
+    return words;
+  }
+  std::string text_complaint(std::string_view given) const {
+    const std::string wanted = "'" + name + "' must be ";
+    const std::string size = " bytes long, not " + std::to_string(given.size());
+    if (least && static_cast<double>(given.size()) < *least) {
+      if (*least == 1) return "'" + name + "' must not be empty";
+      return wanted + "at least " + shown(*least) + size;
+    }
+    if (most && static_cast<double>(given.size()) > *most) return wanted + "at most " + shown(*most) + size;
+    if (choices.empty()) return {};
+    std::string all;
+    for (const std::string& each : choices) {
+      if (given == each) return {};
+      all += (all.empty() ? "" : ", ") + each;
+    }
+    return wanted + "one of " + all + ", not \"" + one_line(given, 40) + "\"";
+  }
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::tools::detail

@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/core/bytes.hpp>
+#include <cofferdam/core/error.hpp>
+#include <cofferdam/warden/detail/wire.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+// Encodes and decodes the frames of wire.hpp. Sans-I/O.
+
+namespace cofferdam::inline COFFERDAM_ABI::detail::wire {
+
+/// A complete frame that has arrived.
+class frame {
+ public:
+  frame(frame_type type, std::uint32_t job, bytes_view payload) : type_(type), job_(job), payload_(payload) {}
+  frame_type type() const noexcept { return type_; }
+  std::uint32_t job() const noexcept { return job_; }
+  /// Valid until the next use of the decoder.
+  bytes_view payload() const noexcept { return payload_; }
+
+ private:
+  frame_type type_;
+  std::uint32_t job_;
+  bytes_view payload_;
+};
+
+/// The error for input that violates the protocol.
+inline error violation(const std::string& what) {
+  return error(exec_errc::provider_lost, "the warden's stream cannot be understood: " + what);
+}
+
+/// Splits a stream into frames. The stream may be cut anywhere.
+class frame_decoder {
+ public:
+  /// \param most  maximum size of a payload in bytes.
+  explicit frame_decoder(std::size_t most = max_payload) : most_(most) {}
+
+  /// Returns the memory for the next bytes of the stream; never empty. The last frame is invalid afterwards.
+  std::span<std::byte> room() {
+    if (begin_ != 0) {
+      std::memmove(buffer_.data(), buffer_.data() + begin_, end_ - begin_);
+      end_ -= begin_;
+      begin_ = 0;
+    }
+    const std::size_t wanted = std::max(needed_, end_ + 4096);
+    if (buffer_.size() < wanted) buffer_.resize(std::max(wanted, std::size_t{128} * 1024));
+    return std::span(buffer_).subspan(end_);
+  }
+
+  /// \param count  number of bytes that were written into `room()`.
+  void arrived(std::size_t count) noexcept { end_ += count; }
+
+  /// Returns the next complete frame; no value if more bytes are needed.
+  /// \throws error{exec_errc::provider_lost} for a frame that is too long; nothing more can be read then.
+  std::optional<frame> next() {
+    if (end_ - begin_ < header_size) return std::nullopt;
+    const std::byte* at = buffer_.data() + begin_;
+    std::uint32_t size = 0;
+    std::uint32_t job = 0;
+    std::memcpy(&size, at, sizeof size);
+    std::memcpy(&job, at + 5, sizeof job);
+    if (size > most_) throw violation("a frame of " + std::to_string(size) + " bytes");
+    needed_ = header_size + size;
+    if (end_ - begin_ < needed_) return std::nullopt;
+    begin_ += needed_;
+    needed_ = 0;
+    return frame(static_cast<frame_type>(at[4]), job, bytes_view(at + header_size, size));
+  }
+
+  /// Returns the number of bytes of an incomplete frame.
+  std::size_t pending() const noexcept { return end_ - begin_; }
+
+ private:
+  bytes buffer_;
+  std::size_t most_;
+  std::size_t begin_ = 0;
+  std::size_t end_ = 0;
+  std::size_t needed_ = 0;
+};
+
+/// Reads the values of a payload one after another.
+class payload_reader {
+ public:
+  explicit payload_reader(const frame& from) : rest_(from.payload()), type_(static_cast<unsigned>(from.type())) {}
+
+  /// \throws error{exec_errc::provider_lost} if the payload is too short.
+  template <class T>
+  T number() {
+    T value{};
+    if (rest_.size() < sizeof value) throw malformed();
+    std::memcpy(&value, rest_.data(), sizeof value);
+    rest_ = rest_.subspan(sizeof value);
+    return value;
+  }
+  std::string text() {
+    const std::size_t size = number<std::uint32_t>();
+    if (rest_.size() <= size || rest_[size] != std::byte{0}) throw malformed();
+    std::string value(as_text(rest_.first(size)));
+    rest_ = rest_.subspan(size + 1);
+    return value;
+  }
+  bool empty() const noexcept { return rest_.empty(); }
+  /// \throws error{exec_errc::provider_lost} if bytes are left.
+  void finish() const {
+    if (!rest_.empty()) throw malformed();
+  }
+
+ private:
+  error malformed() const { return violation("a malformed frame of type " + std::to_string(type_)); }
+
+  bytes_view rest_;
+  unsigned type_;
+};
+
+/// A builder of one frame.
+class frame_writer {
+ public:
+  frame_writer(frame_type type, std::uint32_t job) : bytes_(header_size) {
+    bytes_[4] = static_cast<std::byte>(type);
+    std::memcpy(bytes_.data() + 5, &job, sizeof job);
+  }
+  template <class T>
+  frame_writer& number(T value) {
+    const auto* at = reinterpret_cast<const std::byte*>(&value);
+    bytes_.insert(bytes_.end(), at, at + sizeof value);
+    return *this;
+  }
+  /// \param value  without a NUL.
+  frame_writer& text(std::string_view value) {
+    number(static_cast<std::uint32_t>(value.size()));
+    data(as_bytes(value));
+    bytes_.push_back(std::byte{0});
+    return *this;
+  }
+  frame_writer& texts(const std::vector<std::string>& values) {
+    number(static_cast<std::uint32_t>(values.size()));
+    for (const std::string& value : values) text(value);
+    return *this;
+  }
+  frame_writer& data(bytes_view value) {
+    bytes_.insert(bytes_.end(), value.begin(), value.end());
+    return *this;
+  }
+  /// Sets another job number.
+  frame_writer& renumbered(std::uint32_t job) {
+    std::memcpy(bytes_.data() + 5, &job, sizeof job);
+    return *this;
+  }
+  /// Returns the frame; the writer is empty afterwards.
+  bytes take() {
+    const auto size = static_cast<std::uint32_t>(bytes_.size() - header_size);
+    std::memcpy(bytes_.data(), &size, sizeof size);
+    return std::move(bytes_);
+  }
+
+ private:
+  bytes bytes_;
+};
+
+/// The type of a whole frame.
+inline frame_type type_of(bytes_view frame) noexcept { return static_cast<frame_type>(frame[4]); }
+
+/// The job of a whole frame.
+inline std::uint32_t job_of(bytes_view frame) noexcept {
+  std::uint32_t job = 0;
+  std::memcpy(&job, frame.data() + 5, sizeof job);
+  return job;
+}
+
+/// The offset of a command's time limit in its `spawn` frame: after the flags and the two ids.
+inline constexpr std::size_t spawn_limit_offset = header_size + 12;
+
+/// The time limit in a whole `spawn` frame; nothing if there is none.
+inline std::optional<std::chrono::milliseconds> spawn_limit(bytes_view frame) noexcept {
+  std::uint64_t limit = 0;
+  std::memcpy(&limit, frame.data() + spawn_limit_offset, sizeof limit);
+  if (limit == 0) return std::nullopt;
+  return std::chrono::milliseconds(limit);
+}
+
+/// Shortens the time limit in a whole `spawn` frame, to 1 ms at the least.
+/// \param by  at least zero.
+inline void shorten_spawn_limit(bytes& frame, std::chrono::milliseconds by) noexcept {
+  const std::optional<std::chrono::milliseconds> limit = spawn_limit(frame);
+  if (!limit) return;
+  const std::uint64_t rest = *limit > by ? static_cast<std::uint64_t>((*limit - by).count()) : 1;
+  std::memcpy(frame.data() + spawn_limit_offset, &rest, sizeof rest);
+}
+
+/// The first frame of a warden: its version, machine, ids and capabilities.
+class hello {
+ public:
+  /// \throws error{exec_errc::provider_lost} if this is not a warden, or one of another version.
+  explicit hello(const frame& from) {
+    if (from.type() != frame_type::hello) throw violation("its first frame is no greeting");
+    payload_reader values(from);
+    if (values.number<std::uint32_t>() != magic) throw violation("its first frame is no greeting");
+    if (const auto theirs = values.number<std::uint16_t>(); theirs != version)
+      throw violation("it speaks version " + std::to_string(theirs) + ", we speak " + std::to_string(version) +
+                      "; use the warden of this library");
+    machine_ = values.number<std::uint16_t>();
+    pid_ = values.number<std::uint32_t>();
+    uid_ = values.number<std::uint32_t>();
+    gid_ = values.number<std::uint32_t>();
+    capabilities_ = values.number<std::uint32_t>();
+    max_jobs_ = values.number<std::uint32_t>();
+    values.finish();
+  }
+  /// Returns ELF's number of its machine: 62 x86-64, 183 aarch64.
+  std::uint16_t machine() const noexcept { return machine_; }
+  std::uint32_t pid() const noexcept { return pid_; }
+  std::uint32_t uid() const noexcept { return uid_; }
+  std::uint32_t gid() const noexcept { return gid_; }
+  bool can(capability what) const noexcept { return (capabilities_ & what) != 0; }
+  std::uint32_t max_jobs() const noexcept { return max_jobs_; }
+
+ private:
+  std::uint16_t machine_ = 0;
+  std::uint32_t pid_ = 0;
+  std::uint32_t uid_ = 0;
+  std::uint32_t gid_ = 0;
+  std::uint32_t capabilities_ = 0;
+  std::uint32_t max_jobs_ = 0;
+};
+
+/// The end of a command.
+class exited {
+ public:
+  explicit exited(const frame& from) {
+    payload_reader values(from);
+    how = static_cast<exit_how>(values.number<std::uint8_t>());
+    code = values.number<std::int32_t>();
+    reason = static_cast<exit_reason>(values.number<std::uint8_t>());
+    wall_us = values.number<std::uint64_t>();
+    user_us = values.number<std::uint64_t>();
+    system_us = values.number<std::uint64_t>();
+    peak_kib = values.number<std::uint64_t>();
+    oom_kills = values.number<std::uint32_t>();
+    left = values.number<std::uint8_t>() != 0;
+    values.finish();
+    if (how > exit_how::lost) throw violation("a command that ended in a way nobody knows");
+  }
+  exit_how how;
+  std::int32_t code;
+  exit_reason reason;
+  std::uint64_t wall_us;
+  std::uint64_t user_us;
+  std::uint64_t system_us;
+  std::uint64_t peak_kib;
+  std::uint32_t oom_kills;
+  bool left;
+};
+
+/// A limit of the kernel on a process (setrlimit(2)).
+class resource_limit {
+ public:
+  /// \param resource  RLIMIT_NPROC or a similar constant.
+  resource_limit(int resource, std::uint64_t soft, std::uint64_t hard)
+      : resource_(static_cast<std::uint32_t>(resource)), soft_(soft), hard_(hard) {}
+  std::uint32_t resource() const noexcept { return resource_; }
+  std::uint64_t soft() const noexcept { return soft_; }
+  std::uint64_t hard() const noexcept { return hard_; }
+
+ private:
+  std::uint32_t resource_;
+  std::uint64_t soft_;
+  std::uint64_t hard_;
+};
+
+/// The description of a command: the payload of `spawn`.
+class spawn_order {
+ public:
+  std::uint32_t flags = 0;
+  std::uint32_t uid = keep_id;
+  std::uint32_t gid = keep_id;
+  std::uint64_t timeout_ms = 0;
+  std::uint32_t grace_ms = 0;
+  std::uint32_t linger_ms = 0;
+  std::uint64_t output_cap = 0;
+  std::uint32_t window = 256 * 1024;
+  std::uint16_t rows = 0;
+  std::uint16_t columns = 0;
+  std::vector<resource_limit> limits;  ///< at most 16
+  std::string directory;
+
+  /// Returns the whole frame; empty if it would be longer than Linux accepts.
+  bytes encode(std::uint32_t job, const std::vector<std::string>& candidates, const std::vector<std::string>& words,
+               const std::vector<std::string>& variables) const {
+    frame_writer to(frame_type::spawn, job);
+    to.number(flags).number(uid).number(gid).number(timeout_ms).number(grace_ms).number(linger_ms);
+    to.number(output_cap).number(window).number(rows).number(columns);
+    to.number(static_cast<std::uint32_t>(limits.size()));
+    for (const resource_limit& each : limits) to.number(each.resource()).number(each.soft()).number(each.hard());
+    to.text(directory).texts(candidates).texts(words).texts(variables);
+    bytes whole = to.take();
+    if (whole.size() - header_size > max_spawn || words.size() + variables.size() > max_strings) return {};
+    return whole;
+  }
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail::wire

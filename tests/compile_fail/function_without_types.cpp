@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+
+// Arguments without types need the types of parameters.
+// expect: cofferdam: .*needs a type if the handler takes checked_arguments
+// within: 12
+
+#include <cofferdam/tools/function.hpp>
+
+#include <string>
+
+using cofferdam::awaitable;
+using cofferdam::tools::argument;
+using cofferdam::tools::text;
+
+#ifdef FIXED
+awaitable<double> height_at(std::string, int) { co_return 1; }
+#else
+awaitable<double> height_at(cofferdam::tools::checked_arguments) { co_return 1; }
+#endif
+
+int main() {
+  const cofferdam::tools::function tide("tide", "Height of the tide.", argument("place", text), argument("days"),
+                                        height_at);
+  static_cast<void>(tide);
+}
