@@ -22,6 +22,8 @@
 #include <cofferdam/backends/e2b/sandbox_list.hpp>
 #include <cofferdam/backends/e2b/signed_url.hpp>
 #include <cofferdam/backends/e2b/surroundings.hpp>
+#include <cofferdam/backends/jail.hpp>
+#include <cofferdam/backends/jail_policies.hpp>
 #include <cofferdam/backends/local.hpp>
 #include <cofferdam/backends/local_policies.hpp>
 #include <cofferdam/code/allow_imports.hpp>
@@ -75,6 +77,7 @@
 #include <cofferdam/files/download.hpp>
 #include <cofferdam/files/file_set.hpp>
 #include <cofferdam/files/upload.hpp>
+#include <cofferdam/jail.hpp>
 #include <cofferdam/llm/agent.hpp>
 #include <cofferdam/llm/agent_result.hpp>
 #include <cofferdam/llm/agent_session.hpp>

@@ -16,6 +16,7 @@ namespace cofferdam::inline COFFERDAM_ABI {
 /// |---|---|
 /// | "sandbox" | the strongest place that needs no setting up: `sandbox()` |
 /// | "local" | this machine, without a wall |
+/// | "jail" | this machine, behind walls of the kernel; needs bubblewrap |
 /// | "docker", "docker:IMAGE" | a container; the default image is python:3.12-slim |
 /// | "e2b", "e2b:TEMPLATE" | a sandbox of E2B; the default template is base |
 ///

@@ -18,6 +18,7 @@
 #include <cofferdam/backends/e2b/impl/sandbox_list.ipp>
 #include <cofferdam/backends/impl/docker.ipp>
 #include <cofferdam/backends/impl/e2b.ipp>
+#include <cofferdam/backends/impl/jail.ipp>
 #include <cofferdam/backends/impl/local.ipp>
 #include <cofferdam/code/impl/guard.ipp>
 #include <cofferdam/code/impl/pyodide.ipp>

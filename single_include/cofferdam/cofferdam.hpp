@@ -870,15 +870,18 @@ class captured_output {
 
 /// The kinds of isolation.
 enum class isolation_kind {
-  process_tree,   ///< the processes that are certain to end with the command
-  host_death,     ///< the processes that end if the host program is killed
-  files,          ///< the host files that the guest can reach
-  network,        ///< the addresses that the guest can connect to
-  signals,        ///< the processes that the guest can signal
-  system_calls,   ///< the system calls that the guest may make
-  memory,         ///< the memory that the guest may use
-  process_count,  ///< the number of processes that the guest may start
-  secrets,        ///< the host program's memory, environment and descriptors: can the guest read them
+  process_tree,    ///< the processes that are certain to end with the command
+  host_death,      ///< the processes that end if the host program is killed
+  files,           ///< the host files that the guest can reach
+  network,         ///< the addresses that the guest can connect to
+  signals,         ///< the processes that the guest can signal
+  system_calls,    ///< the system calls that the guest may make
+  memory,          ///< the memory that the guest may use
+  process_count,   ///< the number of processes that the guest may start
+  secrets,         ///< the host program's memory, environment and descriptors: can the guest read them
+  processor_time,  ///< the processor time that the guest may use
+  disk,            ///< the disk space that the guest may use
+  open_files,      ///< the number of files that the guest may have open
 };
 
 /// Returns the name of a kind of isolation, as reports show it.
@@ -893,6 +896,9 @@ inline std::string_view to_string(isolation_kind which) noexcept {
     case isolation_kind::memory: return "memory";
     case isolation_kind::process_count: return "process_count";
     case isolation_kind::secrets: return "secrets";
+    case isolation_kind::processor_time: return "processor_time";
+    case isolation_kind::disk: return "disk";
+    case isolation_kind::open_files: return "open_files";
   }
   return "unknown";
 }
@@ -900,7 +906,7 @@ inline std::string_view to_string(isolation_kind which) noexcept {
 /// The isolation of a command. "none" means none: a backend sets only what it enforces itself.
 class isolation_report {
  public:
-  static constexpr std::size_t count = 9;
+  static constexpr std::size_t count = 12;
 
   /// Returns the isolation of one kind: "none", or a few words of the backend.
   std::string_view of(isolation_kind which) const noexcept {
@@ -21083,6 +21089,206 @@ class code_interpreter {
 }  // namespace cofferdam::inline COFFERDAM_ABI::e2b
 
 
+// ---- cofferdam/backends/jail_policies.hpp ----
+
+
+namespace cofferdam::inline COFFERDAM_ABI {
+
+/// The network that the commands of a `jail` have.
+enum class network_policy {
+  none,  ///< a loopback interface of their own, and nothing else
+  host,  ///< the network of this machine, its loopback services included
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI
+
+// ---- cofferdam/backends/jail.hpp ----
+
+
+#include <chrono>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline COFFERDAM_ABI {
+
+namespace detail {
+class jail_settings;
+template <class>
+class basic_jail_state;
+using jail_state = basic_jail_state<void>;
+}  // namespace detail
+
+template <class = void>
+class basic_jail_environment;
+using jail_environment = basic_jail_environment<>;
+
+/// An open `jail` environment. Models every refinement but `suspendable_environment`.
+///
+/// Movable while no operation is under way. It must not outlive its `io_context` or pool. Destroyed without `close()`,
+/// it ends all processes; the private folder is removed as that of `local_environment` is.
+/// \par Threads  as `local_environment`.
+template <class Unused>
+class basic_jail_environment {
+ public:
+  /// Holds no environment: operations throw `error{errc::environment_closed}`.
+  basic_jail_environment();
+  explicit basic_jail_environment(std::shared_ptr<detail::jail_state> state);
+  basic_jail_environment(basic_jail_environment&&) noexcept;
+  basic_jail_environment& operator=(basic_jail_environment&&) noexcept;
+  ~basic_jail_environment();
+
+  /// Runs a command to its end. Every outcome is a result, including a time limit.
+  /// \throws error{errc::environment_closed}; error{errc::outside_workspace, not_found, not_a_directory} for its
+  ///     working directory; error{errc::provider_lost} if the jail was ended from outside. `partial()` has the output
+  ///     so far.
+  /// \par Cancellation  terminal: SIGTERM, the grace, SIGKILL to all that the command has started; then
+  ///                    error{errc::cancelled}.
+  awaitable<command_result> run_command(command c);
+
+  /// Starts a command. If it cannot be started, the process has already ended, and its result has the reason.
+  /// \throws as `run_command`.
+  awaitable<process> start(command c);
+
+  /// Returns the commands with `background_policy::keep` of which processes still run, oldest first.
+  std::vector<background_command> background() const;
+  /// Ends the remaining processes of such a command: SIGTERM, the grace period, SIGKILL, and waits for their end.
+  /// Cannot be cancelled.
+  /// \throws error{errc::not_found} if none is left; error{errc::environment_closed}.
+  awaitable<void> end_background(std::uint32_t number);
+
+  awaitable<bytes> read_file(std::string path, std::size_t most);
+  awaitable<void> write_file(std::string path, bytes_view content);
+  /// Takes temporary bytes, which the awaitable owns. So the awaitable may be kept and awaited later.
+  template <std::same_as<bytes> Bytes>
+  awaitable<void> write_file(std::string path, Bytes&& content) {
+    return cofferdam::write_bytes(*this, std::move(path), std::move(content));
+  }
+  /// Returns the file operations of the workspace. They are carried out inside the walls.
+  file_system files();
+
+  /// Returns the walls that were proven when the environment was opened, and the limits that hold.
+  const isolation_report& isolation() const;
+
+  /// Ends every command (SIGTERM, the grace period, SIGKILL) and the jail, and removes the private folder. Pending
+  /// commands fail with error{errc::environment_closed}. Cannot be cancelled; a second call waits for the first. Takes
+  /// at most the grace period, 5 s, and the time for removing the folder.
+  /// \throws error{errc::provider_lost} with a list of the processes that were still alive after that time; they were
+  ///     sent SIGKILL. error{errc::io_error} if the folder cannot be removed.
+  awaitable<void> close();
+
+ private:
+  detail::environment_handle<detail::jail_state> handle_;
+};
+
+template <class = void>
+class basic_jail;
+using jail = basic_jail<>;
+
+/// Runs commands on this machine behind walls of the kernel, without root, a daemon or a virtual machine:
+///
+///     auto recipe = jail().mount_read_only("/srv/models").memory(std::size_t{2} << 30).processes(100);
+///     co_await with(recipe, [](auto& env) -> awaitable<void> { ... });
+///
+/// Each environment is one run of bubblewrap (`bwrap`, of the system), with the warden as process 1 of its namespaces.
+/// Its commands have
+///
+/// * user, mount, process, IPC, host name, control group and network namespaces of their own, and cannot make further
+///   ones;
+/// * no capabilities, no means to gain privileges, and a user id of their own (1000 inside). A program that runs as
+///   root gives the jail an unprivileged user: the owner of `workspace()`, or 60991;
+/// * a read-only root with /usr, the files of /etc that programs need, and the folders of the host's python3; their own
+///   /proc, /dev, /tmp and /dev/shm; the workspace, and what `mount_read_only` and `mount_writable` add. Nothing else
+///   of this machine is visible;
+/// * no network, unless `network(network_policy::host)`;
+/// * a system call filter. It is a **deny list**, detail/os/seccomp_program.hpp: it refuses what reaches other
+///   processes, mounts, namespaces, modules, and parts of the kernel with a history of flaws; on x86-64 also calls of
+///   the 32-bit and x32 interfaces;
+/// * where the kernel has Landlock 6 (Linux 6.12), no way to signal processes other than their own descendants.
+///
+/// `open()` proves these walls from inside before it returns. If one is missing, it throws an error with the name of
+/// the wall and the remedy; it never continues with less. Not covered: flaws of the kernel, timing channels, locks and
+/// leases on files that several jails read, and supplementary groups of this program's user, which count for files that
+/// are mounted.
+///
+/// Commands end as those of `local` do, and the variables are the same, with HOME and TMPDIR inside the jail. When the
+/// environment closes or this program dies, the kernel ends every process in the jail.
+template <class Unused>
+class basic_jail {
+ public:
+  /// Shows a file or folder of this machine at the same path, read-only, with all that is mounted beneath it.
+  /// \param path  absolute. At `open()` it must exist, and be readable for the jail's user.
+  basic_jail& mount_read_only(std::filesystem::path path);
+  /// Shows a file or folder of this machine at the same path; commands may change it.
+  /// \param path  absolute. At `open()` it must exist, and be writable for the jail's user.
+  basic_jail& mount_writable(std::filesystem::path path);
+  /// Covers a visible file or folder of this machine with an empty one.
+  /// \param path  absolute. Nothing is done if it does not exist.
+  basic_jail& hide(std::filesystem::path path);
+  /// Sets the network of commands. Default: `network_policy::none`.
+  basic_jail& network(network_policy policy);
+
+  /// Limits memory, in bytes: the address space of each process (RLIMIT_AS). Some programs reserve far more than they
+  /// use, such as Node.js and Java. At least 16 MiB. Default: no limit.
+  basic_jail& memory(std::size_t most);
+  /// Limits the processor time of each process. Whole seconds, at least 1. Default: no limit.
+  basic_jail& cpu_time(std::chrono::seconds most);
+  /// Limits the number of processes and threads in the environment, those of the warden included: 3, and 1 for each
+  /// command that runs. At least 8. Default: 1024.
+  basic_jail& processes(std::uint32_t most);
+  /// Limits the size of each file that a command writes, in bytes. Default: no limit.
+  basic_jail& file_size(std::uint64_t most);
+  /// Limits the number of open files of each process. At least 16. Default: the limit of this program, at most 1024.
+  basic_jail& open_files(std::uint32_t most);
+  /// Limits the workspace, in bytes. It is then kept in memory, and exists only inside the jail. At least 64 KiB.
+  /// Default: no limit; the workspace is a folder of this machine.
+  basic_jail& workspace_size(std::size_t most);
+  /// Limits /tmp and /dev/shm, each, in bytes. Both are kept in memory. At least 64 KiB. Default: 256 MiB.
+  basic_jail& temporary_size(std::size_t most);
+
+  /// Sets the path of the workspace inside the jail, as in `workspace_path("/home/user")`. Absolute, and not in a
+  /// folder of the system. Default: /workspace.
+  basic_jail& workspace_path(std::string path);
+  /// Sets an existing directory as the workspace, instead of a new one, and does not remove it.
+  basic_jail& workspace(std::filesystem::path folder);
+  /// Sets the parent of the private folder; it is made if it is missing. Default: TMPDIR, else /tmp.
+  basic_jail& temporary_base(std::filesystem::path folder);
+  /// Sets the shell for lines, as an absolute path; it must accept `-c -- LINE`. Default: bash, else /bin/sh.
+  basic_jail& shell(std::string path);
+  /// Sets the time limit of commands without one. Default: 5 minutes; `no_timeout` for none.
+  basic_jail& default_timeout(std::chrono::milliseconds limit);
+  /// Sets the time from SIGTERM to SIGKILL. Default: 500 ms; zero or more.
+  basic_jail& kill_grace(std::chrono::milliseconds time);
+  /// Sets how long a background child may continue to write after the command has ended. Default: 100 ms; zero or more.
+  basic_jail& output_grace(std::chrono::milliseconds time);
+  /// Sets the path of bubblewrap. Default: the first `bwrap` on this program's PATH.
+  basic_jail& bubblewrap(std::filesystem::path program);
+  /// Uses Landlock as if the kernel had at most this ABI; 0: not at all. For tests.
+  basic_jail& landlock(unsigned abi);
+
+  /// \throws error{errc::provider_failed} if bubblewrap is missing, if a wall cannot be built or is not proven, if a
+  ///     mounted path does not exist, or if there is no shell.
+  awaitable<jail_environment> open() const;
+
+ private:
+  static awaitable<jail_environment> open_with(std::shared_ptr<const detail::jail_settings> settings);
+
+  template <class Change>
+  basic_jail& with(Change change);
+
+  static std::shared_ptr<const detail::jail_settings> defaults();
+
+  std::shared_ptr<const detail::jail_settings> settings_ = defaults();
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI
+
+
 // ---- cofferdam/backends/local_policies.hpp ----
 
 
@@ -36880,6 +37086,12 @@ class code_interpreter {
 // The headers of programs that need a server for E2B's SDKs over any backend.
 
 
+// ---- cofferdam/jail.hpp ----
+
+
+// The headers of programs that need commands on this machine, behind the walls of the kernel.
+
+
 // ---- cofferdam/llm/chat_history.hpp ----
 
 
@@ -37023,6 +37235,7 @@ namespace cofferdam::inline COFFERDAM_ABI {
 /// |---|---|
 /// | "sandbox" | the strongest place that needs no setting up: `sandbox()` |
 /// | "local" | this machine, without a wall |
+/// | "jail" | this machine, behind walls of the kernel; needs bubblewrap |
 /// | "docker", "docker:IMAGE" | a container; the default image is python:3.12-slim |
 /// | "e2b", "e2b:TEMPLATE" | a sandbox of E2B; the default template is base |
 ///
@@ -38783,6 +38996,7 @@ class terminal_ends {
 #include <csignal>
 #include <cstddef>
 #include <cstdint>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -38794,6 +39008,7 @@ class terminal_ends {
 #include <pthread.h>
 #include <sched.h>
 #include <sys/ioctl.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -38826,10 +39041,17 @@ class spawn_request {
   bool is_terminal = false;
   /// A fourth descriptor, which becomes number 3. Borrowed; above 2.
   int control = -1;
+  /// Descriptors that become numbers 4, 5 and so on, if there is a `control`. Borrowed; each at least
+  /// `first_borrowable`.
+  std::vector<int> further;
+  static constexpr int first_borrowable = 64;
+  /// The user and group to become, without supplementary groups; -1 keeps ours. Only root can change them.
+  std::int64_t uid = -1;
+  std::int64_t gid = -1;
 };
 
 /// The step at which the start of a process failed.
-enum class spawn_stage { none, clone, descriptors, directory, exec };
+enum class spawn_stage { none, clone, descriptors, directory, identity, exec };
 
 /// A started process, or the reason of the failure.
 class spawned {
@@ -38859,7 +39081,8 @@ namespace detail {
 /// The data that the child needs, prepared by the parent: between clone and exec the child must not allocate.
 class spawn_plan {
  public:
-  explicit spawn_plan(const spawn_request& request) : request_(request) {
+  explicit spawn_plan(const spawn_request& request)
+      : request_(request), further_(request.further.data()), further_count_(static_cast<int>(request.further.size())) {
     fill(candidates_, request.candidates);
     fill(words_, request.words);
     fill(variables_, request.variables);
@@ -38875,6 +39098,8 @@ class spawn_plan {
   const char* const* words() const noexcept { return words_.data(); }
   const char* const* variables() const noexcept { return variables_.data(); }
   const rlimit& files() const noexcept { return files_; }
+  const int* further() const noexcept { return further_; }
+  int further_count() const noexcept { return further_count_; }
 
   // Written by the child, in the shared memory, while the parent thread waits.
   spawn_stage stage = spawn_stage::none;
@@ -38888,6 +39113,8 @@ class spawn_plan {
   }
 
   const spawn_request& request_;
+  const int* further_;
+  int further_count_;
   std::vector<const char*> candidates_;
   std::vector<const char*> words_;
   std::vector<const char*> variables_;
@@ -38940,7 +39167,9 @@ COFFERDAM_DETAIL_NO_SANITIZE inline int spawn_child(void* argument) {
   }
   if (request.directory >= 0 && ::syscall(SYS_fchdir, request.directory) < 0)
     spawn_child_fails(plan, spawn_stage::directory);
-  const unsigned first = request.control >= 0 ? 4 : 3;
+  for (int i = 0; i < plan.further_count(); ++i)
+    if (::syscall(SYS_dup3, plan.further()[i], 4 + i, 0) < 0) spawn_child_fails(plan, spawn_stage::descriptors);
+  const unsigned first = request.control >= 0 ? 4 + static_cast<unsigned>(plan.further_count()) : 3;
   const unsigned kept = request.program >= 0 ? static_cast<unsigned>(request.program) : ~0U;
   bool closed = kept == ~0U ? ::syscall(SYS_close_range, first, ~0U, 0U) == 0
                             : ::syscall(SYS_close_range, first, kept - 1, 0U) == 0 &&
@@ -38963,6 +39192,14 @@ COFFERDAM_DETAIL_NO_SANITIZE inline int spawn_child(void* argument) {
     char sign = 0;
     if (::syscall(SYS_read, score, &sign, 1) == 1 && sign == '-') ::syscall(SYS_write, score, "0", 1);
     ::syscall(SYS_close, score);
+  }
+  if (request.gid >= 0 || request.uid >= 0) {
+    // The calls of the kernel, which change this process only; the C library's would change all threads.
+    if (::syscall(SYS_setgroups, 0, nullptr) < 0) spawn_child_fails(plan, spawn_stage::identity);
+    if (request.gid >= 0 && ::syscall(SYS_setresgid, request.gid, request.gid, request.gid) < 0)
+      spawn_child_fails(plan, spawn_stage::identity);
+    if (request.uid >= 0 && ::syscall(SYS_setresuid, request.uid, request.uid, request.uid) < 0)
+      spawn_child_fails(plan, spawn_stage::identity);
   }
   const std::uint64_t no_signals = 0;
   ::syscall(SYS_rt_sigprocmask, SIG_SETMASK, &no_signals, nullptr, sizeof no_signals);
@@ -39006,6 +39243,38 @@ inline int clone_for_spawn(void* stack_end, spawn_plan& plan, int& pidfd) {
 
 #undef COFFERDAM_DETAIL_CLONE
 
+/// Keeps this program dumpable while a child in its memory changes its user. The kernel makes the shared memory
+/// undumpable at that moment, which protects this program's memory from the child's new user until the child executes
+/// its program.
+class dumpable_guard {
+ public:
+  explicit dumpable_guard(const spawn_request& request) {
+    if (request.uid < 0 && request.gid < 0) return;
+    lock_ = std::unique_lock(mutex());
+    was_dumpable_ = ::prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) == 1;
+  }
+  dumpable_guard(const dumpable_guard&) = delete;
+  dumpable_guard& operator=(const dumpable_guard&) = delete;
+  ~dumpable_guard() {
+    if (was_dumpable_) ::prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
+  }
+
+  /// Makes this program undumpable for good.
+  static void make_undumpable() {
+    const std::lock_guard lock(mutex());
+    ::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+  }
+
+ private:
+  static std::mutex& mutex() {
+    static std::mutex the_mutex;
+    return the_mutex;
+  }
+
+  std::unique_lock<std::mutex> lock_;
+  bool was_dumpable_ = false;
+};
+
 }  // namespace detail
 
 /// Returns the paths at which `execve` looks for a program: `word` itself if it has a slash, else `word` in each
@@ -39046,8 +39315,13 @@ inline spawned spawn(const spawn_request& request) {
   sigset_t before;
   ::sigfillset(&all);
   ::pthread_sigmask(SIG_SETMASK, &all, &before);  // no signal handler of this program may run in the child
-  const int pid = detail::clone_for_spawn(stack.data() + stack.size(), plan, pidfd);
-  const int clone_error = errno;
+  int pid = -1;
+  int clone_error = 0;
+  {
+    const detail::dumpable_guard guard(request);
+    pid = detail::clone_for_spawn(stack.data() + stack.size(), plan, pidfd);
+    clone_error = errno;
+  }
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
 
   if (pid < 0) return {spawn_stage::clone, clone_error};
@@ -39355,6 +39629,7 @@ inline command_result refuse_unstarted(const std::string& program, spawn_stage s
       }
       break;
     case spawn_stage::descriptors:
+    case spawn_stage::identity:
     case spawn_stage::none: break;
   }
   command_result result =
@@ -62273,6 +62548,651 @@ COFFERDAM_DECL code_context code_interpreter::context_of(const boost::json::obje
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::e2b
 
+// ---- cofferdam/backends/detail/jail_python.hpp ----
+
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <vector>
+
+#include <unistd.h>
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+inline std::string host_variable(const char* name) {
+  const char* const value = std::getenv(name);
+  return value != nullptr ? value : "";
+}
+
+/// Returns the first executable file with this name on a search path; empty if there is none. Relative elements of the
+/// path are skipped.
+inline std::filesystem::path find_on_path(const std::string& name, std::string_view path) {
+  std::error_code failure;
+  for (const std::string& candidate : program_candidates(name, path))
+    if (::access(candidate.c_str(), X_OK) == 0 && std::filesystem::is_regular_file(candidate, failure))
+      return candidate;
+  return {};
+}
+
+/// Returns true if `path` is `folder` or beneath it. Both are absolute and normal.
+inline bool is_within(const std::filesystem::path& path, const std::filesystem::path& folder) {
+  const auto [end, ignored] = std::mismatch(folder.begin(), folder.end(), path.begin(), path.end());
+  return end == folder.end();
+}
+
+/// Returns the folders of one Python installation, outside /usr: its prefix and, for a virtual environment, the base
+/// prefix. Nothing is run: as Python does itself, this looks for pyvenv.cfg, and resolves the links to the program.
+/// \param program  a path of python3.
+/// \param home     the user's home. It is never returned, and neither is a folder that holds it.
+/// \par Source     CPython, Modules/getpath.py
+inline std::vector<std::filesystem::path> python_folders(const std::filesystem::path& program,
+                                                         const std::filesystem::path& home) {
+  namespace fs = std::filesystem;
+  std::vector<fs::path> found;
+  std::error_code failure;
+  const auto add = [&](const fs::path& prefix) {
+    const fs::path real = fs::canonical(prefix, failure);
+    if (failure || is_within(real, "/usr") || real == "/" || is_within(home, real)) return;
+    const bool is_python = fs::exists(real / "pyvenv.cfg", failure) || fs::is_directory(real / "lib", failure);
+    if (!is_python || real == home / ".local") return;
+    for (const fs::path& path : {prefix.lexically_normal(), real})
+      if (std::find(found.begin(), found.end(), path) == found.end()) found.push_back(path);
+  };
+  const fs::path prefix = program.parent_path().parent_path();
+  std::ifstream config(prefix / "pyvenv.cfg");
+  if (config.is_open()) add(prefix);
+  for (std::string line; std::getline(config, line);) {
+    const std::size_t equals = line.find('=');
+    if (equals == std::string::npos || line.substr(0, line.find_last_not_of(" \t", equals - 1) + 1) != "home") continue;
+    const std::size_t start = line.find_first_not_of(" \t", equals + 1);
+    if (start != std::string::npos) add(fs::path(line.substr(start)).parent_path());
+  }
+  const fs::path real = fs::canonical(program, failure);
+  if (!failure) add(real.parent_path().parent_path());
+  return found;
+}
+
+/// Returns the folders of this program's python3, by VIRTUAL_ENV and PATH.
+inline std::vector<std::filesystem::path> host_python_folders() {
+  std::vector<std::filesystem::path> found;
+  const std::filesystem::path home = host_variable("HOME");
+  std::vector<std::filesystem::path> programs{find_on_path("python3", host_variable("PATH"))};
+  const std::string environment = host_variable("VIRTUAL_ENV");
+  if (environment.starts_with('/')) programs.push_back(std::filesystem::path(environment) / "bin/python3");
+  for (const std::filesystem::path& program : programs) {
+    if (program.empty()) continue;
+    for (const std::filesystem::path& folder : python_folders(program, home))
+      if (std::find(found.begin(), found.end(), folder) == found.end()) found.push_back(folder);
+  }
+  return found;
+}
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
+
+// ---- cofferdam/backends/detail/jail_settings.hpp ----
+
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <limits>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <sys/resource.h>
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+/// A path of this machine that a jail shows.
+class jail_mount {
+ public:
+  jail_mount(std::filesystem::path where, bool writable) : path(std::move(where)), is_writable(writable) {}
+
+  std::filesystem::path path;
+  bool is_writable;
+};
+
+/// The limits of a jail.
+class jail_limits {
+ public:
+  std::optional<std::uint64_t> memory;
+  std::optional<std::uint64_t> cpu_seconds;
+  std::uint32_t processes = 1024;
+  std::optional<std::uint64_t> file_size;
+  std::optional<std::uint32_t> open_files;
+  std::optional<std::size_t> workspace_size;
+  std::size_t temporary_size = std::size_t{256} << 20;
+
+  /// Returns what the warden sets for each process. A limit of this program that is lower stays.
+  std::vector<warden_limit> for_each_process() const {
+    std::vector<warden_limit> all;
+    const auto set = [&all](int resource, std::uint64_t soft, std::uint64_t hard) {
+      rlimit present{};
+      if (::getrlimit(resource, &present) == 0) {
+        soft = std::min<std::uint64_t>(soft, present.rlim_max);
+        hard = std::min<std::uint64_t>(hard, present.rlim_max);
+      }
+      all.emplace_back(resource, soft, hard);
+    };
+    if (memory) set(RLIMIT_AS, *memory, *memory);
+    if (cpu_seconds) set(RLIMIT_CPU, *cpu_seconds, *cpu_seconds + 1);  // SIGXCPU, and SIGKILL a second later
+    set(RLIMIT_NPROC, processes, processes);
+    if (file_size) set(RLIMIT_FSIZE, *file_size, *file_size);
+    if (open_files) set(RLIMIT_NOFILE, *open_files, *open_files);
+    return all;
+  }
+};
+
+/// The settings of `jail`, shared by its environments.
+class jail_settings {
+ public:
+  std::vector<jail_mount> mounts;
+  std::vector<std::filesystem::path> hidden;
+  network_policy network = network_policy::none;
+  jail_limits limits;
+  std::string workspace_path = "/workspace";
+  std::filesystem::path workspace;
+  std::filesystem::path temporary_base;
+  std::string shell;
+  command_settings commands;
+  std::filesystem::path bubblewrap;
+  std::uint32_t landlock = std::numeric_limits<std::uint32_t>::max();
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
+
+// ---- cofferdam/backends/detail/jail_plan.hpp ----
+
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+/// The user of a jail, as the host counts.
+class jail_user {
+ public:
+  std::uint32_t uid = 0;
+  std::uint32_t gid = 0;
+  bool is_other = false;  ///< this program runs as root, and the jail's first process changes to this user
+
+  /// The user of a jail of root, if the workspace has no other owner. No distribution assigns it.
+  static constexpr std::uint32_t of_root = 60991;
+};
+
+/// The user and group inside. No process there has another.
+inline constexpr const char* inside_id = "1000";
+
+/// Chooses the user of a jail.
+/// \param workspace  the directory that was named by `workspace()`; empty: a private one.
+inline jail_user choose_jail_user(const std::filesystem::path& workspace) {
+  jail_user user;
+  user.uid = ::geteuid();
+  user.gid = ::getegid();
+  if (user.uid != 0) return user;
+  user.uid = user.gid = jail_user::of_root;
+  user.is_other = true;
+  struct stat status {};
+  if (!workspace.empty() && ::stat(workspace.c_str(), &status) == 0 && status.st_uid != 0) {
+    user.uid = status.st_uid;
+    user.gid = status.st_gid != 0 ? status.st_gid : jail_user::of_root;
+  }
+  return user;
+}
+
+/// Returns true if the modes of a file or folder let the user write there. Access lists are not considered.
+inline bool may_write(const std::filesystem::path& path, const jail_user& user) {
+  if (!user.is_other) return ::access(path.c_str(), W_OK) == 0;
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0) return false;
+  if (status.st_uid == user.uid) return (status.st_mode & S_IWUSR) != 0;
+  if (status.st_gid == user.gid) return (status.st_mode & S_IWGRP) != 0;
+  return (status.st_mode & S_IWOTH) != 0;
+}
+
+/// The arguments of bubblewrap for one jail, and what must then be visible inside.
+class jail_plan {
+ public:
+  /// The descriptors of bubblewrap. 3 is the warden's stream; those of `files` follow `block`.
+  static constexpr int image = 4;
+  static constexpr int filter = 5;
+  static constexpr int info = 6;
+  static constexpr int block = 7;
+  static constexpr int first_file = 8;
+
+  /// \param workspace  the host's folder; empty if the workspace is kept in memory.
+  /// \throws error{errc::provider_failed} for a path that does not exist or cannot be mounted.
+  jail_plan(const jail_settings& settings, const std::filesystem::path& workspace, const jail_user& user,
+            const std::string& shell) {
+    add("bwrap");
+    for (const char* each : {"--unshare-user", "--unshare-ipc", "--unshare-pid", "--unshare-uts", "--unshare-cgroup"})
+      add(each);
+    if (settings.network == network_policy::none) add("--unshare-net");
+    // Without --die-with-parent, which would end the jail with the thread that opened it. The warden ends with its
+    // stream.
+    add("--disable-userns", "--as-pid-1", "--new-session", "--cap-drop", "ALL", "--clearenv");
+    add("--hostname", "sandbox", "--uid", inside_id, "--gid", inside_id);
+    add("--info-fd", std::to_string(info), "--block-fd", std::to_string(block));
+    add_system();
+    add_configuration(settings, shell);
+    add("--proc", "/proc", "--dev", "/dev");
+    own_.insert(own_.end(), {"/proc", "/dev", "/tmp"});
+    const std::string size = std::to_string(settings.limits.temporary_size);
+    for (const char* folder : {"/tmp", "/dev/shm"}) {
+      add("--perms", "1777", "--size", size, "--tmpfs", folder);
+      writable_.emplace_back(folder);
+    }
+    writable_.insert(writable_.end(), {"/proc", "/dev/pts", "/dev/console"});
+    for (const char* device : {"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty"})
+      writable_.emplace_back(device);
+    for (const std::filesystem::path& folder : host_python_folders()) add_python(folder);
+    for (const jail_mount& each : settings.mounts) add_mount(each, user);
+    add_workspace(settings, workspace, user);
+    for (const std::filesystem::path& each : settings.hidden) add_hidden(each);
+    add("--perms", "0555", "--ro-bind-data", std::to_string(image), warden_path);
+    own_.emplace_back(warden_path);
+    add("--seccomp", std::to_string(filter));
+    add("--remount-ro", "/dev", "--remount-ro", "/", "--chdir", "/", "--", warden_path, "3");
+  }
+
+  const std::vector<std::string>& arguments() const noexcept { return arguments_; }
+  /// The contents of small files, which bubblewrap reads from the descriptors from `first_file` on.
+  const std::vector<std::string>& files() const noexcept { return files_; }
+  /// Mount points that may be writable, with all that is beneath them.
+  const std::vector<std::string>& writable() const noexcept { return writable_; }
+  /// Paths at which something is visible: mount points, their parents, links.
+  const std::vector<std::string>& visible() const noexcept { return own_; }
+
+ private:
+  static constexpr const char* warden_path = "/.warden";
+
+  template <class... Words>
+  void add(const Words&... words) {
+    (arguments_.emplace_back(words), ...);
+  }
+
+  void add_file(const std::string& path, std::string content) {
+    add("--perms", "0444", "--ro-bind-data", std::to_string(first_file + static_cast<int>(files_.size())), path);
+    files_.push_back(std::move(content));
+    own_.push_back(path);
+  }
+
+  void show(const std::string& path) {
+    add("--ro-bind", path, path);
+    own_.push_back(path);
+  }
+
+  void show_if_there(const std::string& path) {
+    std::error_code failure;
+    if (std::filesystem::exists(path, failure) && !failure) show(path);
+  }
+
+  void add_system() {
+    show("/usr");
+    for (const char* folder : {"/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"}) {
+      std::error_code failure;
+      if (std::filesystem::is_symlink(folder, failure)) {
+        std::string target = std::filesystem::read_symlink(folder, failure).string();
+        if (failure) continue;
+        add("--symlink", std::move(target), folder);
+        own_.emplace_back(folder);
+      } else if (std::filesystem::is_directory(folder, failure)) {
+        show(folder);
+      }
+    }
+  }
+
+  /// Shows the files of /etc that programs need; none of them holds secrets.
+  void add_configuration(const jail_settings& settings, const std::string& shell) {
+    static constexpr auto shown = std::to_array<const char*>({"/etc/alternatives",    "/etc/bash.bashrc",
+                                                              "/etc/ca-certificates", "/etc/ca-certificates.conf",
+                                                              "/etc/debian_version",  "/etc/fonts",
+                                                              "/etc/inputrc",         "/etc/java-17-openjdk",
+                                                              "/etc/java-21-openjdk", "/etc/ld.so.cache",
+                                                              "/etc/ld.so.conf",      "/etc/ld.so.conf.d",
+                                                              "/etc/locale.alias",    "/etc/localtime",
+                                                              "/etc/magic",           "/etc/mime.types",
+                                                              "/etc/os-release",      "/etc/perl",
+                                                              "/etc/pki/ca-trust",    "/etc/pki/tls/certs",
+                                                              "/etc/profile",         "/etc/protocols",
+                                                              "/etc/python3",         "/etc/services",
+                                                              "/etc/ssl/certs",       "/etc/ssl/openssl.cnf",
+                                                              "/etc/terminfo",        "/etc/timezone"});
+    for (const char* path : shown) show_if_there(path);
+    const std::string id(inside_id);
+    add_file("/etc/passwd", "root:x:0:0:root:/root:/usr/sbin/nologin\nuser:x:" + id + ":" + id +
+                                "::" + settings.workspace_path + ":" + shell +
+                                "\nnobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n");
+    add_file("/etc/group", "root:x:0:\nuser:x:" + id + ":\nnogroup:x:65534:\n");
+    const bool has_network = settings.network == network_policy::host;
+    add_file("/etc/nsswitch.conf",
+             std::string("passwd: files\ngroup: files\nhosts: files") + (has_network ? " dns\n" : "\n"));
+    add_file("/etc/hosts", has_network ? content_of("/etc/hosts")
+                                       : "127.0.0.1 localhost sandbox\n::1 localhost ip6-localhost ip6-loopback\n");
+    if (has_network) add_file("/etc/resolv.conf", content_of("/etc/resolv.conf"));
+  }
+
+  static std::string content_of(const char* path) {
+    std::ifstream file(path);
+    return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  }
+
+  /// Only folders that every user can reach are shown.
+  void add_python(const std::filesystem::path& folder) {
+    std::filesystem::path path;
+    for (const std::filesystem::path& part : folder) {
+      path /= part;
+      struct stat status {};
+      if (::stat(path.c_str(), &status) != 0) return;
+      if ((status.st_mode & S_IXOTH) == 0 && status.st_uid != ::geteuid()) return;
+      if ((status.st_mode & S_IXOTH) == 0 && ::geteuid() == 0) return;
+    }
+    show(folder.string());
+  }
+
+  void add_mount(const jail_mount& each, const jail_user& user) {
+    const std::string path = each.path.string();
+    const char* const option = each.is_writable ? "mount_writable" : "mount_read_only";
+    const std::string call = std::string("jail: ") + option + "(\"" + one_line(path) + "\"): ";
+    struct stat status {};
+    if (::stat(path.c_str(), &status) != 0) {
+      const std::error_code cause(errno, std::system_category());
+      throw error(exec_errc::provider_failed, call + cause.message() + "; name a path that exists on this machine",
+                  cause);
+    }
+    if (each.is_writable && !may_write(path, user))
+      throw error(exec_errc::provider_failed, call + "the jail's user (uid " + std::to_string(user.uid) +
+                                                  ") cannot write there; change its owner or mode, or use "
+                                                  "mount_read_only()");
+    add(each.is_writable ? "--bind" : "--ro-bind", path, path);
+    own_.push_back(path);
+    if (each.is_writable) writable_.push_back(path);
+  }
+
+  void add_workspace(const jail_settings& settings, const std::filesystem::path& workspace, const jail_user& user) {
+    const std::string& inside = settings.workspace_path;
+    if (settings.limits.workspace_size) {
+      add("--perms", "0700", "--size", std::to_string(*settings.limits.workspace_size), "--tmpfs", inside);
+    } else {
+      if (!may_write(workspace, user))
+        throw error(exec_errc::provider_failed,
+                    "jail: the workspace '" + workspace.string() + "' is not writable for the jail's user (uid " +
+                        std::to_string(user.uid) + "); change its owner or mode, or let the jail make one");
+      add("--bind", workspace.string(), inside);
+    }
+    own_.push_back(inside);
+    writable_.push_back(inside);
+  }
+
+  void add_hidden(const std::filesystem::path& path) {
+    std::error_code failure;
+    const std::filesystem::path real = std::filesystem::canonical(path, failure);
+    if (failure) return;
+    const std::string where = real.string();
+    if (std::filesystem::is_directory(real, failure)) {
+      add("--perms", "0555", "--size", "4096", "--tmpfs", where, "--remount-ro", where);
+    } else {
+      add("--ro-bind", "/dev/null", where);
+    }
+    own_.push_back(where);
+  }
+
+  std::vector<std::string> arguments_;
+  std::vector<std::string> files_;
+  std::vector<std::string> writable_;
+  std::vector<std::string> own_;
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
+
+// ---- cofferdam/backends/detail/jail_walls.hpp ----
+
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+// The proof of a jail's walls: what a command inside sees, and the first wall that is missing. Sans-I/O.
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+/// The namespaces that a jail has for itself, as /proc names them.
+inline constexpr auto jail_namespaces =
+    std::to_array<std::string_view>({"user", "mnt", "pid", "net", "ipc", "uts", "cgroup"});
+
+/// The shell line of the proof: the status of process 1 and of a command, the interfaces, the mounts, the namespaces,
+/// and the names in the root.
+inline std::string walls_script() {
+  std::string line = "cat /proc/1/status /proc/self/status /proc/net/dev /proc/self/mountinfo && readlink";
+  for (const std::string_view name : jail_namespaces) line.append(" /proc/self/ns/").append(name);
+  line += " && cd / && printf 'root /%s\\n' * .[!.]*";
+  return line;
+}
+
+/// The walls that a jail must have.
+class wanted_walls {
+ public:
+  std::map<std::string, std::string, std::less<>> host_namespaces;  ///< the host's, by name, as `net:[4026531840]`
+  bool has_network = false;
+  std::string_view user_id;           ///< the only one
+  std::vector<std::string> visible;   ///< paths, with all that is beneath them
+  std::vector<std::string> writable;  ///< the same
+};
+
+/// A wall that does not stand.
+class missing_wall {
+ public:
+  std::string name;
+  std::string seen;
+};
+
+/// What a command of the proof has printed.
+class seen_walls {
+ public:
+  explicit seen_walls(std::string_view text) {
+    while (!text.empty()) {
+      const std::size_t end = text.find('\n');
+      take(text.substr(0, end));
+      text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+    }
+  }
+
+  /// Returns the first missing wall; empty if all stand.
+  std::optional<missing_wall> missing(const wanted_walls& wanted) const {
+    if (processes_.size() != 2) return missing_wall{"proof", "the status of two processes was not shown"};
+    for (const std::string_view name : jail_namespaces) {
+      if (name == "net" && wanted.has_network) continue;
+      const auto inside = namespaces_.find(name);
+      const auto outside = wanted.host_namespaces.find(name);
+      if (inside == namespaces_.end() || inside->second.empty() || outside == wanted.host_namespaces.end())
+        return missing_wall{std::string(name) + " namespace", "it could not be compared with the host's"};
+      if (inside->second == outside->second)
+        return missing_wall{std::string(name) + " namespace", "it is the host's, " + inside->second};
+    }
+    for (const fields& process : processes_)
+      if (std::optional<missing_wall> found = missing_of(process, wanted)) return found;
+    if (interfaces_.empty()) return missing_wall{"network", "the interfaces were not shown"};
+    for (const std::string& name : interfaces_)
+      if (name != "lo" && !wanted.has_network) return missing_wall{"network", "there is an interface " + name};
+    if (std::optional<missing_wall> found = missing_mount(wanted)) return found;
+    if (names_.empty()) return missing_wall{"private root", "the names in it were not shown"};
+    for (const std::string& name : names_)
+      if (!is_parent_or_beneath(name, wanted.visible)) return missing_wall{"private root", name + " is visible"};
+    return std::nullopt;
+  }
+
+ private:
+  using fields = std::map<std::string, std::string, std::less<>>;
+
+  class mount {
+   public:
+    std::string point;
+    std::string kind;
+    bool is_read_only = false;
+  };
+
+  void take(std::string_view line) {
+    const std::vector<std::string_view> words = words_of(line);
+    if (const std::size_t bracket = line.find(":["); bracket != std::string_view::npos && words.size() == 1) {
+      namespaces_.emplace(line.substr(0, bracket), line);
+    } else if (line.starts_with("root ")) {
+      names_.emplace_back(line.substr(5));
+    } else if (const std::size_t dash = line.find(" - "); dash != std::string_view::npos && words.size() >= 8) {
+      mount one;
+      one.point = unescaped(words[4]);
+      const std::string_view options = words[5];
+      one.is_read_only = options == "ro" || options.starts_with("ro,");
+      one.kind = std::string(words_of(line.substr(dash + 3)).front());
+      mounts_.push_back(std::move(one));
+    } else if (const std::size_t colon = line.find(':'); colon != std::string_view::npos) {
+      take_field(line.substr(0, colon), line.substr(colon + 1));
+    }
+  }
+
+  void take_field(std::string_view name, std::string_view value) {
+    if (name.starts_with(' ') || (!processes_.empty() && !value.starts_with('\t'))) {  // /proc/net/dev
+      name.remove_prefix(std::min(name.find_first_not_of(' '), name.size()));
+      interfaces_.emplace_back(name);
+      return;
+    }
+    if (name == "Name") processes_.emplace_back();
+    if (!processes_.empty()) processes_.back().emplace(name, value);
+  }
+
+  /// The kernel writes blanks, line breaks and backslashes of a path as `\040` and so on.
+  static std::string unescaped(std::string_view path) {
+    const auto digit = [](char c) { return c >= '0' && c <= '7'; };
+    std::string text;
+    for (std::size_t at = 0; at < path.size(); ++at) {
+      if (path[at] == '\\' && at + 3 < path.size() && digit(path[at + 1]) && digit(path[at + 2]) &&
+          digit(path[at + 3])) {
+        text += static_cast<char>((path[at + 1] - '0') * 64 + (path[at + 2] - '0') * 8 + (path[at + 3] - '0'));
+        at += 3;
+      } else {
+        text += path[at];
+      }
+    }
+    return text;
+  }
+
+  static std::vector<std::string_view> words_of(std::string_view line) {
+    std::vector<std::string_view> words;
+    for (;;) {
+      const std::size_t start = line.find_first_not_of(" \t");
+      if (start == std::string_view::npos) return words;
+      line.remove_prefix(start);
+      const std::size_t end = std::min(line.find_first_of(" \t"), line.size());
+      words.push_back(line.substr(0, end));
+      line.remove_prefix(end);
+    }
+  }
+
+  static std::optional<missing_wall> missing_of(const fields& process, const wanted_walls& wanted) {
+    const auto words = [&process](std::string_view name) {
+      const auto found = process.find(name);
+      return found == process.end() ? std::vector<std::string_view>() : words_of(found->second);
+    };
+    const auto is = [&words](std::string_view name, std::string_view value) {
+      const std::vector<std::string_view> seen = words(name);
+      return !seen.empty() && std::all_of(seen.begin(), seen.end(), [&](std::string_view one) { return one == value; });
+    };
+    const auto shown = [&words](std::string_view name) {
+      std::string text(name);
+      for (const std::string_view one : words(name)) text.append(" ").append(one);
+      return text;
+    };
+    if (!is("NoNewPrivs", "1")) return missing_wall{"no new privileges", shown("NoNewPrivs")};
+    if (!is("Seccomp", "2")) return missing_wall{"system call filter", shown("Seccomp")};
+    for (const std::string_view name : {"CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"})
+      if (!is(name, "0000000000000000")) return missing_wall{"no capabilities", shown(name)};
+    for (const std::string_view name : {"Uid", "Gid"})
+      if (!is(name, wanted.user_id)) return missing_wall{"own user", shown(name)};
+    return std::nullopt;
+  }
+
+  std::optional<missing_wall> missing_mount(const wanted_walls& wanted) const {
+    bool has_root = false;
+    for (const mount& one : mounts_) {
+      if (one.point == "/") {
+        has_root = true;
+        if (one.kind != "tmpfs") return missing_wall{"private root", "it is of the kind " + one.kind};
+      } else if (!is_beneath_any(one.point, wanted.visible)) {
+        return missing_wall{"private root", one_line(one.point) + " is mounted"};
+      }
+      if (!one.is_read_only && !is_beneath_any(one.point, wanted.writable))
+        return missing_wall{"read-only root", one_line(one.point) + " is writable"};
+    }
+    if (!has_root) return missing_wall{"private root", "it is not among the mounts"};
+    return std::nullopt;
+  }
+
+  static bool is_beneath_any(std::string_view path, const std::vector<std::string>& folders) {
+    return std::any_of(folders.begin(), folders.end(), [&](const std::string& folder) {
+      return path == folder || (path.starts_with(folder) && path[folder.size()] == '/');
+    });
+  }
+
+  static bool is_parent_or_beneath(std::string_view path, const std::vector<std::string>& folders) {
+    if (is_beneath_any(path, folders)) return true;
+    return std::any_of(folders.begin(), folders.end(), [&](const std::string& folder) {
+      return folder.starts_with(path) && folder.size() > path.size() && folder[path.size()] == '/';
+    });
+  }
+
+  std::vector<fields> processes_;
+  std::vector<std::string> interfaces_;
+  std::vector<mount> mounts_;
+  std::map<std::string, std::string, std::less<>> namespaces_;
+  std::vector<std::string> names_;
+};
+
+/// Returns what to do about a failure of bubblewrap, by what it printed.
+inline std::string bubblewrap_advice(std::string_view complaint) {
+  const auto says = [complaint](std::string_view words) { return complaint.find(words) != std::string_view::npos; };
+  if (says("Unknown option")) return "this bubblewrap is too old: install version 0.8.0 or newer";
+  if (says("setting up uid map") || says("RTM_NEWADDR"))
+    return "AppArmor seems to restrict user namespaces (Ubuntu 24.04): write the file /etc/apparmor.d/bwrap with\n"
+           "  abi <abi/4.0>,\n"
+           "  include <tunables/global>\n"
+           "  profile bwrap /usr/bin/bwrap flags=(unconfined) { userns, }\n"
+           "and load it with: sudo apparmor_parser -r /etc/apparmor.d/bwrap";
+  if (says("namespace"))
+    return "this system seems to refuse user namespaces: as root, set the sysctls kernel.unprivileged_userns_clone=1 "
+           "(Debian) and user.max_user_namespaces=10000; in a container, allow the call unshare";
+  if (says("Can't find source path") || says("Can't bind mount") || says("Can't get type of source"))
+    return "the jail's user cannot reach this path: change the modes of its folders, or name another path";
+  return "run `bwrap --ro-bind / / --unshare-user --disable-userns true` to see whether bubblewrap works here";
+}
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
+
 // ---- cofferdam/detail/os/process_table.hpp ----
 
 
@@ -62451,6 +63371,304 @@ inline std::string list_of(const std::vector<table_entry>& processes) {
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail
 
+// ---- cofferdam/detail/os/seccomp_program.hpp ----
+
+
+#include <array>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+// The system call filter of the jail: a program of the kernel's packet filter (BPF), made without libseccomp.
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+/// One instruction (struct sock_filter).
+class filter_instruction {
+ public:
+  std::uint16_t code = 0;
+  std::uint8_t if_true = 0;   ///< the number of instructions to skip
+  std::uint8_t if_false = 0;  ///< the same
+  std::uint32_t value = 0;
+
+  bool operator==(const filter_instruction&) const = default;
+};
+static_assert(sizeof(filter_instruction) == 8);
+
+/// The instruction codes in use: class, mode and size as in linux/bpf_common.h.
+namespace filter_code {
+inline constexpr std::uint16_t load = 0x20;           // a word of seccomp_data
+inline constexpr std::uint16_t mask = 0x54;           // and with the value
+inline constexpr std::uint16_t jump_equal = 0x15;     // equal to the value
+inline constexpr std::uint16_t jump_greater = 0x25;   // greater than the value, unsigned
+inline constexpr std::uint16_t jump_at_least = 0x35;  // greater than or equal to the value, unsigned
+inline constexpr std::uint16_t jump_any_bit = 0x45;   // has a bit in common with the value
+inline constexpr std::uint16_t answer = 0x06;
+}  // namespace filter_code
+
+/// The answers of a program (SECCOMP_RET_*).
+namespace filter_answer {
+inline constexpr std::uint32_t allow = 0x7fff0000;
+inline constexpr std::uint32_t kill = 0x80000000;  // the whole process
+constexpr std::uint32_t fail(int number) noexcept { return 0x00050000U | static_cast<std::uint32_t>(number); }
+}  // namespace filter_answer
+
+/// Assembles a program. Every step but the last two leaves the loaded word as it was.
+class filter_assembler {
+ public:
+  /// Loads the low half of an argument. For a kernel that takes the argument as an int, only that half counts.
+  /// \param index  0 to 5.
+  void load_argument(unsigned index) { add(filter_code::load, 16 + 8 * index); }
+  void load_number() { add(filter_code::load, 0); }
+  void load_architecture() { add(filter_code::load, 4); }
+  void mask(std::uint32_t bits) { add(filter_code::mask, bits); }
+  void answer(std::uint32_t value) { add(filter_code::answer, value); }
+
+  void answer_if_equal(std::uint32_t word, std::uint32_t value) {
+    add(filter_code::jump_equal, word, 0, 1);
+    answer(value);
+  }
+  void answer_unless_equal(std::uint32_t word, std::uint32_t value) {
+    add(filter_code::jump_equal, word, 1, 0);
+    answer(value);
+  }
+  void answer_if_at_least(std::uint32_t word, std::uint32_t value) {
+    add(filter_code::jump_at_least, word, 0, 1);
+    answer(value);
+  }
+  void answer_if_greater(std::uint32_t word, std::uint32_t value) {
+    add(filter_code::jump_greater, word, 0, 1);
+    answer(value);
+  }
+  void answer_if_any_bit(std::uint32_t bits, std::uint32_t value) {
+    add(filter_code::jump_any_bit, bits, 0, 1);
+    answer(value);
+  }
+  /// Adds `body`'s steps, for a loaded word that equals `word` only.
+  template <class Body>
+  void only_if_equal(std::uint32_t word, Body body) {
+    const std::size_t jump = steps_.size();
+    add(filter_code::jump_equal, word, 0, 0);
+    body();
+    steps_[jump].if_false = static_cast<std::uint8_t>(steps_.size() - jump - 1);
+  }
+
+  std::vector<filter_instruction> take() noexcept { return std::move(steps_); }
+
+ private:
+  void add(std::uint16_t code, std::uint32_t value, std::uint8_t if_true = 0, std::uint8_t if_false = 0) {
+    filter_instruction step;
+    step.code = code;
+    step.if_true = if_true;
+    step.if_false = if_false;
+    step.value = value;
+    steps_.push_back(step);
+  }
+
+  std::vector<filter_instruction> steps_;
+};
+
+/// A refused system call.
+class refused_call {
+ public:
+  std::string_view name;
+  std::int16_t x86_64;   ///< its number; -1: this machine has none
+  std::int16_t aarch64;  ///< the same
+};
+
+/// The calls that fail with EPERM, whatever their arguments. **A deny list**: it names what reaches parts of the kernel
+/// that no ordinary program needs, or that would change the walls; new numbers are refused by a rule of their own.
+/// \par Source  the kernel's syscall tables (arch/x86/entry/syscalls/syscall_64.tbl, include/uapi/asm-generic/unistd.h)
+inline constexpr auto refused_calls = std::to_array<refused_call>({
+    // other processes
+    {"ptrace", 101, 117},
+    {"process_vm_readv", 310, 270},
+    {"process_vm_writev", 311, 271},
+    {"kcmp", 312, 272},
+    {"pidfd_getfd", 438, 438},
+    // namespaces and mounts
+    {"unshare", 272, 97},
+    {"setns", 308, 268},
+    {"mount", 165, 40},
+    {"umount2", 166, 39},
+    {"pivot_root", 155, 41},
+    {"chroot", 161, 51},
+    {"open_tree", 428, 428},
+    {"move_mount", 429, 429},
+    {"fsopen", 430, 430},
+    {"fsconfig", 431, 431},
+    {"fsmount", 432, 432},
+    {"fspick", 433, 433},
+    {"mount_setattr", 442, 442},
+    {"open_tree_attr", 467, 467},
+    // parts of the kernel with a history of flaws
+    {"bpf", 321, 280},
+    {"perf_event_open", 298, 241},
+    {"userfaultfd", 323, 282},
+    {"io_uring_setup", 425, 425},
+    {"io_uring_enter", 426, 426},
+    {"io_uring_register", 427, 427},
+    {"add_key", 248, 217},
+    {"request_key", 249, 218},
+    {"keyctl", 250, 219},
+    {"fanotify_init", 300, 262},
+    {"fanotify_mark", 301, 263},
+    {"open_by_handle_at", 304, 265},
+    {"lookup_dcookie", 212, 18},
+    {"nfsservctl", 180, 42},
+    {"modify_ldt", 154, -1},
+    {"uselib", 134, -1},
+    {"_sysctl", 156, -1},
+    {"sysfs", 139, -1},
+    // the machine
+    {"kexec_load", 246, 104},
+    {"kexec_file_load", 320, 294},
+    {"create_module", 174, -1},
+    {"init_module", 175, 105},
+    {"finit_module", 313, 273},
+    {"delete_module", 176, 106},
+    {"get_kernel_syms", 177, -1},
+    {"query_module", 178, -1},
+    {"iopl", 172, -1},
+    {"ioperm", 173, -1},
+    {"swapon", 167, 224},
+    {"swapoff", 168, 225},
+    {"reboot", 169, 142},
+    {"acct", 163, 89},
+    {"quotactl", 179, 60},
+    {"quotactl_fd", 443, 443},
+    {"syslog", 103, 116},
+    {"settimeofday", 164, 170},
+    {"clock_settime", 227, 112},
+    {"clock_adjtime", 305, 266},
+    {"adjtimex", 159, 171},
+    {"sethostname", 170, 161},
+    {"setdomainname", 171, 162},
+    {"vhangup", 153, 58},
+});
+
+/// The numbers and the name of an architecture that the filter checks beyond `refused_calls`.
+class filter_machine {
+ public:
+  std::string_view name;
+  std::uint32_t architecture;  ///< AUDIT_ARCH_*
+  std::int16_t refused_call::*number;
+  std::uint32_t ioctl;
+  std::uint32_t clone;
+  std::uint32_t kill;
+  std::uint32_t personality;
+  std::uint32_t socket;
+  std::uint32_t socketpair;
+};
+
+inline constexpr auto filter_machines = std::to_array<filter_machine>({
+    {"x86_64", 0xc000003e, &refused_call::x86_64, 16, 56, 62, 135, 41, 53},
+    {"aarch64", 0xc00000b7, &refused_call::aarch64, 29, 220, 129, 92, 198, 199},
+});
+
+/// The highest system call number known here; higher ones fail with ENOSYS, as on an older kernel (Linux 6.17).
+inline constexpr std::uint32_t highest_call = 469;
+inline constexpr std::uint32_t clone3_call = 435;
+/// CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID and NEWNET. CLONE_NEWTIME is for clone3 and unshare only.
+inline constexpr std::uint32_t new_namespace_flags = 0x7e020000;
+
+/// Returns the filter of the jail for a machine, by its name in `uname -m`; empty for one that is not known.
+///
+/// Calls of any other architecture kill the process: on x86-64 those by `int 0x80` and, by their numbers, those of x32.
+/// Refused with EPERM are `refused_calls`; clone(2) with a flag for a new namespace; ioctl(2) with TIOCSTI or
+/// TIOCLINUX; kill(2) of all processes (-1), which a shell may call by accident; personality(2) that sets anything but
+/// 0; raw sockets, and netlink sockets other than NETLINK_ROUTE. clone3(2) fails with ENOSYS, since a filter cannot
+/// read its flags; the C library then uses clone(2). Sockets other than Unix, IPv4, IPv6 and netlink fail with
+/// EAFNOSUPPORT. Everything else is allowed.
+inline std::vector<filter_instruction> jail_filter(std::string_view machine) {
+  const filter_machine* found = nullptr;
+  for (const filter_machine& one : filter_machines)
+    if (one.name == machine) found = &one;
+  if (found == nullptr) return {};
+  constexpr std::uint32_t all_bits = 0xffffffff;
+  constexpr std::uint32_t first_x32_call = 0x40000000;
+  const std::uint32_t no_permission = filter_answer::fail(EPERM);
+  filter_assembler program;
+  program.load_architecture();
+  program.answer_unless_equal(found->architecture, filter_answer::kill);
+  program.load_number();
+  if (found->name == "x86_64") program.answer_if_at_least(first_x32_call, filter_answer::kill);
+  program.answer_if_greater(highest_call, filter_answer::fail(ENOSYS));
+  program.answer_if_equal(clone3_call, filter_answer::fail(ENOSYS));
+  for (const refused_call& call : refused_calls)
+    if (call.*(found->number) >= 0)
+      program.answer_if_equal(static_cast<std::uint32_t>(call.*(found->number)), no_permission);
+
+  program.only_if_equal(found->clone, [&] {
+    program.load_argument(0);
+    program.answer_if_any_bit(new_namespace_flags, no_permission);
+    program.answer(filter_answer::allow);
+  });
+  program.only_if_equal(found->ioctl, [&] {
+    constexpr std::uint32_t push_input = 0x5412;     // TIOCSTI
+    constexpr std::uint32_t console_calls = 0x541c;  // TIOCLINUX
+    program.load_argument(1);
+    program.answer_if_equal(push_input, no_permission);
+    program.answer_if_equal(console_calls, no_permission);
+    program.answer(filter_answer::allow);
+  });
+  program.only_if_equal(found->kill, [&] {
+    program.load_argument(0);
+    program.answer_if_equal(all_bits, no_permission);
+    program.answer(filter_answer::allow);
+  });
+  program.only_if_equal(found->personality, [&] {
+    program.load_argument(0);
+    program.answer_if_equal(0, filter_answer::allow);
+    program.answer_if_equal(all_bits, filter_answer::allow);  // a query
+    program.answer(no_permission);
+  });
+  constexpr std::uint32_t unix_family = 1;
+  program.only_if_equal(found->socketpair, [&] {
+    program.load_argument(0);
+    program.answer_unless_equal(unix_family, filter_answer::fail(EAFNOSUPPORT));
+    program.answer(filter_answer::allow);
+  });
+  program.only_if_equal(found->socket, [&] {
+    constexpr std::uint32_t internet = 2, internet6 = 10, netlink = 16;
+    constexpr std::uint32_t kind_bits = 0xf, raw = 3, packet = 10;
+    constexpr std::uint32_t route = 0;
+    program.load_argument(0);
+    program.answer_if_equal(unix_family, filter_answer::allow);
+    program.only_if_equal(netlink, [&] {
+      program.load_argument(2);
+      program.answer_unless_equal(route, no_permission);
+      program.answer(filter_answer::allow);
+    });
+    const auto not_raw = [&] {
+      program.load_argument(1);
+      program.mask(kind_bits);
+      program.answer_if_equal(raw, no_permission);
+      program.answer_if_equal(packet, no_permission);
+      program.answer(filter_answer::allow);
+    };
+    program.only_if_equal(internet, not_raw);
+    program.only_if_equal(internet6, not_raw);
+    program.answer(filter_answer::fail(EAFNOSUPPORT));
+  });
+  program.answer(filter_answer::allow);
+  return program.take();
+}
+
+/// Returns a program as the kernel and bubblewrap read it.
+inline bytes filter_bytes(std::span<const filter_instruction> program) {
+  bytes content(program.size_bytes());
+  if (!content.empty()) std::memcpy(content.data(), program.data(), content.size());
+  return content;
+}
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
+
 // ---- cofferdam/detail/warden/start_warden.hpp ----
 
 
@@ -62479,6 +63697,9 @@ class started_warden {
   unique_fd pidfd;
   /// The process number.
   pid_t pid = 0;
+  /// The warden itself, if `pid` is a program that started it behind walls and ends after it; otherwise empty and 0.
+  unique_fd inner_pidfd;
+  pid_t inner_pid = 0;
 };
 
 inline error cannot_start(const std::string& what, int number) {
@@ -62585,6 +63806,271 @@ inline started_warden start_warden(std::span<const unsigned char> program, const
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail
 
+// ---- cofferdam/backends/detail/jail_start.hpp ----
+
+
+#include <asio/any_io_executor.hpp>
+#include <asio/cancellation_state.hpp>
+#include <asio/posix/stream_descriptor.hpp>
+#include <asio/redirect_error.hpp>
+#include <asio/steady_timer.hpp>
+#include <asio/this_coro.hpp>
+#include <asio/use_awaitable.hpp>
+
+#include <cerrno>
+#include <charconv>
+#include <chrono>
+#include <csignal>
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+/// Returns the path of bubblewrap on this machine.
+/// \param wanted  the path of `bubblewrap()`; empty: the first on this program's PATH.
+/// \throws error{errc::provider_failed} if there is none.
+inline std::filesystem::path find_bubblewrap(const std::filesystem::path& wanted) {
+  if (!wanted.empty()) {
+    if (::access(wanted.c_str(), X_OK) == 0) return wanted;
+    const std::error_code cause(errno, std::system_category());
+    throw error(exec_errc::provider_failed,
+                "jail: bubblewrap(\"" + one_line(wanted.string()) + "\"): " + cause.message() +
+                    "; name an executable file, or install the system's: apt-get install bubblewrap",
+                cause);
+  }
+  std::filesystem::path found = find_on_path("bwrap", host_variable("PATH"));
+  if (found.empty())
+    throw error(exec_errc::provider_failed,
+                "jail: bubblewrap (bwrap) is not on the PATH of this program; install it: apt-get install bubblewrap");
+  return found;
+}
+
+template <class = void>
+class basic_jail_start;
+using jail_start = basic_jail_start<>;
+
+/// The start of one jail: bubblewrap, and the warden as process 1 of the namespaces. The caller keeps it until the
+/// awaitables complete.
+template <class Unused>
+class basic_jail_start {
+ public:
+  basic_jail_start(std::filesystem::path bubblewrap, jail_plan plan, jail_user user)
+      : bubblewrap_(std::move(bubblewrap)), plan_(std::move(plan)), user_(user) {}
+
+  const jail_plan& plan() const noexcept { return plan_; }
+
+  /// Starts bubblewrap, and lets the warden begin.
+  /// \throws error{errc::provider_failed}; error{errc::cancelled}. Nothing is left running then.
+  awaitable<started_warden> begin() {
+    started_warden started;
+    int ends[2] = {-1, -1};
+    if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0) throw cannot_start("socketpair", errno);
+    started.socket.reset(ends[0]);
+    unique_fd theirs(ends[1]);
+    started.socket = usable(std::move(started.socket), "socketpair");
+    set_nonblocking(started.socket);
+
+    pipe_ends complaints = make_pipe();
+    pipe_ends info = make_pipe();
+    pipe_ends block = make_pipe();
+    set_nonblocking(complaints.read_end);
+    set_nonblocking(info.read_end);
+    complaints_ = std::move(complaints.read_end);
+
+    std::vector<unique_fd> passed;
+    passed.push_back(in_memory(native_warden_image().program()));
+    const std::vector<filter_instruction> filter = jail_filter(native_machine());
+    if (filter.empty() || native_warden_image().program().empty())
+      throw error(exec_errc::provider_failed,
+                  "jail: there is no warden or system call filter for this kind of machine; use docker");
+    const bytes filter_text = filter_bytes(filter);
+    passed.push_back(in_memory(as_octets(filter_text)));
+    passed.push_back(high(std::move(info.write_end)));
+    passed.push_back(high(std::move(block.read_end)));
+    for (const std::string& file : plan_.files())
+      passed.push_back(in_memory({reinterpret_cast<const unsigned char*>(file.data()), file.size()}));
+
+    theirs = high(std::move(theirs));
+    const unique_fd nothing = high(unique_fd(::open("/dev/null", O_RDWR | O_CLOEXEC)));
+    const unique_fd root(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
+    const unique_fd error_end = high(std::move(complaints.write_end));
+    spawn_request request;
+    request.candidates.push_back(bubblewrap_.string());
+    request.words = plan_.arguments();
+    request.input = request.output = nothing.get();
+    request.error = error_end.get();
+    request.control = theirs.get();
+    request.directory = root.get();
+    for (const unique_fd& each : passed) request.further.push_back(each.get());
+    if (user_.is_other) {
+      request.uid = user_.uid;
+      request.gid = user_.gid;
+    }
+    spawned made = spawn(request);
+    if (!made.ok())
+      throw error(exec_errc::provider_failed,
+                  "jail: '" + bubblewrap_.string() + "' cannot be started: " + made.cause().message(), made.cause());
+    started.pid = made.pid();
+    started.pidfd = std::move(made.pidfd());
+    ender on_failure(started);
+    passed.clear();
+
+    const asio::any_io_executor executor = co_await asio::this_coro::executor;
+    started.inner_pid = co_await read_child(executor, std::move(info.read_end));
+    started.inner_pidfd = watch(started.inner_pid, started.pid);
+    block.write_end.reset();  // now the warden begins
+    on_failure.dismiss();
+    co_return started;
+  }
+
+  /// Returns the error of a start that failed: with what bubblewrap has printed, and a remedy. Bubblewrap has ended.
+  error explained(const error& failure) const {
+    if (failure.code() != exec_errc::provider_failed || !complaints_) return failure;
+    std::string text;
+    char piece[2048];
+    for (ssize_t got = 0; text.size() < 4096; text.append(piece, static_cast<std::size_t>(got))) {
+      got = ::read(complaints_.get(), piece, sizeof piece);
+      if (got <= 0) break;
+    }
+    while (!text.empty() && text.back() == '\n') text.pop_back();
+    if (text.empty()) return failure;
+    return error(exec_errc::provider_failed,
+                 "jail: bubblewrap could not build it: " + one_line(text) + "; " + bubblewrap_advice(text),
+                 failure.cause());
+  }
+
+ private:
+  /// Ends a bubblewrap that was started in vain, with the processes that it has made.
+  class ender {
+   public:
+    explicit ender(started_warden& started) noexcept : started_(&started) {}
+    ender(const ender&) = delete;
+    ender& operator=(const ender&) = delete;
+    ~ender() {
+      if (started_ == nullptr) return;
+      // Without its parent, a child that waits for it would wait for ever.
+      for (const table_entry& one : living_below(started_->pid)) kill_entry(one);
+      signal_process(started_->pidfd.get(), SIGKILL);
+      reaper::instance().adopt(std::move(started_->pidfd));
+    }
+    void dismiss() noexcept { started_ = nullptr; }
+
+   private:
+    started_warden* started_;
+  };
+
+  static std::span<const unsigned char> as_octets(bytes_view content) noexcept {
+    return {reinterpret_cast<const unsigned char*>(content.data()), content.size()};
+  }
+
+  /// Moves a descriptor to a number that `spawn_request::further` takes.
+  static unique_fd high(unique_fd fd) {
+    unique_fd moved(fd ? ::fcntl(fd.get(), F_DUPFD_CLOEXEC, spawn_request::first_borrowable) : -1);
+    if (!moved) throw cannot_start("descriptors", errno);
+    return moved;
+  }
+
+  /// Makes a file in memory, to be read from its start.
+  static unique_fd in_memory(std::span<const unsigned char> content) {
+    unique_fd file(::memfd_create("cofferdam-jail", MFD_CLOEXEC));
+    if (!file || !write_whole(file, content) || ::lseek(file.get(), 0, SEEK_SET) != 0)
+      throw cannot_start("a file in memory", errno);
+    return high(std::move(file));
+  }
+
+  static constexpr std::chrono::seconds patience{10};
+
+  /// The pipe on which bubblewrap reports. The timer's handler shares it.
+  class report_pipe {
+   public:
+    report_pipe(const asio::any_io_executor& executor, const unique_fd& fd) : pipe(executor, fd.get()) {}
+
+    asio::posix::stream_descriptor pipe;
+    bool is_late = false;
+  };
+
+  static std::shared_ptr<report_pipe> listen(const asio::any_io_executor& executor, unique_fd info) {
+    try {
+      auto report = std::make_shared<report_pipe>(executor, info);
+      info.release();
+      return report;
+    } catch (const std::system_error& failure) {  // from Asio
+      throw error(exec_errc::io_error, std::string("jail: bubblewrap cannot be watched: ") + failure.what(),
+                  failure.code());
+    }
+  }
+
+  /// Reads the process number that bubblewrap reports, as the host counts.
+  static awaitable<pid_t> read_child(asio::any_io_executor executor, unique_fd info) {
+    const std::shared_ptr<report_pipe> report = listen(executor, std::move(info));
+    asio::steady_timer limit(executor, patience);
+    limit.async_wait([report](std::error_code cancelled) {
+      if (cancelled) return;
+      report->is_late = true;
+      std::error_code ignored;
+      report->pipe.cancel(ignored);
+    });
+    std::string text;
+    bool is_cancelled = false;
+    for (;;) {
+      char piece[1024];
+      const ssize_t got = ::read(report->pipe.native_handle(), piece, sizeof piece);
+      if (got > 0) text.append(piece, static_cast<std::size_t>(got));
+      if (got == 0 || text.find('}') != std::string::npos || report->is_late || is_cancelled) break;
+      if (got > 0 || errno == EINTR) continue;
+      if (errno != EAGAIN) break;
+      std::error_code woken;
+      co_await report->pipe.async_wait(asio::posix::stream_descriptor::wait_read,
+                                       asio::redirect_error(asio::use_awaitable, woken));
+      const asio::cancellation_state state = co_await asio::this_coro::cancellation_state;
+      is_cancelled = state.cancelled() != asio::cancellation_type::none;
+    }
+    limit.cancel();
+    const bool is_late = report->is_late;
+    if (is_cancelled) throw error(exec_errc::cancelled, "open: cancelled while the jail was starting");
+    constexpr std::string_view key = "\"child-pid\":";
+    const std::size_t at = text.find(key);
+    pid_t child = 0;
+    if (at != std::string::npos) {
+      const std::size_t digits = text.find_first_not_of(' ', at + key.size());
+      if (digits != std::string::npos) std::from_chars(text.data() + digits, text.data() + text.size(), child);
+    }
+    if (child <= 0)
+      throw error(exec_errc::provider_failed, is_late ? "jail: bubblewrap has not built it within 10 s"
+                                                      : "jail: bubblewrap has ended before it had built it");
+    co_return child;
+  }
+
+  /// Opens a descriptor of the warden's process, which is still the child of bubblewrap.
+  static unique_fd watch(pid_t child, pid_t parent) {
+    unique_fd process(static_cast<int>(::syscall(SYS_pidfd_open, child, 0)));
+    table_entry entry;
+    if (!process || !parse_stat(proc_text("/proc/" + std::to_string(child) + "/stat"), entry) || entry.parent != parent)
+      throw error(exec_errc::provider_failed, "jail: its first process has ended at once");
+    return unique_fd::above_standard(std::move(process));
+  }
+
+  std::filesystem::path bubblewrap_;
+  jail_plan plan_;
+  jail_user user_;
+  unique_fd complaints_;
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
+
 // ---- cofferdam/backends/detail/local_commands.hpp ----
 
 
@@ -62603,6 +64089,7 @@ inline started_warden start_warden(std::span<const unsigned char> program, const
 #include <cstddef>
 #include <exception>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -62610,6 +64097,7 @@ inline started_warden start_warden(std::span<const unsigned char> program, const
 #include <utility>
 #include <vector>
 
+#include <poll.h>
 #include <sys/types.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -62620,27 +64108,34 @@ template <class = void>
 class basic_warden_child;
 using warden_child = basic_warden_child<>;
 
-/// A warden that this program has started, watched until it has ended.
+/// A warden that this program has started, watched until it has ended. If another program started it behind walls, that
+/// program is the one to reap, and it ends after the warden.
 template <class Unused>
 class basic_warden_child {
  public:
-  explicit basic_warden_child(unique_fd pidfd, pid_t pid = 0) : pidfd_(std::move(pidfd)), pid_(pid) {}
+  basic_warden_child() = default;
+  explicit basic_warden_child(started_warden& started)
+      : pidfd_(std::move(started.pidfd)),
+        inner_(std::move(started.inner_pidfd)),
+        pid_(inner_ ? started.inner_pid : started.pid) {}
   basic_warden_child(basic_warden_child&&) noexcept = default;
   basic_warden_child& operator=(basic_warden_child&&) noexcept = default;
   ~basic_warden_child() {
     if (pidfd_) reaper::instance().adopt(std::move(pidfd_));  // its stream has ended: it exits after everything else
   }
 
+  /// Returns the warden's process number.
   pid_t pid() const noexcept { return pid_; }
-  /// Returns the process's descriptor, still owned.
-  int descriptor() const noexcept { return pidfd_.get(); }
+  /// Returns the descriptor of the warden's process, still owned.
+  int descriptor() const noexcept { return inner_ ? inner_.get() : pidfd_.get(); }
   /// Returns false after it was reaped: another process may have its number then.
-  bool is_there() const noexcept { return static_cast<bool>(pidfd_); }
+  bool is_there() const noexcept { return inner_ ? !has_ended(inner_) : static_cast<bool>(pidfd_); }
   /// Returns true if it has ended correctly: after all processes that it had started.
   bool is_sound() const noexcept { return is_sound_; }
 
   void kill() noexcept {
-    if (pidfd_) signal_process(pidfd_.get(), SIGKILL);
+    if (inner_) signal_process(inner_.get(), SIGKILL);
+    if (pidfd_ && !inner_) signal_process(pidfd_.get(), SIGKILL);
   }
 
   /// Waits until it has ended. Its stream must have been closed.
@@ -62694,16 +64189,24 @@ class basic_warden_child {
     asio::posix::stream_descriptor descriptor_;
   };
 
+  /// The descriptor of a process becomes readable when the process has ended; of process 1 of a namespace, after all
+  /// others in it.
+  static bool has_ended(const unique_fd& process) noexcept {
+    pollfd ready{process.get(), POLLIN, 0};
+    return ::poll(&ready, 1, 0) > 0;
+  }
+
   bool reaped() noexcept {
     siginfo_t info{};
     const int result = ::waitid(wait_for_pidfd, static_cast<id_t>(pidfd_.get()), &info, WEXITED | WNOHANG);
     if (result < 0) return errno != EINTR;
     if (info.si_pid == 0) return false;
-    is_sound_ = info.si_code == CLD_EXITED;
+    is_sound_ = info.si_code == CLD_EXITED && (!inner_ || has_ended(inner_));
     return true;
   }
 
   unique_fd pidfd_;
+  unique_fd inner_;
   pid_t pid_ = 0;
   bool is_sound_ = true;
 };
@@ -62723,29 +64226,14 @@ class basic_local_commands {
                                               std::filesystem::path folder) {
     std::string why;
     if (policy != warden_policy::never) {
-      reaper::instance().sweep();
-      warden_child child{unique_fd()};
-      command_session session;
-      const auto starts = [&]() -> awaitable<void> {
-        started_warden started = start(program, folder);
-        child = warden_child(std::move(started.pidfd), started.pid);
-        warden_settings copy = settings;
-        hold(copy, child, mark_in(folder));
-        session = co_await warden_session::open(executor, std::move(started.socket), std::move(copy));
-      };
-      const auto kills = [&child] {
-        child.kill();
-        return until_ended(child);
-      };
       std::exception_ptr failure;
       try {
-        co_await with_cleanup_after_failure(starts, kills);
+        const auto starts = [&]() -> awaitable<started_warden> { co_return start(program, folder); };
+        basic_local_commands commands = co_await open_warden(executor, settings, starts, mark_in(folder));
+        co_return commands;
       } catch (...) {
         failure = std::current_exception();
       }
-      if (session)
-        co_return basic_local_commands(std::move(session), std::move(child), settings.commands.kill_grace,
-                                       std::move(folder));
       why = reason_to_go_on(failure, policy);
     }
     isolation_report isolation;
@@ -62755,8 +64243,37 @@ class basic_local_commands {
     co_return basic_local_commands(child_processes(std::move(executor), std::move(settings.commands)));
   }
 
+  /// Starts a warden and begins a session with it.
+  /// \param starts  starts the warden; kept by the caller until the awaitable completes.
+  /// \param mark    a variable, `NAME=value`, that no other process has and every command gets; empty if the kernel
+  ///                ends all commands with the warden.
+  static awaitable<basic_local_commands> open_warden(asio::any_io_executor executor, warden_settings settings,
+                                                     const std::function<awaitable<started_warden>()>& starts,
+                                                     std::string mark) {
+    reaper::instance().sweep();
+    warden_child child;
+    std::optional<warden_session> session;
+    const std::chrono::milliseconds grace = settings.commands.kill_grace;
+    const auto begins = [&]() -> awaitable<void> {
+      started_warden started = co_await starts();
+      child = warden_child(started);
+      warden_settings copy = settings;
+      hold(copy, child, mark);
+      warden_session opened = co_await warden_session::open(executor, std::move(started.socket), std::move(copy));
+      session.emplace(std::move(opened));
+    };
+    const auto kills = [&child] {
+      child.kill();
+      return until_ended(child);
+    };
+    co_await with_cleanup_after_failure(begins, kills);
+    co_return basic_local_commands(std::move(*session), std::move(child), grace, std::move(mark));
+  }
+
   command_session& session() noexcept { return session_; }
   const command_session& session() const noexcept { return session_; }
+  /// Returns the files beneath `warden_settings::root`, reached through the warden; null without one.
+  const std::shared_ptr<session_files>& files() const noexcept { return files_; }
 
   /// Ends everything and waits for the end, at most the grace period and 5 s. This object must live until then.
   /// \throws error{exec_errc::provider_lost} with a list of the processes that were still alive; they were sent
@@ -62809,10 +64326,13 @@ class basic_local_commands {
   static constexpr std::chrono::milliseconds warden_patience{4000};
   static constexpr std::chrono::milliseconds kill_patience{300};
 
-  basic_local_commands(command_session session, warden_child child, std::chrono::milliseconds grace,
-                       const std::filesystem::path& folder)
-      : session_(std::move(session)), child_(std::move(child)), grace_(grace), mark_(mark_in(folder)) {}
-  explicit basic_local_commands(command_session children) : session_(std::move(children)), child_(unique_fd()) {}
+  basic_local_commands(warden_session session, warden_child child, std::chrono::milliseconds grace, std::string mark)
+      : files_(session.files()),
+        session_(std::move(session)),
+        child_(std::move(child)),
+        grace_(grace),
+        mark_(std::move(mark)) {}
+  explicit basic_local_commands(command_session children) : session_(std::move(children)) {}
 
   bool has_warden() const noexcept { return child_.pid() != 0; }
 
@@ -62832,6 +64352,10 @@ class basic_local_commands {
       return stood_still;
     };
     settings.end_all = [pidfd, pid, mark] {
+      if (mark.empty()) {
+        signal_process(pidfd, SIGKILL);
+        return;
+      }
       const auto last = std::chrono::steady_clock::now() + kill_patience;
       for (bool is_last = false; !is_last;) {  // a scan of thousands of processes may take longer than the whole time
         const std::vector<table_entry> survivors = living_of(pid, mark);
@@ -62850,6 +64374,7 @@ class basic_local_commands {
   static std::vector<table_entry> living_of(pid_t warden, const std::string& mark) {
     std::vector<table_entry> found;
     if (warden != 0) found = living_below(warden);
+    if (mark.empty()) return found;
     for (table_entry& one : living_with_variable(mark)) {
       const auto is_it = [&one](const table_entry& known) { return known.pid == one.pid; };
       if (std::none_of(found.begin(), found.end(), is_it)) found.push_back(std::move(one));
@@ -62891,11 +64416,40 @@ class basic_local_commands {
 
   static constexpr std::size_t max_program = 16 * 1024 * 1024;
 
+  std::shared_ptr<session_files> files_;
   command_session session_;
   warden_child child_;
   std::chrono::milliseconds grace_{0};
-  std::string mark_;
+  std::string mark_;  // empty if the kernel ends all commands with the warden
 };
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
+
+// ---- cofferdam/backends/detail/local_shell.hpp ----
+
+
+#include <string>
+#include <vector>
+
+#include <unistd.h>
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+/// Returns the path of the shell for lines.
+/// \param backend  its name, for errors.
+/// \param wanted   an absolute path; empty: bash, else /bin/sh.
+/// \throws         error{errc::provider_failed} if no such program can be executed.
+inline std::string find_shell(const std::string& backend, const std::string& wanted) {
+  std::vector<std::string> choices{"/bin/bash", "/usr/bin/bash", "/usr/local/bin/bash", "/bin/sh"};
+  if (!wanted.empty()) choices = {wanted};
+  for (const std::string& choice : choices)
+    if (::access(choice.c_str(), X_OK) == 0) return choice;
+  if (!wanted.empty() && wanted.front() != '/')
+    throw error(exec_errc::provider_failed, backend + ": shell(\"" + one_line(wanted) +
+                                                "\") names no path; say where it is, as in shell(\"/bin/bash\")");
+  throw error(exec_errc::provider_failed,
+              backend + ": no shell at '" + choices.back() + "'; install one or name it with shell()");
+}
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail
 
@@ -63007,7 +64561,7 @@ awaitable<void> remove_abandoned_folders(std::filesystem::path base) {
 #include <vector>
 
 #include <stdlib.h>
-#include <sys/prctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
@@ -63032,13 +64586,18 @@ template <class = void>
 class basic_local_folders;
 using local_folders = basic_local_folders<>;
 
-/// The folders of a local environment, which are made together and removed together.
+/// The folders of a local environment or a jail, which are made together and removed together.
 template <class Unused>
 class basic_local_folders {
  public:
-  explicit basic_local_folders(const local_settings& settings) {
-    if (!settings.workspace.empty()) use(settings.workspace);
-    make_private_folder(settings.temporary_base);
+  /// \param backend         its name, for errors.
+  /// \param temporary_base  the parent of the private folder; empty: the system's.
+  /// \param workspace       an existing directory; empty: a new one in the private folder.
+  basic_local_folders(const char* backend, const std::filesystem::path& temporary_base,
+                      const std::filesystem::path& workspace)
+      : backend_(backend) {
+    if (!workspace.empty()) use(workspace);
+    make_private_folder(temporary_base);
     try {
       const directory top = directory::open(folder_);
       lock_ = folder_lock(top);
@@ -63048,6 +64607,7 @@ class basic_local_folders {
         top.make_directory("workspace");
         top.make_directory("unfinished");
         workspace_ = folder_ / "workspace";
+        is_within_folder_ = true;
         staging.emplace(top.subdirectory("unfinished"));
       }
       directory root = directory::open(workspace_);
@@ -63071,6 +64631,17 @@ class basic_local_folders {
   const std::filesystem::path& workspace() const noexcept { return workspace_; }
   int workspace_fd() const noexcept { return workspace_fd_.get(); }
   workspace_files& files() noexcept { return *files_; }
+
+  /// Gives a workspace in the private folder to another user, who can then reach it by its path. Only root can do this.
+  void give_workspace_to(std::uint32_t uid, std::uint32_t gid) {
+    if (!is_within_folder_) return;
+    constexpr mode_t only_passage_for_others = 0711;
+    if (::lchown(workspace_.c_str(), uid, gid) == 0 && ::chmod(folder_.c_str(), only_passage_for_others) == 0) return;
+    const std::error_code cause(errno, std::system_category());
+    throw error(exec_errc::provider_failed,
+                backend_ + ": the workspace cannot be given to uid " + std::to_string(uid) + ": " + cause.message(),
+                cause);
+  }
 
   /// Removes the private folder. Killed processes may still use it for a moment, so the removal is repeated for a
   /// while.
@@ -63105,7 +64676,7 @@ class basic_local_folders {
       failure = std::make_error_code(std::errc::not_a_directory);
     if (failure)
       throw error(exec_errc::provider_failed,
-                  "local: the workspace '" + wanted.string() + "' cannot be used: " + failure.message() +
+                  backend_ + ": the workspace '" + wanted.string() + "' cannot be used: " + failure.message() +
                       "; it must be an existing directory",
                   failure);
   }
@@ -63116,14 +64687,15 @@ class basic_local_folders {
     if (!failure) std::filesystem::create_directories(base, failure);
     if (!failure) base = std::filesystem::canonical(base, failure);
     if (failure)
-      throw error(exec_errc::provider_failed,
-                  "local: no folder for temporary files: " + failure.message() + "; name one with temporary_base()",
-                  failure);
+      throw error(
+          exec_errc::provider_failed,
+          backend_ + ": no folder for temporary files: " + failure.message() + "; name one with temporary_base()",
+          failure);
     std::string pattern = (base / (std::string(private_folder_prefix) + "XXXXXX")).string();
     if (::mkdtemp(pattern.data()) == nullptr) {
       const std::error_code cause(errno, std::system_category());
       throw error(exec_errc::provider_failed,
-                  "local: cannot make a folder in '" + base.string() + "': " + cause.message() +
+                  backend_ + ": cannot make a folder in '" + base.string() + "': " + cause.message() +
                       "; name another with temporary_base()",
                   cause);
     }
@@ -63135,9 +64707,11 @@ class basic_local_folders {
     }
   }
 
+  std::string backend_;
   std::filesystem::path folder_;
   folder_lock lock_;
   std::filesystem::path workspace_;
+  bool is_within_folder_ = false;
   unique_fd workspace_fd_;
   std::optional<workspace_files> files_;
 };
@@ -63148,13 +64722,13 @@ class basic_local_state {
  public:
   static awaitable<std::shared_ptr<basic_local_state>> open(asio::any_io_executor executor,
                                                             std::shared_ptr<const local_settings> settings) {
-    std::string shell = find_shell(settings->shell);
-    if (!settings->dumpable) ::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+    std::string shell = find_shell("local", settings->shell);
+    if (!settings->dumpable) dumpable_guard::make_undumpable();
     warden_settings wanted;
     wanted.commands = settings->commands;
     wanted.landlock = settings->landlock;
     wanted.tracing = settings->tracing;
-    auto folders = std::make_shared<local_folders>(*settings);
+    auto folders = std::make_shared<local_folders>("local", settings->temporary_base, settings->workspace);
     try {
       local_commands commands = co_await local_commands::open(executor, std::move(wanted), settings->policy,
                                                               settings->warden, folders->folder());
@@ -63306,18 +64880,6 @@ class basic_local_state {
     return parts.size() >= 2 * up ? parts.size() - 2 * up : 0;
   }
 
-  static std::string find_shell(const std::string& wanted) {
-    std::vector<std::string> choices{"/bin/bash", "/usr/bin/bash", "/usr/local/bin/bash", "/bin/sh"};
-    if (!wanted.empty()) choices = {wanted};
-    for (const std::string& choice : choices)
-      if (::access(choice.c_str(), X_OK) == 0) return choice;
-    if (!wanted.empty() && wanted.front() != '/')
-      throw error(exec_errc::provider_failed, "local: shell(\"" + one_line(wanted) +
-                                                  "\") names no path; say where it is, as in shell(\"/bin/bash\")");
-    throw error(exec_errc::provider_failed,
-                "local: no shell at '" + choices.back() + "'; install one or name it with shell()");
-  }
-
   home_strand home_;
   asio::any_io_executor executor_;
   std::shared_ptr<const local_settings> settings_;
@@ -63333,6 +64895,541 @@ class basic_local_state {
 using local_state = basic_local_state<>;
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail
+
+// ---- cofferdam/backends/detail/jail_state.hpp ----
+
+
+#include <asio/any_io_executor.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+/// Returns the host's namespaces, by name.
+inline std::map<std::string, std::string, std::less<>> host_namespaces() {
+  std::map<std::string, std::string, std::less<>> all;
+  for (const std::string_view name : jail_namespaces) {
+    std::error_code failure;
+    std::string link = std::filesystem::read_symlink("/proc/self/ns/" + std::string(name), failure).string();
+    if (!failure) all.emplace(name, std::move(link));
+  }
+  return all;
+}
+
+/// Returns the isolation of a jail whose walls were proven.
+inline isolation_report describe_jail(const jail_settings& settings) {
+  // The warden uses the same kernel. LANDLOCK_CREATE_RULESET_VERSION
+  const bool has_scope = settings.landlock >= 6 && ::syscall(444, nullptr, 0, 1) >= 6;
+  const jail_limits& limits = settings.limits;
+  const auto bytes_of = [](std::uint64_t most) { return std::to_string(most) + " bytes"; };
+  isolation_report report;
+  report.set(isolation_kind::process_tree, "process namespace: everything the command started");
+  report.set(isolation_kind::host_death, "process namespace: everything in the jail");
+  std::string files = "private root, read-only; workspace";
+  if (limits.workspace_size) files += " (in memory, at most " + bytes_of(*limits.workspace_size) + " by tmpfs)";
+  for (const jail_mount& each : settings.mounts)
+    files += (each.is_writable ? ", writable " : ", read-only ") + one_line(each.path.string());
+  report.set(isolation_kind::files, std::move(files));
+  if (settings.network == network_policy::none)
+    report.set(isolation_kind::network, "network namespace: a loopback interface alone");
+  report.set(isolation_kind::signals,
+             has_scope ? "process namespace; Landlock: only what the command started" : "process namespace");
+  report.set(isolation_kind::system_calls, "seccomp: a deny list; no capabilities, no new privileges");
+  std::string memory;
+  if (limits.memory) memory = bytes_of(*limits.memory) + " per process (RLIMIT_AS), no total; ";
+  memory += "/tmp and /dev/shm: " + bytes_of(limits.temporary_size) + " each (tmpfs)";
+  report.set(isolation_kind::memory, std::move(memory));
+  report.set(isolation_kind::process_count,
+             std::to_string(limits.processes) + " in all, with the warden's (RLIMIT_NPROC in a user namespace)");
+  report.set(isolation_kind::secrets, "process and user namespace: not visible");
+  if (limits.cpu_seconds)
+    report.set(isolation_kind::processor_time,
+               std::to_string(*limits.cpu_seconds) + " s per process (RLIMIT_CPU), no total");
+  std::string disk;
+  if (limits.file_size) disk = bytes_of(*limits.file_size) + " per file (RLIMIT_FSIZE)";
+  if (limits.workspace_size)
+    disk += (disk.empty() ? "" : "; ") + std::string("workspace: ") + bytes_of(*limits.workspace_size) + " (tmpfs)";
+  report.set(isolation_kind::disk, std::move(disk));
+  if (limits.open_files)
+    report.set(isolation_kind::open_files, std::to_string(*limits.open_files) + " per process (RLIMIT_NOFILE)");
+  return report;
+}
+
+/// The state of one open jail, shared by the coroutines of its commands.
+template <class Unused>
+class basic_jail_state {
+ public:
+  static awaitable<std::shared_ptr<basic_jail_state>> open(asio::any_io_executor executor,
+                                                           std::shared_ptr<const jail_settings> settings) {
+    if (settings->limits.workspace_size && !settings->workspace.empty())
+      throw error(exec_errc::invalid_argument,
+                  "jail: workspace_size() keeps the workspace in memory, and workspace() names a folder; use one of "
+                  "them");
+    std::string shell = find_shell("jail", settings->shell);
+    std::filesystem::path program = find_bubblewrap(settings->bubblewrap);
+    auto folders = std::make_shared<local_folders>("jail", settings->temporary_base, settings->workspace);
+    try {
+      const jail_user user = choose_jail_user(settings->workspace);
+      if (user.is_other) folders->give_workspace_to(user.uid, user.gid);
+      jail_plan plan(*settings, folders->workspace(), user, shell);
+      jail_start start(std::move(program), std::move(plan), user);
+      local_commands commands = co_await begin(executor, settings, start);
+      auto state =
+          std::make_shared<basic_jail_state>(executor, settings, folders, std::move(commands), std::move(shell));
+      const auto proves = [&] { return prove(state, start.plan()); };
+      const auto ends = [&] { return close(state); };
+      co_await with_cleanup_after_failure(proves, ends);
+      co_return state;
+    } catch (...) {
+      folders.reset();
+      reaper::instance().sweep();
+      throw;
+    }
+  }
+
+  basic_jail_state(asio::any_io_executor executor, std::shared_ptr<const jail_settings> settings,
+                   std::shared_ptr<local_folders> folders, local_commands commands, std::string shell)
+      : home_(executor),
+        executor_(std::move(executor)),
+        settings_(std::move(settings)),
+        folders_(std::move(folders)),
+        commands_(std::move(commands)),
+        shell_(std::move(shell)),
+        isolation_(describe_jail(*settings_)),
+        ended_(executor_) {
+    variables_ = {"PATH=" + std::string(default_path),
+                  "HOME=" + settings_->workspace_path,
+                  "SHELL=" + shell_,  // otherwise bash queries the user database
+                  "LANG=C.UTF-8",
+                  "TERM=dumb",
+                  "TMPDIR=/tmp"};
+  }
+
+  basic_jail_state(const basic_jail_state&) = delete;
+  basic_jail_state& operator=(const basic_jail_state&) = delete;
+
+  static constexpr const char* nothing_open =
+      "jail: there is no environment (default-constructed or moved from); open one with jail().open()";
+
+  template <class Operation>
+  static auto with_files(const std::shared_ptr<basic_jail_state>& self, Operation operation) {
+    self->require_open();
+    return operation(*self->commands_.files());
+  }
+
+  /// Returns the strand. All non-const members are called on it.
+  const home_strand& home() const noexcept { return home_; }
+  const isolation_report& isolation() const noexcept { return isolation_; }
+
+  /// Kills everything at once and waits for nothing, for an environment that was destroyed without `close()`.
+  void abandon() {
+    closing_ = true;
+    commands_.abandon();
+  }
+
+  static awaitable<void> close(std::shared_ptr<basic_jail_state> self) {
+    if (self->closing_) {
+      while (!self->closed_) co_await self->ended_.wait();
+      co_return;
+    }
+    self->closing_ = true;
+    std::exception_ptr failure;
+    try {
+      co_await self->commands_.close();
+      co_await local_folders::remove(self->folders_, self->executor_);
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    self->closed_ = true;
+    self->ended_.notify();
+    if (failure) std::rethrow_exception(failure);
+  }
+
+  static awaitable<command_result> run(std::shared_ptr<basic_jail_state> self, command c) {
+    self->require_open();
+    std::optional<command_result> refusal = refuse_invalid(c);
+    if (refusal) co_return std::move(*refusal);
+    spawn_request request = co_await request_of(self, c);
+    command_result result = co_await self->commands_.session().run(std::move(c), std::move(request));
+    co_return result;
+  }
+
+  static awaitable<process> start(std::shared_ptr<basic_jail_state> self, command c) {
+    self->require_open();
+    std::optional<command_result> refusal = refuse_invalid(c);
+    if (refusal) co_return process::finished(std::move(*refusal));
+    spawn_request request = co_await request_of(self, c);
+    process running = co_await self->commands_.session().start(std::move(c), std::move(request));
+    co_return running;
+  }
+
+  std::vector<background_command> background() const {
+    require_open();
+    return commands_.session().background();
+  }
+
+  static awaitable<void> end_background(std::shared_ptr<basic_jail_state> self, std::uint32_t number) {
+    self->require_open();
+    co_await self->commands_.session().end_background(number);
+  }
+
+ private:
+  void require_open() const {
+    if (closing_) throw error(exec_errc::environment_closed, "jail: the environment is closed; open another one");
+  }
+
+  /// Directories are passed by name: an open directory of the host would lead its way up, past the walls.
+  static awaitable<spawn_request> request_of(std::shared_ptr<basic_jail_state> self, const command& c) {
+    spawn_request request = request_for(c, self->shell_, self->variables_);
+    if (c.working_directory() == ".") {
+      request.directory_path = self->settings_->workspace_path;
+    } else {
+      request.directory_path = co_await self->commands_.files()->directory_path(c.working_directory());
+      self->require_open();
+    }
+    co_return request;
+  }
+
+  /// Starts bubblewrap and begins a session with its warden.
+  static awaitable<local_commands> begin(asio::any_io_executor executor, std::shared_ptr<const jail_settings> settings,
+                                         jail_start& start) {
+    warden_settings wanted;
+    wanted.commands = settings->commands;
+    wanted.commands.isolation = std::make_shared<const isolation_report>(describe_jail(*settings));
+    wanted.landlock = settings->landlock;
+    wanted.root = settings->workspace_path;
+    wanted.limits = settings->limits.for_each_process();
+    std::optional<error> failure;
+    try {
+      const auto starts = [&start] { return start.begin(); };
+      local_commands commands = co_await local_commands::open_warden(executor, std::move(wanted), starts, "");
+      co_return commands;
+    } catch (const error& reason) {
+      failure = start.explained(reason);
+    }
+    throw *failure;
+  }
+
+  /// Proves the walls from inside.
+  /// \throws error{errc::provider_failed} with the name of the wall that is missing.
+  static awaitable<void> prove(std::shared_ptr<basic_jail_state> self, const jail_plan& plan) {
+    command look = command(walls_script()).timeout(std::chrono::seconds(10)).keep_output(std::size_t{4} << 20);
+    command_result result = co_await run(self, std::move(look));
+    if (!result.ok())
+      throw error(exec_errc::provider_failed,
+                  "jail: the walls cannot be proven, because a command inside has failed: " +
+                      one_line(result.reason()) + " " + one_line(result.err().text()) + "; " + retry_advice);
+    wanted_walls wanted;
+    wanted.host_namespaces = host_namespaces();
+    wanted.has_network = self->settings_->network == network_policy::host;
+    wanted.user_id = inside_id;
+    wanted.visible = plan.visible();
+    wanted.writable = plan.writable();
+    const std::string text = result.out().text();
+    const std::optional<missing_wall> missing = seen_walls(text).missing(wanted);
+    if (missing)
+      throw error(exec_errc::provider_failed,
+                  "jail: a wall is missing: " + missing->name + " (" + one_line(missing->seen) + "); " + retry_advice);
+  }
+
+  static constexpr const char* retry_advice =
+      "use the bubblewrap of the system, unchanged (apt-get install bubblewrap), or another backend, such as docker";
+
+  home_strand home_;
+  asio::any_io_executor executor_;
+  std::shared_ptr<const jail_settings> settings_;
+  std::shared_ptr<local_folders> folders_;
+  local_commands commands_;
+  std::string shell_;
+  std::vector<std::string> variables_;
+  isolation_report isolation_;
+  bool closing_ = false;
+  bool closed_ = false;
+  async_event ended_;  // notified when closed_ becomes true
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
+
+// ---- cofferdam/backends/impl/jail.ipp ----
+
+
+#include <asio/any_io_executor.hpp>
+#include <asio/this_coro.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline COFFERDAM_ABI {
+
+template <class Unused>
+basic_jail_environment<Unused>::basic_jail_environment() = default;
+
+template <class Unused>
+basic_jail_environment<Unused>::basic_jail_environment(std::shared_ptr<detail::jail_state> state)
+    : handle_(std::move(state)) {}
+
+template <class Unused>
+basic_jail_environment<Unused>::basic_jail_environment(basic_jail_environment&&) noexcept = default;
+
+template <class Unused>
+basic_jail_environment<Unused>& basic_jail_environment<Unused>::operator=(basic_jail_environment&&) noexcept = default;
+
+template <class Unused>
+basic_jail_environment<Unused>::~basic_jail_environment() = default;
+
+template <class Unused>
+awaitable<command_result> basic_jail_environment<Unused>::run_command(command c) {
+  return handle_.run_command(std::move(c));
+}
+
+template <class Unused>
+awaitable<process> basic_jail_environment<Unused>::start(command c) {
+  return handle_.start(std::move(c));
+}
+
+template <class Unused>
+std::vector<background_command> basic_jail_environment<Unused>::background() const {
+  return handle_.get()->home().look([this] { return handle_.get()->background(); });
+}
+
+template <class Unused>
+awaitable<void> basic_jail_environment<Unused>::end_background(std::uint32_t number) {
+  return handle_.get()->home().run(
+      [state = handle_.get(), number] { return detail::jail_state::end_background(state, number); });
+}
+
+template <class Unused>
+awaitable<bytes> basic_jail_environment<Unused>::read_file(std::string path, std::size_t most) {
+  return handle_.read_file(std::move(path), most);
+}
+
+template <class Unused>
+awaitable<void> basic_jail_environment<Unused>::write_file(std::string path, bytes_view content) {
+  return handle_.write_file(std::move(path), content);
+}
+
+template <class Unused>
+file_system basic_jail_environment<Unused>::files() {
+  return handle_.files();
+}
+
+template <class Unused>
+const isolation_report& basic_jail_environment<Unused>::isolation() const {
+  return handle_.get()->isolation();
+}
+
+template <class Unused>
+awaitable<void> basic_jail_environment<Unused>::close() {
+  return handle_.close();
+}
+
+namespace detail {
+
+/// Checks a path that a jail is to show or hide.
+inline std::filesystem::path jail_path(const char* option, const std::filesystem::path& path) {
+  const auto wrong = [&](const char* why) {
+    return error(exec_errc::invalid_argument,
+                 std::string("jail: ") + option + "(\"" + one_line(path.string()) + "\"): " + why);
+  };
+  if (!path.is_absolute()) throw wrong("the path must be absolute");
+  if (path.native().find('\0') != std::string::npos) throw wrong("the path has a NUL byte");
+  std::filesystem::path clean = path.lexically_normal();
+  if (!clean.has_filename()) clean = clean.parent_path();
+  if (clean == "/") throw wrong("name folders beneath the root; the jail has a root of its own");
+  for (const char* own : {"/proc", "/dev"})
+    if (is_within(clean, own)) throw wrong("the jail has its own /proc and /dev");
+  if (clean == "/tmp") throw wrong("the jail has its own /tmp; name a folder in it");
+  return clean;
+}
+
+template <class Number>
+void require_at_least(const char* option, Number given, Number least) {
+  if (given < least)
+    throw error(exec_errc::invalid_argument, std::string("jail: ") + option + " must be at least " +
+                                                 std::to_string(least) + ", not " + std::to_string(given));
+}
+
+inline void require_not_negative(const char* option, std::chrono::milliseconds time) {
+  if (time < std::chrono::milliseconds::zero())
+    throw error(exec_errc::invalid_argument, std::string("jail: ") + option + " must not be negative");
+}
+
+}  // namespace detail
+
+template <class Unused>
+template <class Change>
+basic_jail<Unused>& basic_jail<Unused>::with(Change change) {
+  auto copy = std::make_shared<detail::jail_settings>(*settings_);
+  change(*copy);
+  settings_ = std::move(copy);
+  return *this;
+}
+
+template <class Unused>
+basic_jail<Unused>& basic_jail<Unused>::mount_read_only(std::filesystem::path path) {
+  path = detail::jail_path("mount_read_only", path);
+  return with([&](detail::jail_settings& all) { all.mounts.emplace_back(std::move(path), false); });
+}
+
+template <class Unused>
+basic_jail<Unused>& basic_jail<Unused>::mount_writable(std::filesystem::path path) {
+  path = detail::jail_path("mount_writable", path);
+  return with([&](detail::jail_settings& all) { all.mounts.emplace_back(std::move(path), true); });
+}
+
+template <class Unused>
+basic_jail<Unused>& basic_jail<Unused>::hide(std::filesystem::path path) {
+  path = detail::jail_path("hide", path);
+  return with([&](detail::jail_settings& all) { all.hidden.push_back(std::move(path)); });
+}
+
+template <class Unused>
+basic_jail<Unused>& basic_jail<Unused>::network(network_policy policy) {
+  return with([&](detail::jail_settings& all) { all.network = policy; });
+}
+
+template <class Unused>
+basic_jail<Unused>& basic_jail<Unused>::memory(std::size_t most) {
+  detail::require_at_least("memory", most, std::size_t{16} << 20);
+  return with([&](detail::jail_settings& all) { all.limits.memory = most; });
+}
+
+template <class Unused>
+basic_jail<Unused>& basic_jail<Unused>::cpu_time(std::chrono::seconds most) {
+  detail::require_at_least<std::int64_t>("cpu_time", most.count(), 1);
+  return with([&](detail::jail_settings& all) { all.limits.cpu_seconds = static_cast<std::uint64_t>(most.count()); });
+}
+
+template <class Unused>
+basic_jail<Unused>& basic_jail<Unused>::processes(std::uint32_t most) {
+  detail::require_at_least("processes", most, std::uint32_t{8});
+  return with([&](detail::jail_settings& all) { all.limits.processes = most; });
+}
+
+template <class Unused>
+basic_jail<Unused>& basic_jail<Unused>::file_size(std::uint64_t most) {
+  return with([&](detail::jail_settings& all) { all.limits.file_size = most; });
+}
+
+template <class Unused>
+basic_jail<Unused>& basic_jail<Unused>::open_files(std::uint32_t most) {
+  detail::require_at_least("open_files", most, std::uint32_t{16});
+  return with([&](detail::jail_settings& all) { all.limits.open_files = most; });
+}
+
+template <class Unused>
+basic_jail<Unused>& basic_jail<Unused>::workspace_size(std::size_t most) {
+  detail::require_at_least("workspace_size", most, std::size_t{64} << 10);
+  return with([&](detail::jail_settings& all) { all.limits.workspace_size = most; });
+}
+
+template <class Unused>
+basic_jail<Unused>& basic_jail<Unused>::temporary_size(std::size_t most) {
+  detail::require_at_least("temporary_size", most, std::size_t{64} << 10);
+  return with([&](detail::jail_settings& all) { all.limits.temporary_size = most; });
+}
+
+template <class Unused>
+basic_jail<Unused>& basic_jail<Unused>::workspace_path(std::string path) {
+  const std::filesystem::path clean = detail::jail_path("workspace_path", path);
+  for (const char* own : {"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/.warden"})
+    if (detail::is_within(clean, own))
+      throw error(exec_errc::invalid_argument, "jail: workspace_path(\"" + one_line(path) +
+                                                   "\"): it must not be in a folder of the system; use a path such "
+                                                   "as /home/user");
+  return with([&](detail::jail_settings& all) { all.workspace_path = clean.string(); });
+}
+
+template <class Unused>
+basic_jail<Unused>& basic_jail<Unused>::workspace(std::filesystem::path folder) {
+  return with([&](detail::jail_settings& all) { all.workspace = std::move(folder); });
+}
+
+template <class Unused>
+basic_jail<Unused>& basic_jail<Unused>::temporary_base(std::filesystem::path folder) {
+  return with([&](detail::jail_settings& all) { all.temporary_base = std::move(folder); });
+}
+
+template <class Unused>
+basic_jail<Unused>& basic_jail<Unused>::shell(std::string path) {
+  return with([&](detail::jail_settings& all) { all.shell = std::move(path); });
+}
+
+template <class Unused>
+basic_jail<Unused>& basic_jail<Unused>::default_timeout(std::chrono::milliseconds limit) {
+  if (limit <= std::chrono::milliseconds::zero())
+    throw error(exec_errc::invalid_argument,
+                "jail: the default timeout must be longer than zero; no_timeout means that there is none");
+  return with([&](detail::jail_settings& all) { all.commands.default_timeout = limit; });
+}
+
+template <class Unused>
+basic_jail<Unused>& basic_jail<Unused>::kill_grace(std::chrono::milliseconds time) {
+  detail::require_not_negative("kill_grace", time);
+  return with([&](detail::jail_settings& all) { all.commands.kill_grace = time; });
+}
+
+template <class Unused>
+basic_jail<Unused>& basic_jail<Unused>::output_grace(std::chrono::milliseconds time) {
+  detail::require_not_negative("output_grace", time);
+  return with([&](detail::jail_settings& all) { all.commands.output_grace = time; });
+}
+
+template <class Unused>
+basic_jail<Unused>& basic_jail<Unused>::bubblewrap(std::filesystem::path program) {
+  return with([&](detail::jail_settings& all) { all.bubblewrap = std::move(program); });
+}
+
+template <class Unused>
+basic_jail<Unused>& basic_jail<Unused>::landlock(unsigned abi) {
+  return with([&](detail::jail_settings& all) { all.landlock = abi; });
+}
+
+template <class Unused>
+awaitable<jail_environment> basic_jail<Unused>::open() const {
+  return open_with(settings_);
+}
+
+template <class Unused>
+awaitable<jail_environment> basic_jail<Unused>::open_with(std::shared_ptr<const detail::jail_settings> settings) {
+  asio::any_io_executor executor = co_await asio::this_coro::executor;
+  const detail::home_strand home(std::move(executor));
+  const auto opens = [&home, &settings] { return detail::jail_state::open(home.executor(), settings); };
+  std::shared_ptr<detail::jail_state> state = co_await home.run(opens);
+  co_return jail_environment(std::move(state));
+}
+
+template <class Unused>
+std::shared_ptr<const detail::jail_settings> basic_jail<Unused>::defaults() {
+  return std::make_shared<detail::jail_settings>();
+}
+
+COFFERDAM_INSTANTIATE(class basic_jail_environment<void>)
+COFFERDAM_INSTANTIATE(class basic_jail<void>)
+
+}  // namespace cofferdam::inline COFFERDAM_ABI
 
 // ---- cofferdam/backends/impl/local.ipp ----
 
@@ -67145,8 +69242,9 @@ COFFERDAM_DECL listener unix_listener(const asio::any_io_executor& executor, con
 namespace cofferdam::inline COFFERDAM_ABI {
 
 COFFERDAM_DECL any_provider make_provider(std::string_view name) {
-  const provider_name wanted = provider_name::parse(name, {"sandbox", "local", "docker:IMAGE", "e2b:TEMPLATE"});
+  const provider_name wanted = provider_name::parse(name, {"sandbox", "local", "jail", "docker:IMAGE", "e2b:TEMPLATE"});
   if (wanted.kind() == "local") return any_provider(local());
+  if (wanted.kind() == "jail") return any_provider(jail());
   if (wanted.kind() == "docker") return any_provider(docker::from_image(wanted.value_or("python:3.12-slim")));
   if (wanted.kind() == "e2b") return any_provider(e2b::from_template(wanted.value_or("base")));
   return any_provider(sandbox());

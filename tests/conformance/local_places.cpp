@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
+#include <cofferdam/backends/jail.hpp>
 #include <cofferdam/backends/local.hpp>
 #include <cofferdam/core/layer.hpp>
 #include <cofferdam/middleware/limit_output.hpp>
@@ -10,6 +11,7 @@
 
 #include "conformance/places.hpp"
 #include "support/far_provider.hpp"
+#include "support/jail_tests.hpp"
 
 #include <chrono>
 #include <string>
@@ -56,6 +58,7 @@ std::vector<place> local_places() {
                                        timeout(std::chrono::minutes(10)) | variables("COFFERDAM_TEST", "1"));
                  },
                  "", ""});
+  all.push_back({"jail", [] { return any_provider(jail()); }, "", has_jail() ? "" : "COFFERDAM_JAIL"});
   // Its files are those of "local".
   all.push_back({"without_warden", [] { return any_provider(local().without_warning().warden(warden_policy::never)); },
                  "*file_conformance*", ""});

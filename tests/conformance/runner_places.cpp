@@ -30,6 +30,7 @@ class python_place {
 const std::vector<python_place>& python_places() {
   static const std::vector<python_place> all{
       {"local", ""},
+      {"jail", ""},
       {"docker_debian", ""},
       {"e2b", ""},
   };

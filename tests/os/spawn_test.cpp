@@ -26,6 +26,7 @@
 #include <fcntl.h>
 #include <linux/audit.h>
 #include <poll.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -121,6 +122,62 @@ std::string joined(const strings& words) {
 bool readable(int fd, int milliseconds) {
   pollfd one{fd, POLLIN, 0};
   return ::poll(&one, 1, milliseconds) == 1 && (one.revents & POLLIN) != 0;
+}
+
+TEST(Spawn, further_descriptors_follow_the_control_descriptor) {
+  guest one({"bash", "-c", "cat <&4; cat <&5; ls /proc/self/fd >&3; exec cat <&6"});
+  const temporary_folder base;
+  base.write("a", "first ");
+  base.write("b", "second");
+  const auto opened = [&](const char* name, int flags) {
+    const unique_fd low(::open((base / name).c_str(), flags | O_CREAT | O_CLOEXEC, 0644));
+    return unique_fd(::fcntl(low.get(), F_DUPFD_CLOEXEC, spawn_request::first_borrowable));
+  };
+  const unique_fd control = opened("list", O_WRONLY);
+  const unique_fd output = opened("output", O_WRONLY);
+  const unique_fd first = opened("a", O_RDONLY);
+  const unique_fd second = opened("b", O_RDONLY);
+  int ends[2];
+  ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);
+  const unique_fd waits(::fcntl(ends[0], F_DUPFD_CLOEXEC, spawn_request::first_borrowable));
+  const unique_fd written(ends[1]);
+  ::close(ends[0]);
+  // A working directory with a low number is entered before its number is taken.
+  const unique_fd folder(::open(base.path().c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  one.request.output = output.get();
+  one.request.control = control.get();
+  one.request.further = {first.get(), second.get(), waits.get()};
+  one.request.directory = folder.get();
+  ASSERT_TRUE(one.start().ok());
+  EXPECT_TRUE(eventually([&] { return base.has("list") && !base.read("list").empty(); }));
+  EXPECT_EQ(base.read("output"), "first second");
+  EXPECT_EQ(std::filesystem::read_symlink("/proc/" + std::to_string(one.start().pid()) + "/cwd"), base.path());
+  EXPECT_EQ(base.read("list").substr(0, 14), "0\n1\n2\n3\n4\n5\n6\n");
+}
+
+TEST(Spawn, root_can_start_a_process_of_another_user_and_stays_dumpable) {
+  COFFERDAM_NEEDS("root", ::geteuid() == 0, "that a child changes its user");
+  ASSERT_EQ(::prctl(PR_GET_DUMPABLE, 0, 0, 0, 0), 1);
+  guest one;
+  one.request.uid = 4242;
+  one.request.gid = 4243;
+  ASSERT_TRUE(one.start().ok());
+  const std::string status = read_proc("/proc/" + std::to_string(one.start().pid()) + "/status");
+  EXPECT_NE(status.find("Uid:\t4242\t4242\t4242\t4242\n"), std::string::npos) << status;
+  EXPECT_NE(status.find("Gid:\t4243\t4243\t4243\t4243\n"), std::string::npos) << status;
+  EXPECT_NE(status.find("Groups:\t \n"), std::string::npos) << status;
+  EXPECT_EQ(::prctl(PR_GET_DUMPABLE, 0, 0, 0, 0), 1);
+}
+
+TEST(Spawn, a_user_that_is_not_allowed_is_a_failed_start) {
+  const std::string said = in_forked_host([]() -> std::string {
+    if (::geteuid() == 0 && ::setresuid(4242, 4242, 4242) != 0) return "no other user";
+    guest one;
+    one.request.uid = 4243;
+    spawned& started = one.start();
+    return started.ok() ? "started" : started.stage() == spawn_stage::identity ? "identity" : "another stage";
+  });
+  EXPECT_EQ(said, "identity");
 }
 
 }  // namespace

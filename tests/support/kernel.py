@@ -57,6 +57,7 @@ def main():
         (landlock > 0, f"landlock (ABI {landlock})", "for the jail"),
         (user_namespaces(), "user namespaces without privileges", "for the jail; sysctl kernel.unprivileged_userns_clone, "
          "kernel.apparmor_restrict_unprivileged_userns"),
+        (shutil.which("bwrap") is not None, "bubblewrap", "for the jail; apt-get install bubblewrap"),
     ]
     for there, name, purpose in rows:
         print(f"  {'yes' if there else 'no '}  {name}: {purpose}")

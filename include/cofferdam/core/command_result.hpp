@@ -111,15 +111,18 @@ class captured_output {
 
 /// The kinds of isolation.
 enum class isolation_kind {
-  process_tree,   ///< the processes that are certain to end with the command
-  host_death,     ///< the processes that end if the host program is killed
-  files,          ///< the host files that the guest can reach
-  network,        ///< the addresses that the guest can connect to
-  signals,        ///< the processes that the guest can signal
-  system_calls,   ///< the system calls that the guest may make
-  memory,         ///< the memory that the guest may use
-  process_count,  ///< the number of processes that the guest may start
-  secrets,        ///< the host program's memory, environment and descriptors: can the guest read them
+  process_tree,    ///< the processes that are certain to end with the command
+  host_death,      ///< the processes that end if the host program is killed
+  files,           ///< the host files that the guest can reach
+  network,         ///< the addresses that the guest can connect to
+  signals,         ///< the processes that the guest can signal
+  system_calls,    ///< the system calls that the guest may make
+  memory,          ///< the memory that the guest may use
+  process_count,   ///< the number of processes that the guest may start
+  secrets,         ///< the host program's memory, environment and descriptors: can the guest read them
+  processor_time,  ///< the processor time that the guest may use
+  disk,            ///< the disk space that the guest may use
+  open_files,      ///< the number of files that the guest may have open
 };
 
 /// Returns the name of a kind of isolation, as reports show it.
@@ -134,6 +137,9 @@ inline std::string_view to_string(isolation_kind which) noexcept {
     case isolation_kind::memory: return "memory";
     case isolation_kind::process_count: return "process_count";
     case isolation_kind::secrets: return "secrets";
+    case isolation_kind::processor_time: return "processor_time";
+    case isolation_kind::disk: return "disk";
+    case isolation_kind::open_files: return "open_files";
   }
   return "unknown";
 }
@@ -141,7 +147,7 @@ inline std::string_view to_string(isolation_kind which) noexcept {
 /// The isolation of a command. "none" means none: a backend sets only what it enforces itself.
 class isolation_report {
  public:
-  static constexpr std::size_t count = 9;
+  static constexpr std::size_t count = 12;
 
   /// Returns the isolation of one kind: "none", or a few words of the backend.
   std::string_view of(isolation_kind which) const noexcept {

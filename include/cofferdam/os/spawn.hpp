@@ -10,6 +10,7 @@
 #include <csignal>
 #include <cstddef>
 #include <cstdint>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -21,6 +22,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <sys/ioctl.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -53,10 +55,17 @@ class spawn_request {
   bool is_terminal = false;
   /// A fourth descriptor, which becomes number 3. Borrowed; above 2.
   int control = -1;
+  /// Descriptors that become numbers 4, 5 and so on, if there is a `control`. Borrowed; each at least
+  /// `first_borrowable`.
+  std::vector<int> further;
+  static constexpr int first_borrowable = 64;
+  /// The user and group to become, without supplementary groups; -1 keeps ours. Only root can change them.
+  std::int64_t uid = -1;
+  std::int64_t gid = -1;
 };
 
 /// The step at which the start of a process failed.
-enum class spawn_stage { none, clone, descriptors, directory, exec };
+enum class spawn_stage { none, clone, descriptors, directory, identity, exec };
 
 /// A started process, or the reason of the failure.
 class spawned {
@@ -86,7 +95,8 @@ namespace detail {
 /// The data that the child needs, prepared by the parent: between clone and exec the child must not allocate.
 class spawn_plan {
  public:
-  explicit spawn_plan(const spawn_request& request) : request_(request) {
+  explicit spawn_plan(const spawn_request& request)
+      : request_(request), further_(request.further.data()), further_count_(static_cast<int>(request.further.size())) {
     fill(candidates_, request.candidates);
     fill(words_, request.words);
     fill(variables_, request.variables);
@@ -102,6 +112,8 @@ class spawn_plan {
   const char* const* words() const noexcept { return words_.data(); }
   const char* const* variables() const noexcept { return variables_.data(); }
   const rlimit& files() const noexcept { return files_; }
+  const int* further() const noexcept { return further_; }
+  int further_count() const noexcept { return further_count_; }
 
   // Written by the child, in the shared memory, while the parent thread waits.
   spawn_stage stage = spawn_stage::none;
@@ -115,6 +127,8 @@ class spawn_plan {
   }
 
   const spawn_request& request_;
+  const int* further_;
+  int further_count_;
   std::vector<const char*> candidates_;
   std::vector<const char*> words_;
   std::vector<const char*> variables_;
@@ -167,7 +181,9 @@ COFFERDAM_DETAIL_NO_SANITIZE inline int spawn_child(void* argument) {
   }
   if (request.directory >= 0 && ::syscall(SYS_fchdir, request.directory) < 0)
     spawn_child_fails(plan, spawn_stage::directory);
-  const unsigned first = request.control >= 0 ? 4 : 3;
+  for (int i = 0; i < plan.further_count(); ++i)
+    if (::syscall(SYS_dup3, plan.further()[i], 4 + i, 0) < 0) spawn_child_fails(plan, spawn_stage::descriptors);
+  const unsigned first = request.control >= 0 ? 4 + static_cast<unsigned>(plan.further_count()) : 3;
   const unsigned kept = request.program >= 0 ? static_cast<unsigned>(request.program) : ~0U;
   bool closed = kept == ~0U ? ::syscall(SYS_close_range, first, ~0U, 0U) == 0
                             : ::syscall(SYS_close_range, first, kept - 1, 0U) == 0 &&
@@ -190,6 +206,14 @@ COFFERDAM_DETAIL_NO_SANITIZE inline int spawn_child(void* argument) {
     char sign = 0;
     if (::syscall(SYS_read, score, &sign, 1) == 1 && sign == '-') ::syscall(SYS_write, score, "0", 1);
     ::syscall(SYS_close, score);
+  }
+  if (request.gid >= 0 || request.uid >= 0) {
+    // The calls of the kernel, which change this process only; the C library's would change all threads.
+    if (::syscall(SYS_setgroups, 0, nullptr) < 0) spawn_child_fails(plan, spawn_stage::identity);
+    if (request.gid >= 0 && ::syscall(SYS_setresgid, request.gid, request.gid, request.gid) < 0)
+      spawn_child_fails(plan, spawn_stage::identity);
+    if (request.uid >= 0 && ::syscall(SYS_setresuid, request.uid, request.uid, request.uid) < 0)
+      spawn_child_fails(plan, spawn_stage::identity);
   }
   const std::uint64_t no_signals = 0;
   ::syscall(SYS_rt_sigprocmask, SIG_SETMASK, &no_signals, nullptr, sizeof no_signals);
@@ -233,6 +257,38 @@ inline int clone_for_spawn(void* stack_end, spawn_plan& plan, int& pidfd) {
 
 #undef COFFERDAM_DETAIL_CLONE
 
+/// Keeps this program dumpable while a child in its memory changes its user. The kernel makes the shared memory
+/// undumpable at that moment, which protects this program's memory from the child's new user until the child executes
+/// its program.
+class dumpable_guard {
+ public:
+  explicit dumpable_guard(const spawn_request& request) {
+    if (request.uid < 0 && request.gid < 0) return;
+    lock_ = std::unique_lock(mutex());
+    was_dumpable_ = ::prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) == 1;
+  }
+  dumpable_guard(const dumpable_guard&) = delete;
+  dumpable_guard& operator=(const dumpable_guard&) = delete;
+  ~dumpable_guard() {
+    if (was_dumpable_) ::prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
+  }
+
+  /// Makes this program undumpable for good.
+  static void make_undumpable() {
+    const std::lock_guard lock(mutex());
+    ::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+  }
+
+ private:
+  static std::mutex& mutex() {
+    static std::mutex the_mutex;
+    return the_mutex;
+  }
+
+  std::unique_lock<std::mutex> lock_;
+  bool was_dumpable_ = false;
+};
+
 }  // namespace detail
 
 /// Returns the paths at which `execve` looks for a program: `word` itself if it has a slash, else `word` in each
@@ -273,8 +329,13 @@ inline spawned spawn(const spawn_request& request) {
   sigset_t before;
   ::sigfillset(&all);
   ::pthread_sigmask(SIG_SETMASK, &all, &before);  // no signal handler of this program may run in the child
-  const int pid = detail::clone_for_spawn(stack.data() + stack.size(), plan, pidfd);
-  const int clone_error = errno;
+  int pid = -1;
+  int clone_error = 0;
+  {
+    const detail::dumpable_guard guard(request);
+    pid = detail::clone_for_spawn(stack.data() + stack.size(), plan, pidfd);
+    clone_error = errno;
+  }
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
 
   if (pid < 0) return {spawn_stage::clone, clone_error};

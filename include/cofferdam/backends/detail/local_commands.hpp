@@ -17,6 +17,7 @@
 #include <cofferdam/detail/warden/start_warden.hpp>
 #include <cofferdam/os/child_processes.hpp>
 #include <cofferdam/os/command_session.hpp>
+#include <cofferdam/os/session_files.hpp>
 #include <cofferdam/os/spawn.hpp>
 #include <cofferdam/os/unique_fd.hpp>
 #include <cofferdam/warden/image.hpp>
@@ -37,6 +38,7 @@
 #include <cstddef>
 #include <exception>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -44,6 +46,7 @@
 #include <utility>
 #include <vector>
 
+#include <poll.h>
 #include <sys/types.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -54,27 +57,34 @@ template <class = void>
 class basic_warden_child;
 using warden_child = basic_warden_child<>;
 
-/// A warden that this program has started, watched until it has ended.
+/// A warden that this program has started, watched until it has ended. If another program started it behind walls, that
+/// program is the one to reap, and it ends after the warden.
 template <class Unused>
 class basic_warden_child {
  public:
-  explicit basic_warden_child(unique_fd pidfd, pid_t pid = 0) : pidfd_(std::move(pidfd)), pid_(pid) {}
+  basic_warden_child() = default;
+  explicit basic_warden_child(started_warden& started)
+      : pidfd_(std::move(started.pidfd)),
+        inner_(std::move(started.inner_pidfd)),
+        pid_(inner_ ? started.inner_pid : started.pid) {}
   basic_warden_child(basic_warden_child&&) noexcept = default;
   basic_warden_child& operator=(basic_warden_child&&) noexcept = default;
   ~basic_warden_child() {
     if (pidfd_) reaper::instance().adopt(std::move(pidfd_));  // its stream has ended: it exits after everything else
   }
 
+  /// Returns the warden's process number.
   pid_t pid() const noexcept { return pid_; }
-  /// Returns the process's descriptor, still owned.
-  int descriptor() const noexcept { return pidfd_.get(); }
+  /// Returns the descriptor of the warden's process, still owned.
+  int descriptor() const noexcept { return inner_ ? inner_.get() : pidfd_.get(); }
   /// Returns false after it was reaped: another process may have its number then.
-  bool is_there() const noexcept { return static_cast<bool>(pidfd_); }
+  bool is_there() const noexcept { return inner_ ? !has_ended(inner_) : static_cast<bool>(pidfd_); }
   /// Returns true if it has ended correctly: after all processes that it had started.
   bool is_sound() const noexcept { return is_sound_; }
 
   void kill() noexcept {
-    if (pidfd_) signal_process(pidfd_.get(), SIGKILL);
+    if (inner_) signal_process(inner_.get(), SIGKILL);
+    if (pidfd_ && !inner_) signal_process(pidfd_.get(), SIGKILL);
   }
 
   /// Waits until it has ended. Its stream must have been closed.
@@ -128,16 +138,24 @@ class basic_warden_child {
     asio::posix::stream_descriptor descriptor_;
   };
 
+  /// The descriptor of a process becomes readable when the process has ended; of process 1 of a namespace, after all
+  /// others in it.
+  static bool has_ended(const unique_fd& process) noexcept {
+    pollfd ready{process.get(), POLLIN, 0};
+    return ::poll(&ready, 1, 0) > 0;
+  }
+
   bool reaped() noexcept {
     siginfo_t info{};
     const int result = ::waitid(wait_for_pidfd, static_cast<id_t>(pidfd_.get()), &info, WEXITED | WNOHANG);
     if (result < 0) return errno != EINTR;
     if (info.si_pid == 0) return false;
-    is_sound_ = info.si_code == CLD_EXITED;
+    is_sound_ = info.si_code == CLD_EXITED && (!inner_ || has_ended(inner_));
     return true;
   }
 
   unique_fd pidfd_;
+  unique_fd inner_;
   pid_t pid_ = 0;
   bool is_sound_ = true;
 };
@@ -157,29 +175,14 @@ class basic_local_commands {
                                               std::filesystem::path folder) {
     std::string why;
     if (policy != warden_policy::never) {
-      reaper::instance().sweep();
-      warden_child child{unique_fd()};
-      command_session session;
-      const auto starts = [&]() -> awaitable<void> {
-        started_warden started = start(program, folder);
-        child = warden_child(std::move(started.pidfd), started.pid);
-        warden_settings copy = settings;
-        hold(copy, child, mark_in(folder));
-        session = co_await warden_session::open(executor, std::move(started.socket), std::move(copy));
-      };
-      const auto kills = [&child] {
-        child.kill();
-        return until_ended(child);
-      };
       std::exception_ptr failure;
       try {
-        co_await with_cleanup_after_failure(starts, kills);
+        const auto starts = [&]() -> awaitable<started_warden> { co_return start(program, folder); };
+        basic_local_commands commands = co_await open_warden(executor, settings, starts, mark_in(folder));
+        co_return commands;
       } catch (...) {
         failure = std::current_exception();
       }
-      if (session)
-        co_return basic_local_commands(std::move(session), std::move(child), settings.commands.kill_grace,
-                                       std::move(folder));
       why = reason_to_go_on(failure, policy);
     }
     isolation_report isolation;
@@ -189,8 +192,37 @@ class basic_local_commands {
     co_return basic_local_commands(child_processes(std::move(executor), std::move(settings.commands)));
   }
 
+  /// Starts a warden and begins a session with it.
+  /// \param starts  starts the warden; kept by the caller until the awaitable completes.
+  /// \param mark    a variable, `NAME=value`, that no other process has and every command gets; empty if the kernel
+  ///                ends all commands with the warden.
+  static awaitable<basic_local_commands> open_warden(asio::any_io_executor executor, warden_settings settings,
+                                                     const std::function<awaitable<started_warden>()>& starts,
+                                                     std::string mark) {
+    reaper::instance().sweep();
+    warden_child child;
+    std::optional<warden_session> session;
+    const std::chrono::milliseconds grace = settings.commands.kill_grace;
+    const auto begins = [&]() -> awaitable<void> {
+      started_warden started = co_await starts();
+      child = warden_child(started);
+      warden_settings copy = settings;
+      hold(copy, child, mark);
+      warden_session opened = co_await warden_session::open(executor, std::move(started.socket), std::move(copy));
+      session.emplace(std::move(opened));
+    };
+    const auto kills = [&child] {
+      child.kill();
+      return until_ended(child);
+    };
+    co_await with_cleanup_after_failure(begins, kills);
+    co_return basic_local_commands(std::move(*session), std::move(child), grace, std::move(mark));
+  }
+
   command_session& session() noexcept { return session_; }
   const command_session& session() const noexcept { return session_; }
+  /// Returns the files beneath `warden_settings::root`, reached through the warden; null without one.
+  const std::shared_ptr<session_files>& files() const noexcept { return files_; }
 
   /// Ends everything and waits for the end, at most the grace period and 5 s. This object must live until then.
   /// \throws error{exec_errc::provider_lost} with a list of the processes that were still alive; they were sent
@@ -243,10 +275,13 @@ class basic_local_commands {
   static constexpr std::chrono::milliseconds warden_patience{4000};
   static constexpr std::chrono::milliseconds kill_patience{300};
 
-  basic_local_commands(command_session session, warden_child child, std::chrono::milliseconds grace,
-                       const std::filesystem::path& folder)
-      : session_(std::move(session)), child_(std::move(child)), grace_(grace), mark_(mark_in(folder)) {}
-  explicit basic_local_commands(command_session children) : session_(std::move(children)), child_(unique_fd()) {}
+  basic_local_commands(warden_session session, warden_child child, std::chrono::milliseconds grace, std::string mark)
+      : files_(session.files()),
+        session_(std::move(session)),
+        child_(std::move(child)),
+        grace_(grace),
+        mark_(std::move(mark)) {}
+  explicit basic_local_commands(command_session children) : session_(std::move(children)) {}
 
   bool has_warden() const noexcept { return child_.pid() != 0; }
 
@@ -266,6 +301,10 @@ class basic_local_commands {
       return stood_still;
     };
     settings.end_all = [pidfd, pid, mark] {
+      if (mark.empty()) {
+        signal_process(pidfd, SIGKILL);
+        return;
+      }
       const auto last = std::chrono::steady_clock::now() + kill_patience;
       for (bool is_last = false; !is_last;) {  // a scan of thousands of processes may take longer than the whole time
         const std::vector<table_entry> survivors = living_of(pid, mark);
@@ -284,6 +323,7 @@ class basic_local_commands {
   static std::vector<table_entry> living_of(pid_t warden, const std::string& mark) {
     std::vector<table_entry> found;
     if (warden != 0) found = living_below(warden);
+    if (mark.empty()) return found;
     for (table_entry& one : living_with_variable(mark)) {
       const auto is_it = [&one](const table_entry& known) { return known.pid == one.pid; };
       if (std::none_of(found.begin(), found.end(), is_it)) found.push_back(std::move(one));
@@ -325,10 +365,11 @@ class basic_local_commands {
 
   static constexpr std::size_t max_program = 16 * 1024 * 1024;
 
+  std::shared_ptr<session_files> files_;
   command_session session_;
   warden_child child_;
   std::chrono::milliseconds grace_{0};
-  std::string mark_;
+  std::string mark_;  // empty if the kernel ends all commands with the warden
 };
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail

@@ -4,6 +4,7 @@
 
 #include <cofferdam/backends/detail/local_commands.hpp>
 #include <cofferdam/backends/detail/local_leftovers.hpp>
+#include <cofferdam/backends/detail/local_shell.hpp>
 #include <cofferdam/backends/local_policies.hpp>
 #include <cofferdam/core/command.hpp>
 #include <cofferdam/core/command_result.hpp>
@@ -45,7 +46,7 @@
 #include <vector>
 
 #include <stdlib.h>
-#include <sys/prctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
@@ -70,13 +71,18 @@ template <class = void>
 class basic_local_folders;
 using local_folders = basic_local_folders<>;
 
-/// The folders of a local environment, which are made together and removed together.
+/// The folders of a local environment or a jail, which are made together and removed together.
 template <class Unused>
 class basic_local_folders {
  public:
-  explicit basic_local_folders(const local_settings& settings) {
-    if (!settings.workspace.empty()) use(settings.workspace);
-    make_private_folder(settings.temporary_base);
+  /// \param backend         its name, for errors.
+  /// \param temporary_base  the parent of the private folder; empty: the system's.
+  /// \param workspace       an existing directory; empty: a new one in the private folder.
+  basic_local_folders(const char* backend, const std::filesystem::path& temporary_base,
+                      const std::filesystem::path& workspace)
+      : backend_(backend) {
+    if (!workspace.empty()) use(workspace);
+    make_private_folder(temporary_base);
     try {
       const directory top = directory::open(folder_);
       lock_ = folder_lock(top);
@@ -86,6 +92,7 @@ class basic_local_folders {
         top.make_directory("workspace");
         top.make_directory("unfinished");
         workspace_ = folder_ / "workspace";
+        is_within_folder_ = true;
         staging.emplace(top.subdirectory("unfinished"));
       }
       directory root = directory::open(workspace_);
@@ -109,6 +116,17 @@ class basic_local_folders {
   const std::filesystem::path& workspace() const noexcept { return workspace_; }
   int workspace_fd() const noexcept { return workspace_fd_.get(); }
   workspace_files& files() noexcept { return *files_; }
+
+  /// Gives a workspace in the private folder to another user, who can then reach it by its path. Only root can do this.
+  void give_workspace_to(std::uint32_t uid, std::uint32_t gid) {
+    if (!is_within_folder_) return;
+    constexpr mode_t only_passage_for_others = 0711;
+    if (::lchown(workspace_.c_str(), uid, gid) == 0 && ::chmod(folder_.c_str(), only_passage_for_others) == 0) return;
+    const std::error_code cause(errno, std::system_category());
+    throw error(exec_errc::provider_failed,
+                backend_ + ": the workspace cannot be given to uid " + std::to_string(uid) + ": " + cause.message(),
+                cause);
+  }
 
   /// Removes the private folder. Killed processes may still use it for a moment, so the removal is repeated for a
   /// while.
@@ -143,7 +161,7 @@ class basic_local_folders {
       failure = std::make_error_code(std::errc::not_a_directory);
     if (failure)
       throw error(exec_errc::provider_failed,
-                  "local: the workspace '" + wanted.string() + "' cannot be used: " + failure.message() +
+                  backend_ + ": the workspace '" + wanted.string() + "' cannot be used: " + failure.message() +
                       "; it must be an existing directory",
                   failure);
   }
@@ -154,14 +172,15 @@ class basic_local_folders {
     if (!failure) std::filesystem::create_directories(base, failure);
     if (!failure) base = std::filesystem::canonical(base, failure);
     if (failure)
-      throw error(exec_errc::provider_failed,
-                  "local: no folder for temporary files: " + failure.message() + "; name one with temporary_base()",
-                  failure);
+      throw error(
+          exec_errc::provider_failed,
+          backend_ + ": no folder for temporary files: " + failure.message() + "; name one with temporary_base()",
+          failure);
     std::string pattern = (base / (std::string(private_folder_prefix) + "XXXXXX")).string();
     if (::mkdtemp(pattern.data()) == nullptr) {
       const std::error_code cause(errno, std::system_category());
       throw error(exec_errc::provider_failed,
-                  "local: cannot make a folder in '" + base.string() + "': " + cause.message() +
+                  backend_ + ": cannot make a folder in '" + base.string() + "': " + cause.message() +
                       "; name another with temporary_base()",
                   cause);
     }
@@ -173,9 +192,11 @@ class basic_local_folders {
     }
   }
 
+  std::string backend_;
   std::filesystem::path folder_;
   folder_lock lock_;
   std::filesystem::path workspace_;
+  bool is_within_folder_ = false;
   unique_fd workspace_fd_;
   std::optional<workspace_files> files_;
 };
@@ -186,13 +207,13 @@ class basic_local_state {
  public:
   static awaitable<std::shared_ptr<basic_local_state>> open(asio::any_io_executor executor,
                                                             std::shared_ptr<const local_settings> settings) {
-    std::string shell = find_shell(settings->shell);
-    if (!settings->dumpable) ::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+    std::string shell = find_shell("local", settings->shell);
+    if (!settings->dumpable) dumpable_guard::make_undumpable();
     warden_settings wanted;
     wanted.commands = settings->commands;
     wanted.landlock = settings->landlock;
     wanted.tracing = settings->tracing;
-    auto folders = std::make_shared<local_folders>(*settings);
+    auto folders = std::make_shared<local_folders>("local", settings->temporary_base, settings->workspace);
     try {
       local_commands commands = co_await local_commands::open(executor, std::move(wanted), settings->policy,
                                                               settings->warden, folders->folder());
@@ -342,18 +363,6 @@ class basic_local_state {
     const std::vector<std::string_view> parts = path_components(directory);
     const auto up = static_cast<std::size_t>(std::count(parts.begin(), parts.end(), ".."));
     return parts.size() >= 2 * up ? parts.size() - 2 * up : 0;
-  }
-
-  static std::string find_shell(const std::string& wanted) {
-    std::vector<std::string> choices{"/bin/bash", "/usr/bin/bash", "/usr/local/bin/bash", "/bin/sh"};
-    if (!wanted.empty()) choices = {wanted};
-    for (const std::string& choice : choices)
-      if (::access(choice.c_str(), X_OK) == 0) return choice;
-    if (!wanted.empty() && wanted.front() != '/')
-      throw error(exec_errc::provider_failed, "local: shell(\"" + one_line(wanted) +
-                                                  "\") names no path; say where it is, as in shell(\"/bin/bash\")");
-    throw error(exec_errc::provider_failed,
-                "local: no shell at '" + choices.back() + "'; install one or name it with shell()");
   }
 
   home_strand home_;

@@ -33,6 +33,9 @@ class started_warden {
   unique_fd pidfd;
   /// The process number.
   pid_t pid = 0;
+  /// The warden itself, if `pid` is a program that started it behind walls and ends after it; otherwise empty and 0.
+  unique_fd inner_pidfd;
+  pid_t inner_pid = 0;
 };
 
 inline error cannot_start(const std::string& what, int number) {

@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/backends/detail/jail_python.hpp>
+#include <cofferdam/backends/detail/jail_settings.hpp>
+#include <cofferdam/core/error.hpp>
+#include <cofferdam/core/printable_text.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+/// The user of a jail, as the host counts.
+class jail_user {
+ public:
+  std::uint32_t uid = 0;
+  std::uint32_t gid = 0;
+  bool is_other = false;  ///< this program runs as root, and the jail's first process changes to this user
+
+  /// The user of a jail of root, if the workspace has no other owner. No distribution assigns it.
+  static constexpr std::uint32_t of_root = 60991;
+};
+
+/// The user and group inside. No process there has another.
+inline constexpr const char* inside_id = "1000";
+
+/// Chooses the user of a jail.
+/// \param workspace  the directory that was named by `workspace()`; empty: a private one.
+inline jail_user choose_jail_user(const std::filesystem::path& workspace) {
+  jail_user user;
+  user.uid = ::geteuid();
+  user.gid = ::getegid();
+  if (user.uid != 0) return user;
+  user.uid = user.gid = jail_user::of_root;
+  user.is_other = true;
+  struct stat status {};
+  if (!workspace.empty() && ::stat(workspace.c_str(), &status) == 0 && status.st_uid != 0) {
+    user.uid = status.st_uid;
+    user.gid = status.st_gid != 0 ? status.st_gid : jail_user::of_root;
+  }
+  return user;
+}
+
+/// Returns true if the modes of a file or folder let the user write there. Access lists are not considered.
+inline bool may_write(const std::filesystem::path& path, const jail_user& user) {
+  if (!user.is_other) return ::access(path.c_str(), W_OK) == 0;
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0) return false;
+  if (status.st_uid == user.uid) return (status.st_mode & S_IWUSR) != 0;
+  if (status.st_gid == user.gid) return (status.st_mode & S_IWGRP) != 0;
+  return (status.st_mode & S_IWOTH) != 0;
+}
+
+/// The arguments of bubblewrap for one jail, and what must then be visible inside.
+class jail_plan {
+ public:
+  /// The descriptors of bubblewrap. 3 is the warden's stream; those of `files` follow `block`.
+  static constexpr int image = 4;
+  static constexpr int filter = 5;
+  static constexpr int info = 6;
+  static constexpr int block = 7;
+  static constexpr int first_file = 8;
+
+  /// \param workspace  the host's folder; empty if the workspace is kept in memory.
+  /// \throws error{errc::provider_failed} for a path that does not exist or cannot be mounted.
+  jail_plan(const jail_settings& settings, const std::filesystem::path& workspace, const jail_user& user,
+            const std::string& shell) {
+    add("bwrap");
+    for (const char* each : {"--unshare-user", "--unshare-ipc", "--unshare-pid", "--unshare-uts", "--unshare-cgroup"})
+      add(each);
+    if (settings.network == network_policy::none) add("--unshare-net");
+    // Without --die-with-parent, which would end the jail with the thread that opened it. The warden ends with its
+    // stream.
+    add("--disable-userns", "--as-pid-1", "--new-session", "--cap-drop", "ALL", "--clearenv");
+    add("--hostname", "sandbox", "--uid", inside_id, "--gid", inside_id);
+    add("--info-fd", std::to_string(info), "--block-fd", std::to_string(block));
+    add_system();
+    add_configuration(settings, shell);
+    add("--proc", "/proc", "--dev", "/dev");
+    own_.insert(own_.end(), {"/proc", "/dev", "/tmp"});
+    const std::string size = std::to_string(settings.limits.temporary_size);
+    for (const char* folder : {"/tmp", "/dev/shm"}) {
+      add("--perms", "1777", "--size", size, "--tmpfs", folder);
+      writable_.emplace_back(folder);
+    }
+    writable_.insert(writable_.end(), {"/proc", "/dev/pts", "/dev/console"});
+    for (const char* device : {"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty"})
+      writable_.emplace_back(device);
+    for (const std::filesystem::path& folder : host_python_folders()) add_python(folder);
+    for (const jail_mount& each : settings.mounts) add_mount(each, user);
+    add_workspace(settings, workspace, user);
+    for (const std::filesystem::path& each : settings.hidden) add_hidden(each);
+    add("--perms", "0555", "--ro-bind-data", std::to_string(image), warden_path);
+    own_.emplace_back(warden_path);
+    add("--seccomp", std::to_string(filter));
+    add("--remount-ro", "/dev", "--remount-ro", "/", "--chdir", "/", "--", warden_path, "3");
+  }
+
+  const std::vector<std::string>& arguments() const noexcept { return arguments_; }
+  /// The contents of small files, which bubblewrap reads from the descriptors from `first_file` on.
+  const std::vector<std::string>& files() const noexcept { return files_; }
+  /// Mount points that may be writable, with all that is beneath them.
+  const std::vector<std::string>& writable() const noexcept { return writable_; }
+  /// Paths at which something is visible: mount points, their parents, links.
+  const std::vector<std::string>& visible() const noexcept { return own_; }
+
+ private:
+  static constexpr const char* warden_path = "/.warden";
+
+  template <class... Words>
+  void add(const Words&... words) {
+    (arguments_.emplace_back(words), ...);
+  }
+
+  void add_file(const std::string& path, std::string content) {
+    add("--perms", "0444", "--ro-bind-data", std::to_string(first_file + static_cast<int>(files_.size())), path);
+    files_.push_back(std::move(content));
+    own_.push_back(path);
+  }
+
+  void show(const std::string& path) {
+    add("--ro-bind", path, path);
+    own_.push_back(path);
+  }
+
+  void show_if_there(const std::string& path) {
+    std::error_code failure;
+    if (std::filesystem::exists(path, failure) && !failure) show(path);
+  }
+
+  void add_system() {
+    show("/usr");
+    for (const char* folder : {"/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"}) {
+      std::error_code failure;
+      if (std::filesystem::is_symlink(folder, failure)) {
+        std::string target = std::filesystem::read_symlink(folder, failure).string();
+        if (failure) continue;
+        add("--symlink", std::move(target), folder);
+        own_.emplace_back(folder);
+      } else if (std::filesystem::is_directory(folder, failure)) {
+        show(folder);
+      }
+    }
+  }
+
+  /// Shows the files of /etc that programs need; none of them holds secrets.
+  void add_configuration(const jail_settings& settings, const std::string& shell) {
+    static constexpr auto shown = std::to_array<const char*>({"/etc/alternatives",    "/etc/bash.bashrc",
+                                                              "/etc/ca-certificates", "/etc/ca-certificates.conf",
+                                                              "/etc/debian_version",  "/etc/fonts",
+                                                              "/etc/inputrc",         "/etc/java-17-openjdk",
+                                                              "/etc/java-21-openjdk", "/etc/ld.so.cache",
+                                                              "/etc/ld.so.conf",      "/etc/ld.so.conf.d",
+                                                              "/etc/locale.alias",    "/etc/localtime",
+                                                              "/etc/magic",           "/etc/mime.types",
+                                                              "/etc/os-release",      "/etc/perl",
+                                                              "/etc/pki/ca-trust",    "/etc/pki/tls/certs",
+                                                              "/etc/profile",         "/etc/protocols",
+                                                              "/etc/python3",         "/etc/services",
+                                                              "/etc/ssl/certs",       "/etc/ssl/openssl.cnf",
+                                                              "/etc/terminfo",        "/etc/timezone"});
+    for (const char* path : shown) show_if_there(path);
+    const std::string id(inside_id);
+    add_file("/etc/passwd", "root:x:0:0:root:/root:/usr/sbin/nologin\nuser:x:" + id + ":" + id +
+                                "::" + settings.workspace_path + ":" + shell +
+                                "\nnobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n");
+    add_file("/etc/group", "root:x:0:\nuser:x:" + id + ":\nnogroup:x:65534:\n");
+    const bool has_network = settings.network == network_policy::host;
+    add_file("/etc/nsswitch.conf",
+             std::string("passwd: files\ngroup: files\nhosts: files") + (has_network ? " dns\n" : "\n"));
+    add_file("/etc/hosts", has_network ? content_of("/etc/hosts")
+                                       : "127.0.0.1 localhost sandbox\n::1 localhost ip6-localhost ip6-loopback\n");
+    if (has_network) add_file("/etc/resolv.conf", content_of("/etc/resolv.conf"));
+  }
+
+  static std::string content_of(const char* path) {
+    std::ifstream file(path);
+    return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  }
+
+  /// Only folders that every user can reach are shown.
+  void add_python(const std::filesystem::path& folder) {
+    std::filesystem::path path;
+    for (const std::filesystem::path& part : folder) {
+      path /= part;
+      struct stat status {};
+      if (::stat(path.c_str(), &status) != 0) return;
+      if ((status.st_mode & S_IXOTH) == 0 && status.st_uid != ::geteuid()) return;
+      if ((status.st_mode & S_IXOTH) == 0 && ::geteuid() == 0) return;
+    }
+    show(folder.string());
+  }
+
+  void add_mount(const jail_mount& each, const jail_user& user) {
+    const std::string path = each.path.string();
+    const char* const option = each.is_writable ? "mount_writable" : "mount_read_only";
+    const std::string call = std::string("jail: ") + option + "(\"" + one_line(path) + "\"): ";
+    struct stat status {};
+    if (::stat(path.c_str(), &status) != 0) {
+      const std::error_code cause(errno, std::system_category());
+      throw error(exec_errc::provider_failed, call + cause.message() + "; name a path that exists on this machine",
+                  cause);
+    }
+    if (each.is_writable && !may_write(path, user))
+      throw error(exec_errc::provider_failed, call + "the jail's user (uid " + std::to_string(user.uid) +
+                                                  ") cannot write there; change its owner or mode, or use "
+                                                  "mount_read_only()");
+    add(each.is_writable ? "--bind" : "--ro-bind", path, path);
+    own_.push_back(path);
+    if (each.is_writable) writable_.push_back(path);
+  }
+
+  void add_workspace(const jail_settings& settings, const std::filesystem::path& workspace, const jail_user& user) {
+    const std::string& inside = settings.workspace_path;
+    if (settings.limits.workspace_size) {
+      add("--perms", "0700", "--size", std::to_string(*settings.limits.workspace_size), "--tmpfs", inside);
+    } else {
+      if (!may_write(workspace, user))
+        throw error(exec_errc::provider_failed,
+                    "jail: the workspace '" + workspace.string() + "' is not writable for the jail's user (uid " +
+                        std::to_string(user.uid) + "); change its owner or mode, or let the jail make one");
+      add("--bind", workspace.string(), inside);
+    }
+    own_.push_back(inside);
+    writable_.push_back(inside);
+  }
+
+  void add_hidden(const std::filesystem::path& path) {
+    std::error_code failure;
+    const std::filesystem::path real = std::filesystem::canonical(path, failure);
+    if (failure) return;
+    const std::string where = real.string();
+    if (std::filesystem::is_directory(real, failure)) {
+      add("--perms", "0555", "--size", "4096", "--tmpfs", where, "--remount-ro", where);
+    } else {
+      add("--ro-bind", "/dev/null", where);
+    }
+    own_.push_back(where);
+  }
+
+  std::vector<std::string> arguments_;
+  std::vector<std::string> files_;
+  std::vector<std::string> writable_;
+  std::vector<std::string> own_;
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail

@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/backends/detail/jail_plan.hpp>
+#include <cofferdam/backends/detail/jail_settings.hpp>
+#include <cofferdam/backends/detail/jail_start.hpp>
+#include <cofferdam/backends/detail/jail_walls.hpp>
+#include <cofferdam/backends/detail/local_commands.hpp>
+#include <cofferdam/backends/detail/local_shell.hpp>
+#include <cofferdam/backends/detail/local_state.hpp>
+#include <cofferdam/core/command.hpp>
+#include <cofferdam/core/command_result.hpp>
+#include <cofferdam/core/error.hpp>
+#include <cofferdam/core/printable_text.hpp>
+#include <cofferdam/core/process.hpp>
+#include <cofferdam/detail/core/async_event.hpp>
+#include <cofferdam/detail/core/home_strand.hpp>
+#include <cofferdam/detail/core/with_cleanup.hpp>
+#include <cofferdam/detail/os/reaper.hpp>
+#include <cofferdam/os/command_request.hpp>
+#include <cofferdam/os/spawn.hpp>
+#include <cofferdam/warden/session.hpp>
+
+#include <asio/any_io_executor.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+/// Returns the host's namespaces, by name.
+inline std::map<std::string, std::string, std::less<>> host_namespaces() {
+  std::map<std::string, std::string, std::less<>> all;
+  for (const std::string_view name : jail_namespaces) {
+    std::error_code failure;
+    std::string link = std::filesystem::read_symlink("/proc/self/ns/" + std::string(name), failure).string();
+    if (!failure) all.emplace(name, std::move(link));
+  }
+  return all;
+}
+
+/// Returns the isolation of a jail whose walls were proven.
+inline isolation_report describe_jail(const jail_settings& settings) {
+  // The warden uses the same kernel. LANDLOCK_CREATE_RULESET_VERSION
+  const bool has_scope = settings.landlock >= 6 && ::syscall(444, nullptr, 0, 1) >= 6;
+  const jail_limits& limits = settings.limits;
+  const auto bytes_of = [](std::uint64_t most) { return std::to_string(most) + " bytes"; };
+  isolation_report report;
+  report.set(isolation_kind::process_tree, "process namespace: everything the command started");
+  report.set(isolation_kind::host_death, "process namespace: everything in the jail");
+  std::string files = "private root, read-only; workspace";
+  if (limits.workspace_size) files += " (in memory, at most " + bytes_of(*limits.workspace_size) + " by tmpfs)";
+  for (const jail_mount& each : settings.mounts)
+    files += (each.is_writable ? ", writable " : ", read-only ") + one_line(each.path.string());
+  report.set(isolation_kind::files, std::move(files));
+  if (settings.network == network_policy::none)
+    report.set(isolation_kind::network, "network namespace: a loopback interface alone");
+  report.set(isolation_kind::signals,
+             has_scope ? "process namespace; Landlock: only what the command started" : "process namespace");
+  report.set(isolation_kind::system_calls, "seccomp: a deny list; no capabilities, no new privileges");
+  std::string memory;
+  if (limits.memory) memory = bytes_of(*limits.memory) + " per process (RLIMIT_AS), no total; ";
+  memory += "/tmp and /dev/shm: " + bytes_of(limits.temporary_size) + " each (tmpfs)";
+  report.set(isolation_kind::memory, std::move(memory));
+  report.set(isolation_kind::process_count,
+             std::to_string(limits.processes) + " in all, with the warden's (RLIMIT_NPROC in a user namespace)");
+  report.set(isolation_kind::secrets, "process and user namespace: not visible");
+  if (limits.cpu_seconds)
+    report.set(isolation_kind::processor_time,
+               std::to_string(*limits.cpu_seconds) + " s per process (RLIMIT_CPU), no total");
+  std::string disk;
+  if (limits.file_size) disk = bytes_of(*limits.file_size) + " per file (RLIMIT_FSIZE)";
+  if (limits.workspace_size)
+    disk += (disk.empty() ? "" : "; ") + std::string("workspace: ") + bytes_of(*limits.workspace_size) + " (tmpfs)";
+  report.set(isolation_kind::disk, std::move(disk));
+  if (limits.open_files)
+    report.set(isolation_kind::open_files, std::to_string(*limits.open_files) + " per process (RLIMIT_NOFILE)");
+  return report;
+}
+
+/// The state of one open jail, shared by the coroutines of its commands.
+template <class Unused>
+class basic_jail_state {
+ public:
+  static awaitable<std::shared_ptr<basic_jail_state>> open(asio::any_io_executor executor,
+                                                           std::shared_ptr<const jail_settings> settings) {
+    if (settings->limits.workspace_size && !settings->workspace.empty())
+      throw error(exec_errc::invalid_argument,
+                  "jail: workspace_size() keeps the workspace in memory, and workspace() names a folder; use one of "
+                  "them");
+    std::string shell = find_shell("jail", settings->shell);
+    std::filesystem::path program = find_bubblewrap(settings->bubblewrap);
+    auto folders = std::make_shared<local_folders>("jail", settings->temporary_base, settings->workspace);
+    try {
+      const jail_user user = choose_jail_user(settings->workspace);
+      if (user.is_other) folders->give_workspace_to(user.uid, user.gid);
+      jail_plan plan(*settings, folders->workspace(), user, shell);
+      jail_start start(std::move(program), std::move(plan), user);
+      local_commands commands = co_await begin(executor, settings, start);
+      auto state =
+          std::make_shared<basic_jail_state>(executor, settings, folders, std::move(commands), std::move(shell));
+      const auto proves = [&] { return prove(state, start.plan()); };
+      const auto ends = [&] { return close(state); };
+      co_await with_cleanup_after_failure(proves, ends);
+      co_return state;
+    } catch (...) {
+      folders.reset();
+      reaper::instance().sweep();
+      throw;
+    }
+  }
+
+  basic_jail_state(asio::any_io_executor executor, std::shared_ptr<const jail_settings> settings,
+                   std::shared_ptr<local_folders> folders, local_commands commands, std::string shell)
+      : home_(executor),
+        executor_(std::move(executor)),
+        settings_(std::move(settings)),
+        folders_(std::move(folders)),
+        commands_(std::move(commands)),
+        shell_(std::move(shell)),
+        isolation_(describe_jail(*settings_)),
+        ended_(executor_) {
+    variables_ = {"PATH=" + std::string(default_path),
+                  "HOME=" + settings_->workspace_path,
+                  "SHELL=" + shell_,  // otherwise bash queries the user database
+                  "LANG=C.UTF-8",
+                  "TERM=dumb",
+                  "TMPDIR=/tmp"};
+  }
+
+  basic_jail_state(const basic_jail_state&) = delete;
+  basic_jail_state& operator=(const basic_jail_state&) = delete;
+
+  static constexpr const char* nothing_open =
+      "jail: there is no environment (default-constructed or moved from); open one with jail().open()";
+
+  template <class Operation>
+  static auto with_files(const std::shared_ptr<basic_jail_state>& self, Operation operation) {
+    self->require_open();
+    return operation(*self->commands_.files());
+  }
+
+  /// Returns the strand. All non-const members are called on it.
+  const home_strand& home() const noexcept { return home_; }
+  const isolation_report& isolation() const noexcept { return isolation_; }
+
+  /// Kills everything at once and waits for nothing, for an environment that was destroyed without `close()`.
+  void abandon() {
+    closing_ = true;
+    commands_.abandon();
+  }
+
+  static awaitable<void> close(std::shared_ptr<basic_jail_state> self) {
+    if (self->closing_) {
+      while (!self->closed_) co_await self->ended_.wait();
+      co_return;
+    }
+    self->closing_ = true;
+    std::exception_ptr failure;
+    try {
+      co_await self->commands_.close();
+      co_await local_folders::remove(self->folders_, self->executor_);
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    self->closed_ = true;
+    self->ended_.notify();
+    if (failure) std::rethrow_exception(failure);
+  }
+
+  static awaitable<command_result> run(std::shared_ptr<basic_jail_state> self, command c) {
+    self->require_open();
+    std::optional<command_result> refusal = refuse_invalid(c);
+    if (refusal) co_return std::move(*refusal);
+    spawn_request request = co_await request_of(self, c);
+    command_result result = co_await self->commands_.session().run(std::move(c), std::move(request));
+    co_return result;
+  }
+
+  static awaitable<process> start(std::shared_ptr<basic_jail_state> self, command c) {
+    self->require_open();
+    std::optional<command_result> refusal = refuse_invalid(c);
+    if (refusal) co_return process::finished(std::move(*refusal));
+    spawn_request request = co_await request_of(self, c);
+    process running = co_await self->commands_.session().start(std::move(c), std::move(request));
+    co_return running;
+  }
+
+  std::vector<background_command> background() const {
+    require_open();
+    return commands_.session().background();
+  }
+
+  static awaitable<void> end_background(std::shared_ptr<basic_jail_state> self, std::uint32_t number) {
+    self->require_open();
+    co_await self->commands_.session().end_background(number);
+  }
+
+ private:
+  void require_open() const {
+    if (closing_) throw error(exec_errc::environment_closed, "jail: the environment is closed; open another one");
+  }
+
+  /// Directories are passed by name: an open directory of the host would lead its way up, past the walls.
+  static awaitable<spawn_request> request_of(std::shared_ptr<basic_jail_state> self, const command& c) {
+    spawn_request request = request_for(c, self->shell_, self->variables_);
+    if (c.working_directory() == ".") {
+      request.directory_path = self->settings_->workspace_path;
+    } else {
+      request.directory_path = co_await self->commands_.files()->directory_path(c.working_directory());
+      self->require_open();
+    }
+    co_return request;
+  }
+
+  /// Starts bubblewrap and begins a session with its warden.
+  static awaitable<local_commands> begin(asio::any_io_executor executor, std::shared_ptr<const jail_settings> settings,
+                                         jail_start& start) {
+    warden_settings wanted;
+    wanted.commands = settings->commands;
+    wanted.commands.isolation = std::make_shared<const isolation_report>(describe_jail(*settings));
+    wanted.landlock = settings->landlock;
+    wanted.root = settings->workspace_path;
+    wanted.limits = settings->limits.for_each_process();
+    std::optional<error> failure;
+    try {
+      const auto starts = [&start] { return start.begin(); };
+      local_commands commands = co_await local_commands::open_warden(executor, std::move(wanted), starts, "");
+      co_return commands;
+    } catch (const error& reason) {
+      failure = start.explained(reason);
+    }
+    throw *failure;
+  }
+
+  /// Proves the walls from inside.
+  /// \throws error{errc::provider_failed} with the name of the wall that is missing.
+  static awaitable<void> prove(std::shared_ptr<basic_jail_state> self, const jail_plan& plan) {
+    command look = command(walls_script()).timeout(std::chrono::seconds(10)).keep_output(std::size_t{4} << 20);
+    command_result result = co_await run(self, std::move(look));
+    if (!result.ok())
+      throw error(exec_errc::provider_failed,
+                  "jail: the walls cannot be proven, because a command inside has failed: " +
+                      one_line(result.reason()) + " " + one_line(result.err().text()) + "; " + retry_advice);
+    wanted_walls wanted;
+    wanted.host_namespaces = host_namespaces();
+    wanted.has_network = self->settings_->network == network_policy::host;
+    wanted.user_id = inside_id;
+    wanted.visible = plan.visible();
+    wanted.writable = plan.writable();
+    const std::string text = result.out().text();
+    const std::optional<missing_wall> missing = seen_walls(text).missing(wanted);
+    if (missing)
+      throw error(exec_errc::provider_failed,
+                  "jail: a wall is missing: " + missing->name + " (" + one_line(missing->seen) + "); " + retry_advice);
+  }
+
+  static constexpr const char* retry_advice =
+      "use the bubblewrap of the system, unchanged (apt-get install bubblewrap), or another backend, such as docker";
+
+  home_strand home_;
+  asio::any_io_executor executor_;
+  std::shared_ptr<const jail_settings> settings_;
+  std::shared_ptr<local_folders> folders_;
+  local_commands commands_;
+  std::string shell_;
+  std::vector<std::string> variables_;
+  isolation_report isolation_;
+  bool closing_ = false;
+  bool closed_ = false;
+  async_event ended_;  // notified when closed_ becomes true
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail

@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/backends/detail/jail_state.hpp>
+#include <cofferdam/backends/jail.hpp>
+#include <cofferdam/core/code_exec_provider.hpp>
+#include <cofferdam/core/command.hpp>
+#include <cofferdam/core/command_result.hpp>
+#include <cofferdam/core/error.hpp>
+#include <cofferdam/core/file_system.hpp>
+#include <cofferdam/core/printable_text.hpp>
+#include <cofferdam/core/process.hpp>
+#include <cofferdam/core/streaming_environment.hpp>
+#include <cofferdam/detail/core/environment_operations.hpp>
+#include <cofferdam/detail/core/home_strand.hpp>
+
+#include <asio/any_io_executor.hpp>
+#include <asio/this_coro.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline COFFERDAM_ABI {
+
+template <class Unused>
+basic_jail_environment<Unused>::basic_jail_environment() = default;
+
+template <class Unused>
+basic_jail_environment<Unused>::basic_jail_environment(std::shared_ptr<detail::jail_state> state)
+    : handle_(std::move(state)) {}
+
+template <class Unused>
+basic_jail_environment<Unused>::basic_jail_environment(basic_jail_environment&&) noexcept = default;
+
+template <class Unused>
+basic_jail_environment<Unused>& basic_jail_environment<Unused>::operator=(basic_jail_environment&&) noexcept = default;
+
+template <class Unused>
+basic_jail_environment<Unused>::~basic_jail_environment() = default;
+
+template <class Unused>
+awaitable<command_result> basic_jail_environment<Unused>::run_command(command c) {
+  return handle_.run_command(std::move(c));
+}
+
+template <class Unused>
+awaitable<process> basic_jail_environment<Unused>::start(command c) {
+  return handle_.start(std::move(c));
+}
+
+template <class Unused>
+std::vector<background_command> basic_jail_environment<Unused>::background() const {
+  return handle_.get()->home().look([this] { return handle_.get()->background(); });
+}
+
+template <class Unused>
+awaitable<void> basic_jail_environment<Unused>::end_background(std::uint32_t number) {
+  return handle_.get()->home().run(
+      [state = handle_.get(), number] { return detail::jail_state::end_background(state, number); });
+}
+
+template <class Unused>
+awaitable<bytes> basic_jail_environment<Unused>::read_file(std::string path, std::size_t most) {
+  return handle_.read_file(std::move(path), most);
+}
+
+template <class Unused>
+awaitable<void> basic_jail_environment<Unused>::write_file(std::string path, bytes_view content) {
+  return handle_.write_file(std::move(path), content);
+}
+
+template <class Unused>
+file_system basic_jail_environment<Unused>::files() {
+  return handle_.files();
+}
+
+template <class Unused>
+const isolation_report& basic_jail_environment<Unused>::isolation() const {
+  return handle_.get()->isolation();
+}
+
+template <class Unused>
+awaitable<void> basic_jail_environment<Unused>::close() {
+  return handle_.close();
+}
+
+namespace detail {
+
+/// Checks a path that a jail is to show or hide.
+inline std::filesystem::path jail_path(const char* option, const std::filesystem::path& path) {
+  const auto wrong = [&](const char* why) {
+    return error(exec_errc::invalid_argument,
+                 std::string("jail: ") + option + "(\"" + one_line(path.string()) + "\"): " + why);
+  };
+  if (!path.is_absolute()) throw wrong("the path must be absolute");
+  if (path.native().find('\0') != std::string::npos) throw wrong("the path has a NUL byte");
+  std::filesystem::path clean = path.lexically_normal();
+  if (!clean.has_filename()) clean = clean.parent_path();
+  if (clean == "/") throw wrong("name folders beneath the root; the jail has a root of its own");
+  for (const char* own : {"/proc", "/dev"})
+    if (is_within(clean, own)) throw wrong("the jail has its own /proc and /dev");
+  if (clean == "/tmp") throw wrong("the jail has its own /tmp; name a folder in it");
+  return clean;
+}
+
+template <class Number>
+void require_at_least(const char* option, Number given, Number least) {
+  if (given < least)
+    throw error(exec_errc::invalid_argument, std::string("jail: ") + option + " must be at least " +
+                                                 std::to_string(least) + ", not " + std::to_string(given));
+}
+
+inline void require_not_negative(const char* option, std::chrono::milliseconds time) {
+  if (time < std::chrono::milliseconds::zero())
+    throw error(exec_errc::invalid_argument, std::string("jail: ") + option + " must not be negative");
+}
+
+}  // namespace detail
+
+template <class Unused>
+template <class Change>
+basic_jail<Unused>& basic_jail<Unused>::with(Change change) {
+  auto copy = std::make_shared<detail::jail_settings>(*settings_);
+  change(*copy);
+  settings_ = std::move(copy);
+  return *this;
+}
+
+template <class Unused>
+basic_jail<Unused>& basic_jail<Unused>::mount_read_only(std::filesystem::path path) {
+  path = detail::jail_path("mount_read_only", path);
+  return with([&](detail::jail_settings& all) { all.mounts.emplace_back(std::move(path), false); });
+}
+
+template <class Unused>
+basic_jail<Unused>& basic_jail<Unused>::mount_writable(std::filesystem::path path) {
+  path = detail::jail_path("mount_writable", path);
+  return with([&](detail::jail_settings& all) { all.mounts.emplace_back(std::move(path), true); });
+}
+
+template <class Unused>
+basic_jail<Unused>& basic_jail<Unused>::hide(std::filesystem::path path) {
+  path = detail::jail_path("hide", path);
+  return with([&](detail::jail_settings& all) { all.hidden.push_back(std::move(path)); });
+}
+
+template <class Unused>
+basic_jail<Unused>& basic_jail<Unused>::network(network_policy policy) {
+  return with([&](detail::jail_settings& all) { all.network = policy; });
+}
+
+template <class Unused>
+basic_jail<Unused>& basic_jail<Unused>::memory(std::size_t most) {
+  detail::require_at_least("memory", most, std::size_t{16} << 20);
+  return with([&](detail::jail_settings& all) { all.limits.memory = most; });
+}
+
+template <class Unused>
+basic_jail<Unused>& basic_jail<Unused>::cpu_time(std::chrono::seconds most) {
+  detail::require_at_least<std::int64_t>("cpu_time", most.count(), 1);
+  return with([&](detail::jail_settings& all) { all.limits.cpu_seconds = static_cast<std::uint64_t>(most.count()); });
+}
+
+template <class Unused>
+basic_jail<Unused>& basic_jail<Unused>::processes(std::uint32_t most) {
+  detail::require_at_least("processes", most, std::uint32_t{8});
+  return with([&](detail::jail_settings& all) { all.limits.processes = most; });
+}
+
+template <class Unused>
+basic_jail<Unused>& basic_jail<Unused>::file_size(std::uint64_t most) {
+  return with([&](detail::jail_settings& all) { all.limits.file_size = most; });
+}
+
+template <class Unused>
+basic_jail<Unused>& basic_jail<Unused>::open_files(std::uint32_t most) {
+  detail::require_at_least("open_files", most, std::uint32_t{16});
+  return with([&](detail::jail_settings& all) { all.limits.open_files = most; });
+}
+
+template <class Unused>
+basic_jail<Unused>& basic_jail<Unused>::workspace_size(std::size_t most) {
+  detail::require_at_least("workspace_size", most, std::size_t{64} << 10);
+  return with([&](detail::jail_settings& all) { all.limits.workspace_size = most; });
+}
+
+template <class Unused>
+basic_jail<Unused>& basic_jail<Unused>::temporary_size(std::size_t most) {
+  detail::require_at_least("temporary_size", most, std::size_t{64} << 10);
+  return with([&](detail::jail_settings& all) { all.limits.temporary_size = most; });
+}
+
+template <class Unused>
+basic_jail<Unused>& basic_jail<Unused>::workspace_path(std::string path) {
+  const std::filesystem::path clean = detail::jail_path("workspace_path", path);
+  for (const char* own : {"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/.warden"})
+    if (detail::is_within(clean, own))
+      throw error(exec_errc::invalid_argument, "jail: workspace_path(\"" + one_line(path) +
+                                                   "\"): it must not be in a folder of the system; use a path such "
+                                                   "as /home/user");
+  return with([&](detail::jail_settings& all) { all.workspace_path = clean.string(); });
+}
+
+template <class Unused>
+basic_jail<Unused>& basic_jail<Unused>::workspace(std::filesystem::path folder) {
+  return with([&](detail::jail_settings& all) { all.workspace = std::move(folder); });
+}
+
+template <class Unused>
+basic_jail<Unused>& basic_jail<Unused>::temporary_base(std::filesystem::path folder) {
+  return with([&](detail::jail_settings& all) { all.temporary_base = std::move(folder); });
+}
+
+template <class Unused>
+basic_jail<Unused>& basic_jail<Unused>::shell(std::string path) {
+  return with([&](detail::jail_settings& all) { all.shell = std::move(path); });
+}
+
+template <class Unused>
+basic_jail<Unused>& basic_jail<Unused>::default_timeout(std::chrono::milliseconds limit) {
+  if (limit <= std::chrono::milliseconds::zero())
+    throw error(exec_errc::invalid_argument,
+                "jail: the default timeout must be longer than zero; no_timeout means that there is none");
+  return with([&](detail::jail_settings& all) { all.commands.default_timeout = limit; });
+}
+
+template <class Unused>
+basic_jail<Unused>& basic_jail<Unused>::kill_grace(std::chrono::milliseconds time) {
+  detail::require_not_negative("kill_grace", time);
+  return with([&](detail::jail_settings& all) { all.commands.kill_grace = time; });
+}
+
+template <class Unused>
+basic_jail<Unused>& basic_jail<Unused>::output_grace(std::chrono::milliseconds time) {
+  detail::require_not_negative("output_grace", time);
+  return with([&](detail::jail_settings& all) { all.commands.output_grace = time; });
+}
+
+template <class Unused>
+basic_jail<Unused>& basic_jail<Unused>::bubblewrap(std::filesystem::path program) {
+  return with([&](detail::jail_settings& all) { all.bubblewrap = std::move(program); });
+}
+
+template <class Unused>
+basic_jail<Unused>& basic_jail<Unused>::landlock(unsigned abi) {
+  return with([&](detail::jail_settings& all) { all.landlock = abi; });
+}
+
+template <class Unused>
+awaitable<jail_environment> basic_jail<Unused>::open() const {
+  return open_with(settings_);
+}
+
+template <class Unused>
+awaitable<jail_environment> basic_jail<Unused>::open_with(std::shared_ptr<const detail::jail_settings> settings) {
+  asio::any_io_executor executor = co_await asio::this_coro::executor;
+  const detail::home_strand home(std::move(executor));
+  const auto opens = [&home, &settings] { return detail::jail_state::open(home.executor(), settings); };
+  std::shared_ptr<detail::jail_state> state = co_await home.run(opens);
+  co_return jail_environment(std::move(state));
+}
+
+template <class Unused>
+std::shared_ptr<const detail::jail_settings> basic_jail<Unused>::defaults() {
+  return std::make_shared<detail::jail_settings>();
+}
+
+COFFERDAM_INSTANTIATE(class basic_jail_environment<void>)
+COFFERDAM_INSTANTIATE(class basic_jail<void>)
+
+}  // namespace cofferdam::inline COFFERDAM_ABI

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/backends/jail_policies.hpp>
+#include <cofferdam/core/asio.hpp>
+#include <cofferdam/core/bytes.hpp>
+#include <cofferdam/core/code_exec_provider.hpp>
+#include <cofferdam/core/command.hpp>
+#include <cofferdam/core/command_result.hpp>
+#include <cofferdam/core/file_operations.hpp>
+#include <cofferdam/core/file_system.hpp>
+#include <cofferdam/core/process.hpp>
+#include <cofferdam/core/streaming_environment.hpp>
+#include <cofferdam/detail/core/environment_handle.hpp>
+
+#include <chrono>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline COFFERDAM_ABI {
+
+namespace detail {
+class jail_settings;
+template <class>
+class basic_jail_state;
+using jail_state = basic_jail_state<void>;
+}  // namespace detail
+
+template <class = void>
+class basic_jail_environment;
+using jail_environment = basic_jail_environment<>;
+
+/// An open `jail` environment. Models every refinement but `suspendable_environment`.
+///
+/// Movable while no operation is under way. It must not outlive its `io_context` or pool. Destroyed without `close()`,
+/// it ends all processes; the private folder is removed as that of `local_environment` is.
+/// \par Threads  as `local_environment`.
+template <class Unused>
+class basic_jail_environment {
+ public:
+  /// Holds no environment: operations throw `error{errc::environment_closed}`.
+  basic_jail_environment();
+  explicit basic_jail_environment(std::shared_ptr<detail::jail_state> state);
+  basic_jail_environment(basic_jail_environment&&) noexcept;
+  basic_jail_environment& operator=(basic_jail_environment&&) noexcept;
+  ~basic_jail_environment();
+
+  /// Runs a command to its end. Every outcome is a result, including a time limit.
+  /// \throws error{errc::environment_closed}; error{errc::outside_workspace, not_found, not_a_directory} for its
+  ///     working directory; error{errc::provider_lost} if the jail was ended from outside. `partial()` has the output
+  ///     so far.
+  /// \par Cancellation  terminal: SIGTERM, the grace, SIGKILL to all that the command has started; then
+  ///                    error{errc::cancelled}.
+  awaitable<command_result> run_command(command c);
+
+  /// Starts a command. If it cannot be started, the process has already ended, and its result has the reason.
+  /// \throws as `run_command`.
+  awaitable<process> start(command c);
+
+  /// Returns the commands with `background_policy::keep` of which processes still run, oldest first.
+  std::vector<background_command> background() const;
+  /// Ends the remaining processes of such a command: SIGTERM, the grace period, SIGKILL, and waits for their end.
+  /// Cannot be cancelled.
+  /// \throws error{errc::not_found} if none is left; error{errc::environment_closed}.
+  awaitable<void> end_background(std::uint32_t number);
+
+  awaitable<bytes> read_file(std::string path, std::size_t most);
+  awaitable<void> write_file(std::string path, bytes_view content);
+  /// Takes temporary bytes, which the awaitable owns. So the awaitable may be kept and awaited later.
+  template <std::same_as<bytes> Bytes>
+  awaitable<void> write_file(std::string path, Bytes&& content) {
+    return cofferdam::write_bytes(*this, std::move(path), std::move(content));
+  }
+  /// Returns the file operations of the workspace. They are carried out inside the walls.
+  file_system files();
+
+  /// Returns the walls that were proven when the environment was opened, and the limits that hold.
+  const isolation_report& isolation() const;
+
+  /// Ends every command (SIGTERM, the grace period, SIGKILL) and the jail, and removes the private folder. Pending
+  /// commands fail with error{errc::environment_closed}. Cannot be cancelled; a second call waits for the first. Takes
+  /// at most the grace period, 5 s, and the time for removing the folder.
+  /// \throws error{errc::provider_lost} with a list of the processes that were still alive after that time; they were
+  ///     sent SIGKILL. error{errc::io_error} if the folder cannot be removed.
+  awaitable<void> close();
+
+ private:
+  detail::environment_handle<detail::jail_state> handle_;
+};
+
+template <class = void>
+class basic_jail;
+using jail = basic_jail<>;
+
+/// Runs commands on this machine behind walls of the kernel, without root, a daemon or a virtual machine:
+///
+///     auto recipe = jail().mount_read_only("/srv/models").memory(std::size_t{2} << 30).processes(100);
+///     co_await with(recipe, [](auto& env) -> awaitable<void> { ... });
+///
+/// Each environment is one run of bubblewrap (`bwrap`, of the system), with the warden as process 1 of its namespaces.
+/// Its commands have
+///
+/// * user, mount, process, IPC, host name, control group and network namespaces of their own, and cannot make further
+///   ones;
+/// * no capabilities, no means to gain privileges, and a user id of their own (1000 inside). A program that runs as
+///   root gives the jail an unprivileged user: the owner of `workspace()`, or 60991;
+/// * a read-only root with /usr, the files of /etc that programs need, and the folders of the host's python3; their own
+///   /proc, /dev, /tmp and /dev/shm; the workspace, and what `mount_read_only` and `mount_writable` add. Nothing else
+///   of this machine is visible;
+/// * no network, unless `network(network_policy::host)`;
+/// * a system call filter. It is a **deny list**, detail/os/seccomp_program.hpp: it refuses what reaches other
+///   processes, mounts, namespaces, modules, and parts of the kernel with a history of flaws; on x86-64 also calls of
+///   the 32-bit and x32 interfaces;
+/// * where the kernel has Landlock 6 (Linux 6.12), no way to signal processes other than their own descendants.
+///
+/// `open()` proves these walls from inside before it returns. If one is missing, it throws an error with the name of
+/// the wall and the remedy; it never continues with less. Not covered: flaws of the kernel, timing channels, locks and
+/// leases on files that several jails read, and supplementary groups of this program's user, which count for files that
+/// are mounted.
+///
+/// Commands end as those of `local` do, and the variables are the same, with HOME and TMPDIR inside the jail. When the
+/// environment closes or this program dies, the kernel ends every process in the jail.
+template <class Unused>
+class basic_jail {
+ public:
+  /// Shows a file or folder of this machine at the same path, read-only, with all that is mounted beneath it.
+  /// \param path  absolute. At `open()` it must exist, and be readable for the jail's user.
+  basic_jail& mount_read_only(std::filesystem::path path);
+  /// Shows a file or folder of this machine at the same path; commands may change it.
+  /// \param path  absolute. At `open()` it must exist, and be writable for the jail's user.
+  basic_jail& mount_writable(std::filesystem::path path);
+  /// Covers a visible file or folder of this machine with an empty one.
+  /// \param path  absolute. Nothing is done if it does not exist.
+  basic_jail& hide(std::filesystem::path path);
+  /// Sets the network of commands. Default: `network_policy::none`.
+  basic_jail& network(network_policy policy);
+
+  /// Limits memory, in bytes: the address space of each process (RLIMIT_AS). Some programs reserve far more than they
+  /// use, such as Node.js and Java. At least 16 MiB. Default: no limit.
+  basic_jail& memory(std::size_t most);
+  /// Limits the processor time of each process. Whole seconds, at least 1. Default: no limit.
+  basic_jail& cpu_time(std::chrono::seconds most);
+  /// Limits the number of processes and threads in the environment, those of the warden included: 3, and 1 for each
+  /// command that runs. At least 8. Default: 1024.
+  basic_jail& processes(std::uint32_t most);
+  /// Limits the size of each file that a command writes, in bytes. Default: no limit.
+  basic_jail& file_size(std::uint64_t most);
+  /// Limits the number of open files of each process. At least 16. Default: the limit of this program, at most 1024.
+  basic_jail& open_files(std::uint32_t most);
+  /// Limits the workspace, in bytes. It is then kept in memory, and exists only inside the jail. At least 64 KiB.
+  /// Default: no limit; the workspace is a folder of this machine.
+  basic_jail& workspace_size(std::size_t most);
+  /// Limits /tmp and /dev/shm, each, in bytes. Both are kept in memory. At least 64 KiB. Default: 256 MiB.
+  basic_jail& temporary_size(std::size_t most);
+
+  /// Sets the path of the workspace inside the jail, as in `workspace_path("/home/user")`. Absolute, and not in a
+  /// folder of the system. Default: /workspace.
+  basic_jail& workspace_path(std::string path);
+  /// Sets an existing directory as the workspace, instead of a new one, and does not remove it.
+  basic_jail& workspace(std::filesystem::path folder);
+  /// Sets the parent of the private folder; it is made if it is missing. Default: TMPDIR, else /tmp.
+  basic_jail& temporary_base(std::filesystem::path folder);
+  /// Sets the shell for lines, as an absolute path; it must accept `-c -- LINE`. Default: bash, else /bin/sh.
+  basic_jail& shell(std::string path);
+  /// Sets the time limit of commands without one. Default: 5 minutes; `no_timeout` for none.
+  basic_jail& default_timeout(std::chrono::milliseconds limit);
+  /// Sets the time from SIGTERM to SIGKILL. Default: 500 ms; zero or more.
+  basic_jail& kill_grace(std::chrono::milliseconds time);
+  /// Sets how long a background child may continue to write after the command has ended. Default: 100 ms; zero or more.
+  basic_jail& output_grace(std::chrono::milliseconds time);
+  /// Sets the path of bubblewrap. Default: the first `bwrap` on this program's PATH.
+  basic_jail& bubblewrap(std::filesystem::path program);
+  /// Uses Landlock as if the kernel had at most this ABI; 0: not at all. For tests.
+  basic_jail& landlock(unsigned abi);
+
+  /// \throws error{errc::provider_failed} if bubblewrap is missing, if a wall cannot be built or is not proven, if a
+  ///     mounted path does not exist, or if there is no shell.
+  awaitable<jail_environment> open() const;
+
+ private:
+  static awaitable<jail_environment> open_with(std::shared_ptr<const detail::jail_settings> settings);
+
+  template <class Change>
+  basic_jail& with(Change change);
+
+  static std::shared_ptr<const detail::jail_settings> defaults();
+
+  std::shared_ptr<const detail::jail_settings> settings_ = defaults();
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI
+
+#if !defined(COFFERDAM_SEPARATE_COMPILATION)
+#include <cofferdam/backends/impl/jail.ipp>
+#endif

@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/core/bytes.hpp>
+#include <cofferdam/version.hpp>
+
+#include <array>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+// The system call filter of the jail: a program of the kernel's packet filter (BPF), made without libseccomp.
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+/// One instruction (struct sock_filter).
+class filter_instruction {
+ public:
+  std::uint16_t code = 0;
+  std::uint8_t if_true = 0;   ///< the number of instructions to skip
+  std::uint8_t if_false = 0;  ///< the same
+  std::uint32_t value = 0;
+
+  bool operator==(const filter_instruction&) const = default;
+};
+static_assert(sizeof(filter_instruction) == 8);
+
+/// The instruction codes in use: class, mode and size as in linux/bpf_common.h.
+namespace filter_code {
+inline constexpr std::uint16_t load = 0x20;           // a word of seccomp_data
+inline constexpr std::uint16_t mask = 0x54;           // and with the value
+inline constexpr std::uint16_t jump_equal = 0x15;     // equal to the value
+inline constexpr std::uint16_t jump_greater = 0x25;   // greater than the value, unsigned
+inline constexpr std::uint16_t jump_at_least = 0x35;  // greater than or equal to the value, unsigned
+inline constexpr std::uint16_t jump_any_bit = 0x45;   // has a bit in common with the value
+inline constexpr std::uint16_t answer = 0x06;
+}  // namespace filter_code
+
+/// The answers of a program (SECCOMP_RET_*).
+namespace filter_answer {
+inline constexpr std::uint32_t allow = 0x7fff0000;
+inline constexpr std::uint32_t kill = 0x80000000;  // the whole process
+constexpr std::uint32_t fail(int number) noexcept { return 0x00050000U | static_cast<std::uint32_t>(number); }
+}  // namespace filter_answer
+
+/// Assembles a program. Every step but the last two leaves the loaded word as it was.
+class filter_assembler {
+ public:
+  /// Loads the low half of an argument. For a kernel that takes the argument as an int, only that half counts.
+  /// \param index  0 to 5.
+  void load_argument(unsigned index) { add(filter_code::load, 16 + 8 * index); }
+  void load_number() { add(filter_code::load, 0); }
+  void load_architecture() { add(filter_code::load, 4); }
+  void mask(std::uint32_t bits) { add(filter_code::mask, bits); }
+  void answer(std::uint32_t value) { add(filter_code::answer, value); }
+
+  void answer_if_equal(std::uint32_t word, std::uint32_t value) {
+    add(filter_code::jump_equal, word, 0, 1);
+    answer(value);
+  }
+  void answer_unless_equal(std::uint32_t word, std::uint32_t value) {
+    add(filter_code::jump_equal, word, 1, 0);
+    answer(value);
+  }
+  void answer_if_at_least(std::uint32_t word, std::uint32_t value) {
+    add(filter_code::jump_at_least, word, 0, 1);
+    answer(value);
+  }
+  void answer_if_greater(std::uint32_t word, std::uint32_t value) {
+    add(filter_code::jump_greater, word, 0, 1);
+    answer(value);
+  }
+  void answer_if_any_bit(std::uint32_t bits, std::uint32_t value) {
+    add(filter_code::jump_any_bit, bits, 0, 1);
+    answer(value);
+  }
+  /// Adds `body`'s steps, for a loaded word that equals `word` only.
+  template <class Body>
+  void only_if_equal(std::uint32_t word, Body body) {
+    const std::size_t jump = steps_.size();
+    add(filter_code::jump_equal, word, 0, 0);
+    body();
+    steps_[jump].if_false = static_cast<std::uint8_t>(steps_.size() - jump - 1);
+  }
+
+  std::vector<filter_instruction> take() noexcept { return std::move(steps_); }
+
+ private:
+  void add(std::uint16_t code, std::uint32_t value, std::uint8_t if_true = 0, std::uint8_t if_false = 0) {
+    filter_instruction step;
+    step.code = code;
+    step.if_true = if_true;
+    step.if_false = if_false;
+    step.value = value;
+    steps_.push_back(step);
+  }
+
+  std::vector<filter_instruction> steps_;
+};
+
+/// A refused system call.
+class refused_call {
+ public:
+  std::string_view name;
+  std::int16_t x86_64;   ///< its number; -1: this machine has none
+  std::int16_t aarch64;  ///< the same
+};
+
+/// The calls that fail with EPERM, whatever their arguments. **A deny list**: it names what reaches parts of the kernel
+/// that no ordinary program needs, or that would change the walls; new numbers are refused by a rule of their own.
+/// \par Source  the kernel's syscall tables (arch/x86/entry/syscalls/syscall_64.tbl, include/uapi/asm-generic/unistd.h)
+inline constexpr auto refused_calls = std::to_array<refused_call>({
+    // other processes
+    {"ptrace", 101, 117},
+    {"process_vm_readv", 310, 270},
+    {"process_vm_writev", 311, 271},
+    {"kcmp", 312, 272},
+    {"pidfd_getfd", 438, 438},
+    // namespaces and mounts
+    {"unshare", 272, 97},
+    {"setns", 308, 268},
+    {"mount", 165, 40},
+    {"umount2", 166, 39},
+    {"pivot_root", 155, 41},
+    {"chroot", 161, 51},
+    {"open_tree", 428, 428},
+    {"move_mount", 429, 429},
+    {"fsopen", 430, 430},
+    {"fsconfig", 431, 431},
+    {"fsmount", 432, 432},
+    {"fspick", 433, 433},
+    {"mount_setattr", 442, 442},
+    {"open_tree_attr", 467, 467},
+    // parts of the kernel with a history of flaws
+    {"bpf", 321, 280},
+    {"perf_event_open", 298, 241},
+    {"userfaultfd", 323, 282},
+    {"io_uring_setup", 425, 425},
+    {"io_uring_enter", 426, 426},
+    {"io_uring_register", 427, 427},
+    {"add_key", 248, 217},
+    {"request_key", 249, 218},
+    {"keyctl", 250, 219},
+    {"fanotify_init", 300, 262},
+    {"fanotify_mark", 301, 263},
+    {"open_by_handle_at", 304, 265},
+    {"lookup_dcookie", 212, 18},
+    {"nfsservctl", 180, 42},
+    {"modify_ldt", 154, -1},
+    {"uselib", 134, -1},
+    {"_sysctl", 156, -1},
+    {"sysfs", 139, -1},
+    // the machine
+    {"kexec_load", 246, 104},
+    {"kexec_file_load", 320, 294},
+    {"create_module", 174, -1},
+    {"init_module", 175, 105},
+    {"finit_module", 313, 273},
+    {"delete_module", 176, 106},
+    {"get_kernel_syms", 177, -1},
+    {"query_module", 178, -1},
+    {"iopl", 172, -1},
+    {"ioperm", 173, -1},
+    {"swapon", 167, 224},
+    {"swapoff", 168, 225},
+    {"reboot", 169, 142},
+    {"acct", 163, 89},
+    {"quotactl", 179, 60},
+    {"quotactl_fd", 443, 443},
+    {"syslog", 103, 116},
+    {"settimeofday", 164, 170},
+    {"clock_settime", 227, 112},
+    {"clock_adjtime", 305, 266},
+    {"adjtimex", 159, 171},
+    {"sethostname", 170, 161},
+    {"setdomainname", 171, 162},
+    {"vhangup", 153, 58},
+});
+
+/// The numbers and the name of an architecture that the filter checks beyond `refused_calls`.
+class filter_machine {
+ public:
+  std::string_view name;
+  std::uint32_t architecture;  ///< AUDIT_ARCH_*
+  std::int16_t refused_call::*number;
+  std::uint32_t ioctl;
+  std::uint32_t clone;
+  std::uint32_t kill;
+  std::uint32_t personality;
+  std::uint32_t socket;
+  std::uint32_t socketpair;
+};
+
+inline constexpr auto filter_machines = std::to_array<filter_machine>({
+    {"x86_64", 0xc000003e, &refused_call::x86_64, 16, 56, 62, 135, 41, 53},
+    {"aarch64", 0xc00000b7, &refused_call::aarch64, 29, 220, 129, 92, 198, 199},
+});
+
+/// The highest system call number known here; higher ones fail with ENOSYS, as on an older kernel (Linux 6.17).
+inline constexpr std::uint32_t highest_call = 469;
+inline constexpr std::uint32_t clone3_call = 435;
+/// CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID and NEWNET. CLONE_NEWTIME is for clone3 and unshare only.
+inline constexpr std::uint32_t new_namespace_flags = 0x7e020000;
+
+/// Returns the filter of the jail for a machine, by its name in `uname -m`; empty for one that is not known.
+///
+/// Calls of any other architecture kill the process: on x86-64 those by `int 0x80` and, by their numbers, those of x32.
+/// Refused with EPERM are `refused_calls`; clone(2) with a flag for a new namespace; ioctl(2) with TIOCSTI or
+/// TIOCLINUX; kill(2) of all processes (-1), which a shell may call by accident; personality(2) that sets anything but
+/// 0; raw sockets, and netlink sockets other than NETLINK_ROUTE. clone3(2) fails with ENOSYS, since a filter cannot
+/// read its flags; the C library then uses clone(2). Sockets other than Unix, IPv4, IPv6 and netlink fail with
+/// EAFNOSUPPORT. Everything else is allowed.
+inline std::vector<filter_instruction> jail_filter(std::string_view machine) {
+  const filter_machine* found = nullptr;
+  for (const filter_machine& one : filter_machines)
+    if (one.name == machine) found = &one;
+  if (found == nullptr) return {};
+  constexpr std::uint32_t all_bits = 0xffffffff;
+  constexpr std::uint32_t first_x32_call = 0x40000000;
+  const std::uint32_t no_permission = filter_answer::fail(EPERM);
+  filter_assembler program;
+  program.load_architecture();
+  program.answer_unless_equal(found->architecture, filter_answer::kill);
+  program.load_number();
+  if (found->name == "x86_64") program.answer_if_at_least(first_x32_call, filter_answer::kill);
+  program.answer_if_greater(highest_call, filter_answer::fail(ENOSYS));
+  program.answer_if_equal(clone3_call, filter_answer::fail(ENOSYS));
+  for (const refused_call& call : refused_calls)
+    if (call.*(found->number) >= 0)
+      program.answer_if_equal(static_cast<std::uint32_t>(call.*(found->number)), no_permission);
+
+  program.only_if_equal(found->clone, [&] {
+    program.load_argument(0);
+    program.answer_if_any_bit(new_namespace_flags, no_permission);
+    program.answer(filter_answer::allow);
+  });
+  program.only_if_equal(found->ioctl, [&] {
+    constexpr std::uint32_t push_input = 0x5412;     // TIOCSTI
+    constexpr std::uint32_t console_calls = 0x541c;  // TIOCLINUX
+    program.load_argument(1);
+    program.answer_if_equal(push_input, no_permission);
+    program.answer_if_equal(console_calls, no_permission);
+    program.answer(filter_answer::allow);
+  });
+  program.only_if_equal(found->kill, [&] {
+    program.load_argument(0);
+    program.answer_if_equal(all_bits, no_permission);
+    program.answer(filter_answer::allow);
+  });
+  program.only_if_equal(found->personality, [&] {
+    program.load_argument(0);
+    program.answer_if_equal(0, filter_answer::allow);
+    program.answer_if_equal(all_bits, filter_answer::allow);  // a query
+    program.answer(no_permission);
+  });
+  constexpr std::uint32_t unix_family = 1;
+  program.only_if_equal(found->socketpair, [&] {
+    program.load_argument(0);
+    program.answer_unless_equal(unix_family, filter_answer::fail(EAFNOSUPPORT));
+    program.answer(filter_answer::allow);
+  });
+  program.only_if_equal(found->socket, [&] {
+    constexpr std::uint32_t internet = 2, internet6 = 10, netlink = 16;
+    constexpr std::uint32_t kind_bits = 0xf, raw = 3, packet = 10;
+    constexpr std::uint32_t route = 0;
+    program.load_argument(0);
+    program.answer_if_equal(unix_family, filter_answer::allow);
+    program.only_if_equal(netlink, [&] {
+      program.load_argument(2);
+      program.answer_unless_equal(route, no_permission);
+      program.answer(filter_answer::allow);
+    });
+    const auto not_raw = [&] {
+      program.load_argument(1);
+      program.mask(kind_bits);
+      program.answer_if_equal(raw, no_permission);
+      program.answer_if_equal(packet, no_permission);
+      program.answer(filter_answer::allow);
+    };
+    program.only_if_equal(internet, not_raw);
+    program.only_if_equal(internet6, not_raw);
+    program.answer(filter_answer::fail(EAFNOSUPPORT));
+  });
+  program.answer(filter_answer::allow);
+  return program.take();
+}
+
+/// Returns a program as the kernel and bubblewrap read it.
+inline bytes filter_bytes(std::span<const filter_instruction> program) {
+  bytes content(program.size_bytes());
+  if (!content.empty()) std::memcpy(content.data(), program.data(), content.size());
+  return content;
+}
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail

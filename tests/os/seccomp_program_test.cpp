@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#include <cofferdam/detail/os/machine.hpp>
+#include <cofferdam/detail/os/seccomp_program.hpp>
+
+#include "support/require.hpp"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <map>
+#include <span>
+#include <string_view>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sched.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace seccomp_program_tests {
+
+namespace {
+
+using namespace cofferdam::detail;
+
+/// What the kernel gives a filter (struct seccomp_data).
+struct call_data {
+  std::uint32_t number = 0;
+  std::uint32_t architecture = 0;
+  std::uint64_t instruction = 0;
+  std::array<std::uint64_t, 6> arguments{};
+};
+
+/// Runs a program as the kernel does. 0 for a program that the kernel would refuse.
+std::uint32_t answer_of(std::span<const filter_instruction> program, const call_data& data) {
+  std::array<std::uint32_t, sizeof(call_data) / 4> words{};
+  static_assert(sizeof words == sizeof data);
+  std::memcpy(words.data(), &data, sizeof data);
+  std::uint32_t word = 0;
+  for (std::size_t at = 0; at < program.size(); ++at) {
+    const filter_instruction& step = program[at];
+    bool taken = false;
+    switch (step.code) {
+      case BPF_LD | BPF_W | BPF_ABS:
+        if (step.value % 4 != 0 || step.value / 4 >= words.size()) return 0;
+        word = words[step.value / 4];
+        continue;
+      case BPF_ALU | BPF_AND | BPF_K: word &= step.value; continue;
+      case BPF_RET | BPF_K: return step.value;
+      case BPF_JMP | BPF_JEQ | BPF_K: taken = word == step.value; break;
+      case BPF_JMP | BPF_JGT | BPF_K: taken = word > step.value; break;
+      case BPF_JMP | BPF_JGE | BPF_K: taken = word >= step.value; break;
+      case BPF_JMP | BPF_JSET | BPF_K: taken = (word & step.value) != 0; break;
+      default: return 0;
+    }
+    at += taken ? step.if_true : step.if_false;
+  }
+  return 0;
+}
+
+constexpr std::uint32_t allowed = SECCOMP_RET_ALLOW;
+constexpr std::uint32_t killed = SECCOMP_RET_KILL_PROCESS;
+constexpr std::uint32_t failing(int number) { return SECCOMP_RET_ERRNO | static_cast<std::uint32_t>(number); }
+
+constexpr std::uint32_t x86_64 = 0xc000003e, i386 = 0x40000003, aarch64 = 0xc00000b7, arm = 0x40000028;
+
+std::uint32_t answer(std::string_view machine, std::uint32_t architecture, std::uint32_t number,
+                     std::vector<std::uint64_t> arguments = {}) {
+  call_data data;
+  data.number = number;
+  data.architecture = architecture;
+  for (std::size_t i = 0; i < arguments.size(); ++i) data.arguments[i] = arguments[i];
+  return answer_of(jail_filter(machine), data);
+}
+
+/// The published policy for calls with zero arguments, by the numbers of the kernel's tables: all others are allowed.
+std::map<std::uint32_t, std::uint32_t> policy_of(std::string_view machine) {
+  const std::vector<std::uint32_t> x86_64_refused{
+      101, 103, 134, 139, 153, 154, 155, 156, 159, 161, 163, 164, 165, 166, 167, 168, 169, 170, 171, 172, 173,
+      174, 175, 176, 177, 178, 179, 180, 212, 227, 246, 248, 249, 250, 272, 298, 300, 301, 304, 305, 308, 310,
+      311, 312, 313, 320, 321, 323, 425, 426, 427, 428, 429, 430, 431, 432, 433, 438, 442, 443, 467};
+  const std::vector<std::uint32_t> aarch64_refused{18,  39,  40,  41,  42,  51,  58,  60,  89,  97,  104, 105, 106,
+                                                   112, 116, 117, 142, 161, 162, 170, 171, 217, 218, 219, 224, 225,
+                                                   241, 262, 263, 265, 266, 268, 270, 271, 272, 273, 280, 282, 294,
+                                                   425, 426, 427, 428, 429, 430, 431, 432, 433, 438, 442, 443, 467};
+  std::map<std::uint32_t, std::uint32_t> policy;
+  const bool is_intel = machine == "x86_64";
+  for (const std::uint32_t number : is_intel ? x86_64_refused : aarch64_refused) policy[number] = failing(EPERM);
+  policy[435] = failing(ENOSYS);  // clone3
+  for (const std::uint32_t number :
+       is_intel ? std::vector<std::uint32_t>{41, 53} : std::vector<std::uint32_t>{198, 199})
+    policy[number] = failing(EAFNOSUPPORT);  // socket and socketpair of AF_UNSPEC
+  for (std::uint32_t number = 470; number <= 600; ++number) policy[number] = failing(ENOSYS);
+  return policy;
+}
+
+}  // namespace
+
+TEST(SeccompProgram, SY_20_every_number_has_the_answer_of_the_published_policy) {
+  for (const auto& [machine, architecture] :
+       {std::pair{std::string_view("x86_64"), x86_64}, std::pair{std::string_view("aarch64"), aarch64}}) {
+    const std::map<std::uint32_t, std::uint32_t> policy = policy_of(machine);
+    for (std::uint32_t number = 0; number <= 600; ++number) {
+      const auto found = policy.find(number);
+      EXPECT_EQ(answer(machine, architecture, number), found == policy.end() ? allowed : found->second)
+          << machine << " " << number;
+    }
+    EXPECT_EQ(answer(machine, architecture, 0x3fffffff), failing(ENOSYS));
+  }
+}
+
+TEST(SeccompProgram, SY_20_other_architectures_are_killed) {
+  for (std::uint32_t number = 0; number <= 600; ++number) {
+    EXPECT_EQ(answer("x86_64", i386, number), killed) << number;
+    EXPECT_EQ(answer("x86_64", aarch64, number), killed) << number;
+    EXPECT_EQ(answer("aarch64", arm, number), killed) << number;
+    EXPECT_EQ(answer("aarch64", x86_64, number), killed) << number;
+    EXPECT_EQ(answer("x86_64", x86_64, 0x40000000 + number), killed) << number;  // x32
+  }
+  EXPECT_EQ(answer("x86_64", x86_64, 0xffffffff), killed);
+}
+
+TEST(SeccompProgram, an_unknown_machine_has_no_filter) {
+  EXPECT_TRUE(jail_filter("riscv64").empty());
+  EXPECT_TRUE(jail_filter("").empty());
+}
+
+TEST(SeccompProgram, clone_is_refused_with_each_flag_for_a_namespace) {
+  for (const std::uint64_t flag :
+       {0x00020000U, 0x02000000U, 0x04000000U, 0x08000000U, 0x10000000U, 0x20000000U, 0x40000000U}) {
+    EXPECT_EQ(answer("x86_64", x86_64, 56, {flag}), failing(EPERM)) << flag;
+    EXPECT_EQ(answer("aarch64", aarch64, 220, {flag | SIGCHLD}), failing(EPERM)) << flag;
+  }
+  constexpr std::uint64_t thread = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM |
+                                   CLONE_SETTLS | CLONE_PARENT_SETTID | CLONE_CHILD_CLEARTID;
+  EXPECT_EQ(answer("x86_64", x86_64, 56, {thread}), allowed);
+  EXPECT_EQ(answer("x86_64", x86_64, 56, {CLONE_VM | CLONE_VFORK | SIGCHLD}), allowed);
+  EXPECT_EQ(answer("aarch64", aarch64, 220, {thread}), allowed);
+}
+
+TEST(SeccompProgram, arguments_are_compared_as_the_kernel_takes_them) {
+  const std::uint64_t high = std::uint64_t{7} << 32;  // ignored by the kernel for these arguments
+  EXPECT_EQ(answer("x86_64", x86_64, 16, {0, high | TIOCSTI}), failing(EPERM));
+  EXPECT_EQ(answer("x86_64", x86_64, 16, {0, 0x541c}), failing(EPERM));
+  EXPECT_EQ(answer("x86_64", x86_64, 16, {TIOCSTI, TIOCGWINSZ}), allowed);
+  EXPECT_EQ(answer("aarch64", aarch64, 29, {0, TIOCSTI}), failing(EPERM));
+  EXPECT_EQ(answer("x86_64", x86_64, 62, {high | 0xffffffff, 9}), failing(EPERM));
+  EXPECT_EQ(answer("x86_64", x86_64, 62, {0xfffffffe, 9}), allowed);  // the process group 2
+  EXPECT_EQ(answer("aarch64", aarch64, 129, {~std::uint64_t{0}, 9}), failing(EPERM));
+  EXPECT_EQ(answer("x86_64", x86_64, 135, {0xffffffff}), allowed);  // a query
+  EXPECT_EQ(answer("x86_64", x86_64, 135, {0}), allowed);
+  EXPECT_EQ(answer("x86_64", x86_64, 135, {0x0400000}), failing(EPERM));  // READ_IMPLIES_EXEC
+  EXPECT_EQ(answer("aarch64", aarch64, 92, {0x0040000}), failing(EPERM));
+}
+
+TEST(SeccompProgram, only_sockets_that_programs_need_can_be_made) {
+  for (const auto& [machine, architecture, socket, pair] :
+       {std::tuple{std::string_view("x86_64"), x86_64, 41U, 53U},
+        std::tuple{std::string_view("aarch64"), aarch64, 198U, 199U}}) {
+    for (std::uint64_t family = 0; family <= 50; ++family) {
+      const bool known = family == AF_UNIX || family == AF_INET || family == AF_INET6 || family == AF_NETLINK;
+      EXPECT_EQ(answer(machine, architecture, socket, {family, SOCK_DGRAM, 0}), known ? allowed : failing(EAFNOSUPPORT))
+          << family;
+      EXPECT_EQ(answer(machine, architecture, pair, {family, SOCK_STREAM, 0}),
+                family == AF_UNIX ? allowed : failing(EAFNOSUPPORT))
+          << family;
+    }
+    for (const std::uint64_t family : {std::uint64_t{AF_INET}, std::uint64_t{AF_INET6}}) {
+      EXPECT_EQ(answer(machine, architecture, socket, {family, SOCK_STREAM | SOCK_CLOEXEC, 6}), allowed);
+      EXPECT_EQ(answer(machine, architecture, socket, {family, SOCK_RAW, 1}), failing(EPERM));
+      EXPECT_EQ(answer(machine, architecture, socket, {family, SOCK_RAW | SOCK_NONBLOCK, 1}), failing(EPERM));
+      EXPECT_EQ(answer(machine, architecture, socket, {family, SOCK_PACKET, 1}), failing(EPERM));
+    }
+    EXPECT_EQ(answer(machine, architecture, socket, {AF_NETLINK, SOCK_RAW, 0}), allowed);  // NETLINK_ROUTE
+    for (std::uint64_t protocol = 1; protocol <= 22; ++protocol)
+      EXPECT_EQ(answer(machine, architecture, socket, {AF_NETLINK, SOCK_RAW, protocol}), failing(EPERM)) << protocol;
+  }
+}
+
+TEST(SeccompProgram, jumps_stay_within_the_program_and_it_ends_in_an_answer) {
+  for (const std::string_view machine : {"x86_64", "aarch64"}) {
+    const std::vector<filter_instruction> program = jail_filter(machine);
+    ASSERT_LT(program.size(), std::size_t{BPF_MAXINSNS});
+    EXPECT_EQ(program.back().code, BPF_RET | BPF_K);
+    for (std::size_t at = 0; at < program.size(); ++at) {
+      if ((program[at].code & 7) != BPF_JMP) continue;
+      EXPECT_LT(at + 1 + program[at].if_true, program.size());
+      EXPECT_LT(at + 1 + program[at].if_false, program.size());
+    }
+  }
+}
+
+namespace {
+
+/// The outcome of a call in a child of its own: 0 or its errno; 1000 and more for the signal that has ended the child.
+int outcome_of(long (*call)(), bool is_filtered) {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) return -1;
+  const pid_t child = ::fork();
+  if (child == 0) {
+    if (is_filtered) {
+      const std::vector<filter_instruction> program = jail_filter(cofferdam::detail::native_machine());
+      sock_fprog given{static_cast<unsigned short>(program.size()),
+                       reinterpret_cast<sock_filter*>(const_cast<filter_instruction*>(program.data()))};
+      if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
+          ::syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &given) != 0)
+        ::_exit(1);
+    }
+    errno = 0;
+    const int result = call() < 0 ? errno : 0;
+    [[maybe_unused]] const ssize_t written = ::write(ends[1], &result, sizeof result);
+    ::_exit(0);
+  }
+  ::close(ends[1]);
+  int result = -1;
+  if (::read(ends[0], &result, sizeof result) != sizeof result) result = -1;
+  ::close(ends[0]);
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  return WIFSIGNALED(status) ? 1000 + WTERMSIG(status) : result;
+}
+
+class tried_call {
+ public:
+  const char* name;
+  long (*call)();
+  int filtered;
+};
+
+#define COFFERDAM_TRY(number, ...) [] { return ::syscall(number __VA_OPT__(, ) __VA_ARGS__); }
+
+}  // namespace
+
+// With the right number in the table, a call with invalid arguments fails with EPERM under the filter, and with another
+// error, or not at all, without it.
+TEST(SeccompProgram, the_kernel_refuses_these_calls_under_the_filter_alone) {
+  COFFERDAM_NEEDS("seccomp", cofferdam::detail::native_machine() != "" && ::prctl(PR_GET_SECCOMP, 0, 0, 0, 0) >= 0,
+                  "that the kernel takes the filter");
+  const tried_call calls[] = {
+      {"ptrace", COFFERDAM_TRY(SYS_ptrace, 0, 0, 0, 0), EPERM},  // PTRACE_TRACEME
+      {"process_vm_readv", COFFERDAM_TRY(SYS_process_vm_readv, ::getpid(), nullptr, 0, nullptr, 0, 0), EPERM},
+      {"process_vm_writev", COFFERDAM_TRY(SYS_process_vm_writev, ::getpid(), nullptr, 0, nullptr, 0, 0), EPERM},
+      {"pidfd_getfd", COFFERDAM_TRY(438, -1, 0, 0), EPERM},
+      {"unshare", COFFERDAM_TRY(SYS_unshare, 0), EPERM},
+      {"setns", COFFERDAM_TRY(SYS_setns, -1, 0), EPERM},
+      {"fsconfig", COFFERDAM_TRY(431, -1, 0, nullptr, nullptr, 0), EPERM},
+      {"keyctl", COFFERDAM_TRY(SYS_keyctl, 0, -3, 0, 0, 0), EPERM},  // the session keyring
+      {"add_key", COFFERDAM_TRY(SYS_add_key, nullptr, nullptr, nullptr, 0, 0), EPERM},
+      {"request_key", COFFERDAM_TRY(SYS_request_key, nullptr, nullptr, nullptr, 0), EPERM},
+      {"perf_event_open", COFFERDAM_TRY(SYS_perf_event_open, nullptr, 0, -1, -1, 0), EPERM},
+      {"io_uring_enter", COFFERDAM_TRY(426, -1, 0, 0, 0, nullptr, 0), EPERM},
+      {"io_uring_register", COFFERDAM_TRY(427, -1, 0, nullptr, 0), EPERM},
+      {"personality", COFFERDAM_TRY(SYS_personality, 0x0400000), EPERM},
+      {"adjtimex", COFFERDAM_TRY(SYS_adjtimex, nullptr), EPERM},
+      {"clone3", COFFERDAM_TRY(435, nullptr, 0), ENOSYS},
+      {"a new call", COFFERDAM_TRY(500), ENOSYS},
+      {"AF_ALG", COFFERDAM_TRY(SYS_socket, AF_ALG, SOCK_SEQPACKET, 0), EAFNOSUPPORT},
+      {"AF_VSOCK", COFFERDAM_TRY(SYS_socket, 40, SOCK_STREAM, 0), EAFNOSUPPORT},
+      {"NETLINK_KOBJECT_UEVENT", COFFERDAM_TRY(SYS_socket, AF_NETLINK, SOCK_RAW, 15), EPERM},
+      {"AF_INET", COFFERDAM_TRY(SYS_socket, AF_INET, SOCK_STREAM, 0), 0},
+      {"AF_UNIX", COFFERDAM_TRY(SYS_socket, AF_UNIX, SOCK_STREAM, 0), 0},
+      {"getpid", COFFERDAM_TRY(SYS_getpid), 0},
+  };
+  int differing = 0;
+  for (const tried_call& each : calls) {
+    EXPECT_EQ(outcome_of(each.call, true), each.filtered) << each.name;
+    if (each.filtered == EPERM) {
+      EXPECT_NE(outcome_of(each.call, false), EPERM) << each.name << ": the filter changes nothing here";
+      ++differing;
+    }
+  }
+  EXPECT_EQ(differing, 16);
+}
+
+#if defined(__x86_64__)
+TEST(SeccompProgram, SY_08_calls_of_the_32_bit_and_x32_interfaces_end_the_process) {
+  const auto by_interrupt = [] {
+    long result = 20;  // getpid of i386
+    __asm__ volatile("int $0x80" : "+a"(result) : : "memory");
+    return result;
+  };
+  EXPECT_EQ(outcome_of(by_interrupt, true), 1000 + SIGSYS);
+  EXPECT_NE(outcome_of(by_interrupt, false), 1000 + SIGSYS);
+  const auto by_x32 = [] { return ::syscall(0x40000000 + SYS_getpid); };
+  EXPECT_EQ(outcome_of(by_x32, true), 1000 + SIGSYS);
+  EXPECT_NE(outcome_of(by_x32, false), 1000 + SIGSYS);
+}
+#endif
+
+}  // namespace seccomp_program_tests
