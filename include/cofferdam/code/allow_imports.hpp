@@ -49,21 +49,21 @@ class import_policy {
 
   /// Returns the modules that the code imports, as far as this can be determined, including those that are not allowed.
   static std::set<std::string> predicted(const code_analysis& facts) {
-    std::set<std::string> all;
+    std::set<std::string> modules;
     for (const code_feature& each : facts.all()) {
       const bool names_one = each.kind() == feature_kind::import_module || each.kind() == feature_kind::import_from ||
                              each.kind() == feature_kind::dynamic_import;
       if (!names_one || each.name().empty()) continue;
-      all.insert(each.name());
+      modules.insert(each.name());
       if (each.kind() == feature_kind::import_from && each.detail() != "*")
-        all.insert(each.name() + "." + each.detail());
+        modules.insert(each.name() + "." + each.detail());
     }
     for (const code_feature& each : facts.all()) {  // two builtins import modules themselves
       if (each.kind() != feature_kind::builtin_name) continue;
-      if (each.name() == "breakpoint") all.insert("pdb");
-      if (each.name() == "help") all.insert("pydoc");
+      if (each.name() == "breakpoint") modules.insert("pdb");
+      if (each.name() == "help") modules.insert("pydoc");
     }
-    return all;
+    return modules;
   }
 
  private:

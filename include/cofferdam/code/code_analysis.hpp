@@ -165,8 +165,8 @@ inline code_analysis parse_facts(std::string source, std::string_view answer) {
   const auto line = [&](const boost::json::value& value) {
     return static_cast<int>(std::clamp<std::int64_t>(number(value), 0, 1'000'000'000));
   };
-  const boost::json::object& all = parsed.get_object();
-  if (const boost::json::value* const failed = all.if_contains("error")) {
+  const boost::json::object& reply = parsed.get_object();
+  if (const boost::json::value* const failed = reply.if_contains("error")) {
     if (!failed->is_object()) throw no_answer();
     const boost::json::object& why = failed->get_object();
     for (const char* const each : {"type", "text", "line", "column"})
@@ -174,7 +174,7 @@ inline code_analysis parse_facts(std::string source, std::string_view answer) {
     code_problem problem(text(why.at("type")), text(why.at("text")), line(why.at("line")), line(why.at("column")));
     return code_analysis(std::move(source), std::move(problem));
   }
-  const boost::json::value* const rows = all.if_contains("facts");
+  const boost::json::value* const rows = reply.if_contains("facts");
   if (rows == nullptr || !rows->is_array()) throw no_answer();
   std::vector<code_feature> facts;
   facts.reserve(rows->get_array().size());

@@ -101,14 +101,16 @@ class code_request {
 
   /// Adds a function of the host that the code may call: `request.function(tide)` for a `tools::function tide`.
   /// \throws error{exec_errc::invalid_argument} if there is a function of this name already.
-  code_request& function(detail::host_function one) & {
+  code_request& function(detail::host_function new_function) & {
     for (const detail::host_function& each : functions_)
-      if (each.name() == one.name())
-        throw error(exec_errc::invalid_argument, "code_request: there are two functions '" + one.name() + "'");
-    functions_.push_back(std::move(one));
+      if (each.name() == new_function.name())
+        throw error(exec_errc::invalid_argument, "code_request: there are two functions '" + new_function.name() + "'");
+    functions_.push_back(std::move(new_function));
     return *this;
   }
-  [[nodiscard]] code_request function(detail::host_function one) && { return std::move(function(std::move(one))); }
+  [[nodiscard]] code_request function(detail::host_function new_function) && {
+    return std::move(function(std::move(new_function)));
+  }
   /// For runners: the functions in the order in which they were added.
   const std::vector<detail::host_function>& functions() const noexcept { return functions_; }
 
@@ -151,12 +153,12 @@ class code_request {
   /// Adds the contents of new and changed files to the result (`generated_file::content`): as many as fit, each of at
   /// most 16 MB. For runners whose files cannot be read otherwise, such as `pyodide()`. Has no effect on a runner with
   /// an `environment()`, which can read the files. The contents come from the guest and are untrusted.
-  /// \param most  maximum bytes of all contents together. Default: 0.
-  code_request& keep_files(std::size_t most) & {
-    kept_files_ = most;
+  /// \param max_bytes  maximum bytes of all contents together. Default: 0.
+  code_request& keep_files(std::size_t max_bytes) & {
+    kept_files_ = max_bytes;
     return *this;
   }
-  [[nodiscard]] code_request keep_files(std::size_t most) && { return std::move(keep_files(most)); }
+  [[nodiscard]] code_request keep_files(std::size_t max_bytes) && { return std::move(keep_files(max_bytes)); }
   std::size_t kept_files() const noexcept { return kept_files_; }
 
   /// Does not print an uncaught exception; `code_result::failure()` has it nevertheless.

@@ -48,11 +48,11 @@ class limit_code_layer : public code_layer<limit_code_layer<Inner>, Inner> {
   }
 
   std::optional<code_result> refusal_of(const std::string& source) const {
-    const auto too_much = [](std::size_t is, std::size_t most, const std::string& unit) {
-      return guard_refusal(
-                 "limit_code", 0,
-                 "it has " + std::to_string(is) + " " + unit + ", and at most " + std::to_string(most) + " are allowed",
-                 "Write shorter code, or put data into a file and read that.")
+    const auto too_much = [](std::size_t is, std::size_t limit, const std::string& unit) {
+      return guard_refusal("limit_code", 0,
+                           "it has " + std::to_string(is) + " " + unit + ", and at most " + std::to_string(limit) +
+                               " are allowed",
+                           "Write shorter code, or put data into a file and read that.")
           .result(std::string());
     };
     if (source.size() > bytes_) return too_much(source.size(), bytes_, "bytes");

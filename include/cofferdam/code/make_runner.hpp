@@ -86,14 +86,14 @@ class runner_options {
 /// \par Source  kodeagent's `CodeRunner(env=…)`.
 template <std::convertible_to<std::string_view> Name>
 any_runner_provider make_runner(const Name& name, runner_options options = runner_options()) {
-  const std::string_view wanted(name);
+  const std::string_view runner_name(name);
   // One type of environment for all of them, so that the runner is compiled once.
-  if (wanted == "host" || wanted == "local")
+  if (runner_name == "host" || runner_name == "local")
     return any_runner_provider(any_provider(options.host()) | options.python());
-  if (wanted == "docker") return any_runner_provider(any_provider(options.docker()) | options.python());
-  if (wanted == "e2b") return any_runner_provider(any_provider(options.e2b()) | options.python());
-  if (wanted == "pyodide") return any_runner_provider(options.pyodide());
-  throw error(exec_errc::invalid_argument, "make_runner: there is no runner \"" + one_line(wanted, 60) +
+  if (runner_name == "docker") return any_runner_provider(any_provider(options.docker()) | options.python());
+  if (runner_name == "e2b") return any_runner_provider(any_provider(options.e2b()) | options.python());
+  if (runner_name == "pyodide") return any_runner_provider(options.pyodide());
+  throw error(exec_errc::invalid_argument, "make_runner: there is no runner \"" + one_line(runner_name, 60) +
                                                "\"; there are: host (or local), docker, e2b, pyodide");
 }
 

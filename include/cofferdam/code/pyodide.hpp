@@ -157,11 +157,11 @@ class pyodide {
  public:
   /// Sets the Deno program: a path, or a name to look for in PATH. Default: COFFERDAM_DENO, else "deno".
   pyodide& deno(std::string program) {
-    return with([&](detail::pyodide_settings& all) { all.interpreter = std::move(program); });
+    return with([&](detail::pyodide_settings& settings) { settings.interpreter = std::move(program); });
   }
   /// Sets the folder of Pyodide. Default: COFFERDAM_PYODIDE, else "pyodide" beside Deno or above.
   pyodide& folder(std::string path) {
-    return with([&](detail::pyodide_settings& all) { all.folder = std::move(path); });
+    return with([&](detail::pyodide_settings& settings) { settings.folder = std::move(path); });
   }
   /// Lets the code read a directory of the host with its contents, or a single file. Links that lead out of the
   /// directory are broken. In the guest a single file is a symbolic link, and the rest of its directory is not visible.
@@ -185,11 +185,13 @@ class pyodide {
                       c == '-' || c == ':' || c == '[' || c == ']');
     if (!good || host.front() == '-')
       throw error(exec_errc::invalid_argument, "pyodide: allow_network takes one host, with a port or without");
-    return with([&](detail::pyodide_settings& all) { all.network.push_back(std::move(host)); });
+    return with([&](detail::pyodide_settings& settings) { settings.network.push_back(std::move(host)); });
   }
   /// Sets an environment variable of the code.
   pyodide& variable(std::string name, std::string value) {
-    return with([&](detail::pyodide_settings& all) { all.variables.emplace_back(std::move(name), std::move(value)); });
+    return with([&](detail::pyodide_settings& settings) {
+      settings.variables.emplace_back(std::move(name), std::move(value));
+    });
   }
   /// Passes a variable of the host on to the code, if it is set now.
   pyodide& allow_variable(std::string name) {
@@ -202,30 +204,32 @@ class pyodide {
   /// distribution does. `open` reports missing wheels.
   template <std::convertible_to<std::string>... Names>
   pyodide& packages(Names&&... names) {
-    return with([&](detail::pyodide_settings& all) { (all.packages.emplace_back(std::forward<Names>(names)), ...); });
+    return with(
+        [&](detail::pyodide_settings& settings) { (settings.packages.emplace_back(std::forward<Names>(names)), ...); });
   }
   /// Imports modules when an interpreter starts. All its runs share them.
   template <std::convertible_to<std::string>... Names>
   pyodide& preload(Names&&... names) {
-    return with([&](detail::pyodide_settings& all) { (all.preload.emplace_back(std::forward<Names>(names)), ...); });
+    return with(
+        [&](detail::pyodide_settings& settings) { (settings.preload.emplace_back(std::forward<Names>(names)), ...); });
   }
   /// Gives every run without a context a fresh interpreter. One interpreter is always started in advance.
   pyodide& isolate_runs() {
-    return with([&](detail::pyodide_settings& all) { all.isolated = true; });
+    return with([&](detail::pyodide_settings& settings) { settings.isolated = true; });
   }
   /// Sets the maximum number of runs without a context at once, each in a process of some 200 MB; others wait. Default:
   /// 2.
   /// \throws error{exec_errc::invalid_argument} unless 1 to 64.
   pyodide& at_once(std::size_t runs) {
     if (runs < 1 || runs > 64) throw error(exec_errc::invalid_argument, "pyodide: at_once must be 1 to 64");
-    return with([&](detail::pyodide_settings& all) { all.at_once = runs; });
+    return with([&](detail::pyodide_settings& settings) { settings.at_once = runs; });
   }
   /// Sets the maximum number of contexts, each with its own interpreter. A run that would make another is refused.
   /// Default: 16.
   /// \throws error{exec_errc::invalid_argument} unless 1 to 64.
-  pyodide& contexts_at_once(std::size_t most) {
-    if (most < 1 || most > 64) throw error(exec_errc::invalid_argument, "pyodide: contexts_at_once must be 1 to 64");
-    return with([&](detail::pyodide_settings& all) { all.contexts = most; });
+  pyodide& contexts_at_once(std::size_t limit) {
+    if (limit < 1 || limit > 64) throw error(exec_errc::invalid_argument, "pyodide: contexts_at_once must be 1 to 64");
+    return with([&](detail::pyodide_settings& settings) { settings.contexts = limit; });
   }
   /// Sets the maximum resident memory of each interpreter's process, in bytes: of WebAssembly, and of the JavaScript
   /// objects that Python makes. Code that needs more is ended as `error_kind::out_of_memory`; a context is then lost.
@@ -238,7 +242,7 @@ class pyodide {
   pyodide& process_memory(std::uint64_t size) {
     if (size < detail::pyodide_settings::min_process_memory)
       throw error(exec_errc::invalid_argument, "pyodide: process_memory must be 384 MiB or more");
-    return with([&](detail::pyodide_settings& all) { all.process_memory = size; });
+    return with([&](detail::pyodide_settings& settings) { settings.process_memory = size; });
   }
   /// Sets the maximum memory of WebAssembly in each interpreter, in bytes: more is a MemoryError. JavaScript objects
   /// that Python makes are outside of it: see `process_memory`. Default: 512 MiB.
@@ -246,37 +250,37 @@ class pyodide {
   pyodide& memory_limit(std::uint64_t size) {
     if (size < detail::pyodide_settings::min_memory || size > detail::pyodide_settings::max_memory)
       throw error(exec_errc::invalid_argument, "pyodide: memory_limit must be 64 MiB to 4 GiB");
-    return with([&](detail::pyodide_settings& all) { all.memory = size; });
+    return with([&](detail::pyodide_settings& settings) { settings.memory = size; });
   }
   /// Sets the time limit of requests without one. Default: 30 seconds; more than zero, or `no_timeout`.
   pyodide& timeout(std::chrono::milliseconds limit) {
     require_positive(limit, "timeout");
-    return with([&](detail::pyodide_settings& all) { all.timeout = limit; });
+    return with([&](detail::pyodide_settings& settings) { settings.timeout = limit; });
   }
   /// Sets the time limit for the start of Deno and the first interpreter. Default: 2 minutes.
   pyodide& start_timeout(std::chrono::milliseconds limit) {
     require_positive(limit, "start_timeout");
-    return with([&](detail::pyodide_settings& all) { all.start_timeout = limit; });
+    return with([&](detail::pyodide_settings& settings) { settings.start_timeout = limit; });
   }
   /// Sets the time that a context's code has to end after it is interrupted. Default: 1 second; zero: ended at once.
   pyodide& interrupt_grace(std::chrono::milliseconds time) {
     if (time < std::chrono::milliseconds::zero() || time > std::chrono::hours(1))
       throw error(exec_errc::invalid_argument, "pyodide: interrupt_grace must be between zero and an hour");
-    return with([&](detail::pyodide_settings& all) { all.interrupt_grace = time; });
+    return with([&](detail::pyodide_settings& settings) { settings.interrupt_grace = time; });
   }
   /// Sets the number of bytes that a result keeps of each output stream, if the request does not set it. Default: 1
   /// MiB.
   pyodide& keep_output(std::size_t bytes_per_stream) {
-    return with([&](detail::pyodide_settings& all) { all.kept_output = bytes_per_stream; });
+    return with([&](detail::pyodide_settings& settings) { settings.kept_output = bytes_per_stream; });
   }
   /// Sets the maximum number of files to check for changes by a run. Default: 10,000; 0: checks none.
-  pyodide& track_files(std::size_t most) {
-    return with([&](detail::pyodide_settings& all) { all.max_files = most; });
+  pyodide& track_files(std::size_t limit) {
+    return with([&](detail::pyodide_settings& settings) { settings.max_files = limit; });
   }
   /// Keeps the image of a started interpreter (30 MB) in this existing folder, so that `open` takes a second instead of
   /// several. **A process that can write there can control every guest**: use a private folder.
   pyodide& snapshots(std::string path) {
-    return with([&](detail::pyodide_settings& all) { all.snapshots = std::move(path); });
+    return with([&](detail::pyodide_settings& settings) { settings.snapshots = std::move(path); });
   }
 
   /// Finds the programs and starts the first interpreter.
@@ -328,7 +332,7 @@ class pyodide {
     for (const char* const own : {"/lib", "/tmp", "/dev", "/proc", "/code"})
       if (guest == own || guest.rfind(std::string(own) + "/lib", 0) == 0 || guest.rfind("/lib/", 0) == 0)
         throw error(exec_errc::invalid_argument, "pyodide: there is something else at '" + guest + "'");
-    return with([&](detail::pyodide_settings& all) { all.mounts.push_back({host, guest, writable}); });
+    return with([&](detail::pyodide_settings& settings) { settings.mounts.push_back({host, guest, writable}); });
   }
 
   template <class Change>

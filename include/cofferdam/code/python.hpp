@@ -217,7 +217,7 @@ class python {
  public:
   /// Sets the name or path of the interpreter. Default: "python3". Prefer a real binary to a version manager's shim.
   python& interpreter(std::string program) {
-    return with([&](detail::python_settings& all) { all.interpreter = std::move(program); });
+    return with([&](detail::python_settings& settings) { settings.interpreter = std::move(program); });
   }
   /// Installs packages with pip when the runner opens, into a folder `.cofferdam` of the workspace. They take
   /// precedence over packages of the interpreter, but not over the standard library. The same list is not installed
@@ -226,57 +226,63 @@ class python {
   /// \throws error{exec_errc::invalid_argument} for a name that begins with '-' or is empty.
   template <std::convertible_to<std::string>... Names>
   python& pip_packages(Names&&... names) {
-    return with([&](detail::python_settings& all) { (all.packages.push_back(package(std::string(names))), ...); });
+    return with(
+        [&](detail::python_settings& settings) { (settings.packages.push_back(package(std::string(names))), ...); });
   }
   /// Adds options of pip before the packages: `.pip_options("--no-index", "--find-links", "wheels")`. Not checked.
   template <std::convertible_to<std::string>... Words>
   python& pip_options(Words&&... words) {
-    return with([&](detail::python_settings& all) { (all.pip_options.emplace_back(std::forward<Words>(words)), ...); });
+    return with([&](detail::python_settings& settings) {
+      (settings.pip_options.emplace_back(std::forward<Words>(words)), ...);
+    });
   }
   /// Sets an environment variable of the code.
   python& variable(std::string name, std::string value) {
-    return with([&](detail::python_settings& all) { all.variables.emplace_back(std::move(name), std::move(value)); });
+    return with(
+        [&](detail::python_settings& settings) { settings.variables.emplace_back(std::move(name), std::move(value)); });
   }
   /// Imports modules once, before the first run. They are searched among the helpers, the installed packages and the
   /// interpreter's modules, but not in the workspace, where guests can write.
   template <std::convertible_to<std::string>... Names>
   python& preload(Names&&... names) {
-    return with([&](detail::python_settings& all) { (all.preload.emplace_back(std::forward<Names>(names)), ...); });
+    return with(
+        [&](detail::python_settings& settings) { (settings.preload.emplace_back(std::forward<Names>(names)), ...); });
   }
   /// Adds a module that the code can import, as source text.
   python& helper(std::string name, std::string source) {
-    return with([&](detail::python_settings& all) { all.helpers.emplace_back(std::move(name), std::move(source)); });
+    return with(
+        [&](detail::python_settings& settings) { settings.helpers.emplace_back(std::move(name), std::move(source)); });
   }
   /// Sets the directory in which the code starts: an existing directory inside the workspace. Default: the workspace.
   python& working_directory(std::string path) {
-    return with([&](detail::python_settings& all) { all.working_directory = std::move(path); });
+    return with([&](detail::python_settings& settings) { settings.working_directory = std::move(path); });
   }
   /// Sets the time limit of requests without one. Default: 30 seconds; more than zero, or `no_timeout`.
   python& timeout(std::chrono::milliseconds limit) {
     require_positive(limit, "timeout");
-    return with([&](detail::python_settings& all) { all.timeout = limit; });
+    return with([&](detail::python_settings& settings) { settings.timeout = limit; });
   }
   /// Sets the time limit for the start of the interpreter and the preloading. Default: 60 seconds.
   python& start_timeout(std::chrono::milliseconds limit) {
     require_positive(limit, "start_timeout");
-    return with([&](detail::python_settings& all) { all.start_timeout = limit; });
+    return with([&](detail::python_settings& settings) { settings.start_timeout = limit; });
   }
   /// Sets the time that a context's code has to end after it is interrupted. Default: 1 second; zero: killed at once.
   python& interrupt_grace(std::chrono::milliseconds time) {
     if (time < std::chrono::milliseconds::zero() || time > std::chrono::hours(1))
       throw error(exec_errc::invalid_argument, "python: interrupt_grace must be between zero and an hour");
-    return with([&](detail::python_settings& all) { all.interrupt_grace = time; });
+    return with([&](detail::python_settings& settings) { settings.interrupt_grace = time; });
   }
   /// Sets the number of bytes that a result keeps of each output stream, if the request does not set it. Default: 1
   /// MiB.
   python& keep_output(std::size_t bytes_per_stream) {
-    return with([&](detail::python_settings& all) { all.kept_output = bytes_per_stream; });
+    return with([&](detail::python_settings& settings) { settings.kept_output = bytes_per_stream; });
   }
   /// Sets the maximum number of files to check for changes by a run. Default: 10,000; 0: checks none.
   /// \par Cost  one lstat of every file beneath the work directory before and after each run, half a second each at
   ///            most. With few files, or with 0, short runs are faster.
-  python& track_files(std::size_t most) {
-    return with([&](detail::python_settings& all) { all.max_files = most; });
+  python& track_files(std::size_t max_files) {
+    return with([&](detail::python_settings& settings) { settings.max_files = max_files; });
   }
   /// Limits the address space of each process of a run, in bytes (RLIMIT_AS): more is a MemoryError.
   python& memory_limit(std::uint64_t size) { return limit("AS", size); }
@@ -309,7 +315,7 @@ class python {
     return name;
   }
   python& limit(const char* name, std::uint64_t size) {
-    return with([&](detail::python_settings& all) { all.limits[name] = size; });
+    return with([&](detail::python_settings& settings) { settings.limits[name] = size; });
   }
 
   template <class Change>

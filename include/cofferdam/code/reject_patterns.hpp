@@ -274,32 +274,32 @@ class pattern_policy {
   bool permits(std::string_view what) const { return permitted_->contains(what); }
   /// Returns all suspect constructs; each counts once, even if it occurs several times.
   std::vector<pattern_finding> findings(const code_analysis& facts) const {
-    std::vector<pattern_finding> all;
+    std::vector<pattern_finding> found_patterns;
     const auto add = [&](int score, int line, std::string what) {
-      const auto same =
-          std::find_if(all.begin(), all.end(), [&](const pattern_finding& each) { return each.what() == what; });
-      if (same == all.end()) {
-        all.emplace_back(score, line, std::move(what));
+      const auto same = std::find_if(found_patterns.begin(), found_patterns.end(),
+                                     [&](const pattern_finding& each) { return each.what() == what; });
+      if (same == found_patterns.end()) {
+        found_patterns.emplace_back(score, line, std::move(what));
       } else if (same->score() < score) {
         *same = pattern_finding(score, line, std::move(what));
       }
     };
     for (const code_feature& each : facts.all()) look_at(each, add);
     look_together(facts, add);
-    return all;
+    return found_patterns;
   }
 
   std::optional<guard_refusal> judge(const code_analysis& facts) const {
-    const std::vector<pattern_finding> all = findings(facts);
+    const std::vector<pattern_finding> found_patterns = findings(facts);
     int sum = 0;
     const pattern_finding* worst = nullptr;
     std::string others;
-    for (const pattern_finding& each : all) {
+    for (const pattern_finding& each : found_patterns) {
       sum += each.score();
       if (worst == nullptr || each.score() > worst->score()) worst = &each;
     }
     if (worst == nullptr || (worst->score() < 10 && sum <= max_score)) return std::nullopt;
-    for (const pattern_finding& each : all)
+    for (const pattern_finding& each : found_patterns)
       if (&each != worst && others.size() < 300) others += "; line " + std::to_string(each.line()) + ": " + each.what();
     std::string what = worst->what();
     if (worst->score() < 10) what = "high risk score (" + std::to_string(sum) + "): " + what;
@@ -367,13 +367,13 @@ class pattern_policy {
   /// from an unknown object. From outside, classes, lambdas and functions that receive the module look alike.
   template <class Add>
   void look_together(const code_analysis& facts, const Add& add) const {
-    const auto& all = facts.all();
-    const auto passed = std::find_if(all.begin(), all.end(), [this](const code_feature& each) {
+    const auto& features = facts.all();
+    const auto passed = std::find_if(features.begin(), features.end(), [this](const code_feature& each) {
       return each.kind() == feature_kind::module_value && !permits(each.name());
     });
-    if (passed == all.end()) return;
+    if (passed == features.end()) return;
     const std::string given = "The module " + one_line(passed->name(), 60) + " is passed on as a value, and ";
-    for (const code_feature& each : all) {
+    for (const code_feature& each : features) {
       if (each.kind() == feature_kind::attribute && contains(detail::modules_in_modules, each.name()) &&
           !permits(each.name()))
         add(10, each.line(), given + "'" + each.name() + "' is taken from what is not known");
@@ -436,9 +436,9 @@ class pattern_policy {
   }
 
   template <class Add>
-  void look_up(std::span<const detail::risky_name> table, std::string_view wanted, const code_feature& fact,
+  void look_up(std::span<const detail::risky_name> table, std::string_view key, const code_feature& fact,
                const Add& add) const {
-    const detail::risky_name* const found = detail::find_risk(table, wanted);
+    const detail::risky_name* const found = detail::find_risk(table, key);
     if (found == nullptr || permits(found->name)) return;
     std::string what(found->what);
     if (what.find(':') == std::string::npos) what += ": " + std::string(found->name);
@@ -446,8 +446,8 @@ class pattern_policy {
   }
 
   template <class Table>
-  static bool contains(const Table& table, std::string_view wanted) {
-    return std::find(table.begin(), table.end(), wanted) != table.end();
+  static bool contains(const Table& table, std::string_view key) {
+    return std::find(table.begin(), table.end(), key) != table.end();
   }
 
   std::shared_ptr<const std::set<std::string, std::less<>>> permitted_;

@@ -53,10 +53,10 @@ inline std::string_view python_type(const boost::json::value& value) noexcept {
 
 /// Makes a Python `bytes`.
 inline boost::json::value python_bytes(bytes_view content) {
-  boost::json::object made;
-  made["$python"] = "bytes";
-  made["base64"] = detail::base64_encode(content);
-  return made;
+  boost::json::object tagged;
+  tagged["$python"] = "bytes";
+  tagged["base64"] = detail::base64_encode(content);
+  return tagged;
 }
 
 /// Makes a value from JSON from elsewhere: a "$python" in it, at any depth, is a key like any other.
@@ -74,28 +74,28 @@ inline boost::json::value python_json(boost::json::value plain) {
     pair.push_back(std::move(each.value()));
     items.push_back(std::move(pair));
   }
-  boost::json::object made;
-  made["$python"] = "dict";
-  made["items"] = std::move(items);
-  return made;
+  boost::json::object tagged;
+  tagged["$python"] = "dict";
+  tagged["items"] = std::move(items);
+  return tagged;
 }
 
 /// Makes an integer of any length, from decimal digits or "0x..."; any other text is a ValueError of the run.
 /// \par Cost  in the run, decimal digits take less than quadratic time; "0x..." takes linear time.
 inline boost::json::value python_int(std::string digits) {
-  boost::json::object made;
-  made["$python"] = "int";
-  made["text"] = std::move(digits);
-  return made;
+  boost::json::object tagged;
+  tagged["$python"] = "int";
+  tagged["text"] = std::move(digits);
+  return tagged;
 }
 
 /// Makes a Python `tuple`, `set` or `frozenset` of these items.
 /// \param kind  one of the three words.
 inline boost::json::value python_items(std::string_view kind, boost::json::array items) {
-  boost::json::object made;
-  made["$python"] = kind;
-  made["items"] = std::move(items);
-  return made;
+  boost::json::object tagged;
+  tagged["$python"] = kind;
+  tagged["items"] = std::move(items);
+  return tagged;
 }
 
 /// Returns the content of a Python `bytes` or `bytearray` from a run; no value for any other value.
@@ -116,10 +116,10 @@ inline void mark_special_floats(boost::json::value& value) {
   } else if (value.is_object()) {
     for (auto& each : value.get_object()) mark_special_floats(each.value());
   } else if (value.is_double() && !std::isfinite(value.get_double())) {
-    boost::json::object made;
-    made["$python"] = "float";
-    made["text"] = std::isnan(value.get_double()) ? "nan" : value.get_double() < 0 ? "-inf" : "inf";
-    value = std::move(made);
+    boost::json::object tagged;
+    tagged["$python"] = "float";
+    tagged["text"] = std::isnan(value.get_double()) ? "nan" : value.get_double() < 0 ? "-inf" : "inf";
+    value = std::move(tagged);
   }
 }
 

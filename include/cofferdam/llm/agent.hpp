@@ -57,8 +57,8 @@ class agent {
   /// replaces the default ones.
   template <tools::tool T>
     requires std::copy_constructible<T>
-  agent& tool(T one) {
-    makers_.push_back([one = std::move(one)](any_environment&) { return tools::any_tool(one); });
+  agent& tool(T new_tool) {
+    makers_.push_back([new_tool = std::move(new_tool)](any_environment&) { return tools::any_tool(new_tool); });
     return *this;
   }
   /// Adds a tool over the environment of a session: `helper.tool([](any_environment& env) { return
@@ -105,8 +105,8 @@ class agent {
     return *this;
   }
   /// Limits the tokens of each answer. Default: the limit of the model.
-  agent& max_output_tokens(std::uint64_t most) {
-    max_output_tokens_ = most;
+  agent& max_output_tokens(std::uint64_t max_tokens) {
+    max_output_tokens_ = max_tokens;
     return *this;
   }
   /// Ends a run at an answer without a tool call; its text is the reason.
@@ -115,8 +115,8 @@ class agent {
     return *this;
   }
   /// Sets how many calls of read-only tools run at once. Default 4; 1: one after another.
-  agent& parallel_reads(std::size_t most) {
-    parallel_reads_ = std::max<std::size_t>(most, 1);
+  agent& parallel_reads(std::size_t max_calls) {
+    parallel_reads_ = std::max<std::size_t>(max_calls, 1);
     return *this;
   }
 
@@ -133,16 +133,16 @@ class agent {
   /// Makes the tools for one session.
   /// \param environment  outlives them, and must not be moved.
   std::vector<tools::any_tool> make_tools(any_environment& environment) const {
-    std::vector<tools::any_tool> made;
-    for (const tool_maker& each : makers_) made.push_back(each(environment));
+    std::vector<tools::any_tool> tool_list;
+    for (const tool_maker& each : makers_) tool_list.push_back(each(environment));
     if (makers_.empty()) {
-      made.emplace_back(tools::code_exec(environment));
-      made.emplace_back(tools::read_file(environment));
-      made.emplace_back(tools::write_file(environment));
-      made.emplace_back(tools::list_files(environment));
-      made.emplace_back(tools::view_image(environment));
+      tool_list.emplace_back(tools::code_exec(environment));
+      tool_list.emplace_back(tools::read_file(environment));
+      tool_list.emplace_back(tools::write_file(environment));
+      tool_list.emplace_back(tools::list_files(environment));
+      tool_list.emplace_back(tools::view_image(environment));
     }
-    return made;
+    return tool_list;
   }
 
  private:

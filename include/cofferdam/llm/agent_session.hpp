@@ -67,11 +67,11 @@ class agent_session {
   agent_session& on_event(detail::callable_argument<void(const agent_event& what)> listener);
   /// Adds a tool for this session: `work.tool(tools::run_python(runner))`.
   template <tools::tool T>
-  agent_session& tool(T one) {
+  agent_session& tool(T new_tool) {
     if constexpr (std::same_as<T, tools::any_tool>) {
-      add_tool(std::move(one));
+      add_tool(std::move(new_tool));
     } else {
-      add_tool(tools::any_tool(std::move(one)));
+      add_tool(tools::any_tool(std::move(new_tool)));
     }
     return *this;
   }
@@ -103,7 +103,7 @@ class agent_session {
   explicit agent_session(std::shared_ptr<detail::session_state> state) noexcept : state_(std::move(state)) {}
 
   static std::shared_ptr<detail::session_state> make_state(agent who, any_environment environment);
-  void add_tool(tools::any_tool one);
+  void add_tool(tools::any_tool new_tool);
 
   std::shared_ptr<detail::session_state> state_;
 };

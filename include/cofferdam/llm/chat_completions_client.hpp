@@ -75,36 +75,36 @@ class completions_core {
   std::string clean(std::string_view text) const { return redactor_.clean(text); }
 
   http_request request(const std::string& body, bool streams, unsigned attempt) const {
-    http_request made("POST", endpoint_.prefix() + "/chat/completions");
-    made.field("Accept", streams ? "text/event-stream" : "application/json");
-    for (const http_field& each : options_.headers()) made.field(each.name(), each.value());
+    http_request post("POST", endpoint_.prefix() + "/chat/completions");
+    post.field("Accept", streams ? "text/event-stream" : "application/json");
+    for (const http_field& each : options_.headers()) post.field(each.name(), each.value());
     if (!authorization_.empty() && !options_.headers().find("Authorization"))
-      made.secret_field("Authorization", authorization_);
-    if (attempt != 0) made.field("X-Stainless-Retry-Count", std::to_string(attempt));
-    made.content("application/json", body);
-    return made;
+      post.secret_field("Authorization", authorization_);
+    if (attempt != 0) post.field("X-Stainless-Retry-Count", std::to_string(attempt));
+    post.content("application/json", body);
+    return post;
   }
 
   std::string body(const chat_request& what) const {
-    boost::json::object made;
-    made["model"] = options_.model();
+    boost::json::object json;
+    json["model"] = options_.model();
     wire_messages writer(options_.sends_reasoning(), options_.system_role());
-    made["messages"] = writer.make(what.messages());
+    json["messages"] = writer.make(what.messages());
     if (!what.tools().empty()) {
       boost::json::array list;
       for (const chat_tool& each : what.tools()) list.push_back(wire_tool(each));
-      made["tools"] = std::move(list);
+      json["tools"] = std::move(list);
       switch (what.tool_choice()) {
-        case chat_tool_choice::automatic: made["tool_choice"] = "auto"; break;
-        case chat_tool_choice::required: made["tool_choice"] = "required"; break;
-        case chat_tool_choice::none: made["tool_choice"] = "none"; break;
+        case chat_tool_choice::automatic: json["tool_choice"] = "auto"; break;
+        case chat_tool_choice::required: json["tool_choice"] = "required"; break;
+        case chat_tool_choice::none: json["tool_choice"] = "none"; break;
       }
-      if (options_.sends_parallel_field()) made["parallel_tool_calls"] = true;
+      if (options_.sends_parallel_field()) json["parallel_tool_calls"] = true;
     }
-    std::optional<std::uint64_t> most = what.max_output_tokens();
-    if (!most) most = options_.max_output_tokens();
-    if (most) made[json_view(options_.token_limit_field())] = *most;
-    if (what.temperature()) made["temperature"] = *what.temperature();
+    std::optional<std::uint64_t> max_tokens = what.max_output_tokens();
+    if (!max_tokens) max_tokens = options_.max_output_tokens();
+    if (max_tokens) json[json_view(options_.token_limit_field())] = *max_tokens;
+    if (what.temperature()) json["temperature"] = *what.temperature();
     if (what.schema()) {
       boost::json::object schema;
       schema["name"] = what.schema_name();
@@ -113,16 +113,16 @@ class completions_core {
       boost::json::object format;
       format["type"] = "json_schema";
       format["json_schema"] = std::move(schema);
-      made["response_format"] = std::move(format);
+      json["response_format"] = std::move(format);
     }
     if (what.on_delta()) {
       boost::json::object usage;
       usage["include_usage"] = true;
-      made["stream"] = true;
-      made["stream_options"] = std::move(usage);
+      json["stream"] = true;
+      json["stream_options"] = std::move(usage);
     }
-    for (const auto& each : options_.extra_body()) made[each.key()] = each.value();
-    return readable_json(made);
+    for (const auto& each : options_.extra_body()) json[each.key()] = each.value();
+    return readable_json(json);
   }
 
  private:

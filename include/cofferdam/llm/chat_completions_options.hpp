@@ -65,8 +65,8 @@ class chat_completions_options {
     return *this;
   }
   /// Sets the maximum number of tokens of an answer, for requests without a limit.
-  chat_completions_options& max_output_tokens(std::uint64_t most) {
-    max_output_ = most;
+  chat_completions_options& max_output_tokens(std::uint64_t max_tokens) {
+    max_output_ = max_tokens;
     return *this;
   }
   /// Sets the name of the token limit in requests. Default: "max_completion_tokens"; older servers use "max_tokens".
@@ -100,8 +100,8 @@ class chat_completions_options {
     return *this;
   }
   /// Sets the maximum wait that a service may request before a retry; a longer one fails at once. Default 120 s.
-  chat_completions_options& max_wait(std::chrono::milliseconds most) {
-    max_wait_ = most;
+  chat_completions_options& max_wait(std::chrono::milliseconds limit) {
+    max_wait_ = limit;
     return *this;
   }
   /// Limits the time for an answer, including retries. Default 10 minutes; more than zero.
@@ -120,8 +120,8 @@ class chat_completions_options {
     return *this;
   }
   /// Limits the size of an answer in bytes. Default 16 MiB.
-  chat_completions_options& max_answer(std::size_t most) {
-    max_answer_ = most;
+  chat_completions_options& max_answer(std::size_t max_bytes) {
+    max_answer_ = max_bytes;
     return *this;
   }
 

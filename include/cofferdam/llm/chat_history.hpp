@@ -25,9 +25,9 @@ namespace cofferdam::inline COFFERDAM_ABI {
 namespace detail {
 
 inline std::string saved_text(std::string_view raw) {
-  std::string made;
-  append_repaired_utf8(made, raw);
-  return made;
+  std::string repaired;
+  append_repaired_utf8(repaired, raw);
+  return repaired;
 }
 
 inline std::string_view role_name(chat_role role) {
@@ -49,79 +49,80 @@ inline error broken_history(const std::string& why) {
 /// Returns a conversation as JSON, including images: an array with an object for each message, `{"role": ..., "parts":
 /// [...]}`. Invalid UTF-8 is repaired.
 inline boost::json::array history_to_json(const std::vector<chat_message>& messages) {
-  boost::json::array all;
+  boost::json::array history;
   for (const chat_message& each : messages) {
-    boost::json::object one;
-    one["role"] = detail::json_view(detail::role_name(each.role()));
+    boost::json::object entry;
+    entry["role"] = detail::json_view(detail::role_name(each.role()));
     boost::json::array parts;
     for (const chat_part& part : each.parts()) {
-      boost::json::object made;
+      boost::json::object part_json;
       if (part.is_image()) {
-        made["mime_type"] = detail::saved_text(part.mime_type());
-        made["base64"] = detail::base64_encode(part.content());
+        part_json["mime_type"] = detail::saved_text(part.mime_type());
+        part_json["base64"] = detail::base64_encode(part.content());
       } else {
-        made["text"] = detail::saved_text(part.text());
+        part_json["text"] = detail::saved_text(part.text());
       }
-      parts.push_back(std::move(made));
+      parts.push_back(std::move(part_json));
     }
-    one["parts"] = std::move(parts);
+    entry["parts"] = std::move(parts);
     if (!each.tool_calls().empty()) {
       boost::json::array calls;
       for (const chat_tool_call& call : each.tool_calls()) {
-        boost::json::object made;
-        made["id"] = detail::saved_text(call.id());
-        made["name"] = detail::saved_text(call.name());
-        made["arguments"] = detail::saved_text(call.arguments());
-        calls.push_back(std::move(made));
+        boost::json::object call_json;
+        call_json["id"] = detail::saved_text(call.id());
+        call_json["name"] = detail::saved_text(call.name());
+        call_json["arguments"] = detail::saved_text(call.arguments());
+        calls.push_back(std::move(call_json));
       }
-      one["tool_calls"] = std::move(calls);
+      entry["tool_calls"] = std::move(calls);
     }
-    if (!each.call_id().empty()) one["call_id"] = detail::saved_text(each.call_id());
-    if (!each.reasoning().empty()) one["reasoning"] = detail::saved_text(each.reasoning());
-    if (!each.refusal().empty()) one["refusal"] = detail::saved_text(each.refusal());
-    all.push_back(std::move(one));
+    if (!each.call_id().empty()) entry["call_id"] = detail::saved_text(each.call_id());
+    if (!each.reasoning().empty()) entry["reasoning"] = detail::saved_text(each.reasoning());
+    if (!each.refusal().empty()) entry["refusal"] = detail::saved_text(each.refusal());
+    history.push_back(std::move(entry));
   }
-  return all;
+  return history;
 }
 
 /// Parses the output of `history_to_json`.
 /// \throws error{exec_errc::invalid_argument} for anything else.
 inline std::vector<chat_message> history_from_json(const boost::json::value& saved) {
-  const boost::json::array* const all = saved.if_array();
-  if (all == nullptr) throw detail::broken_history("it is no array");
+  const boost::json::array* const entries = saved.if_array();
+  if (entries == nullptr) throw detail::broken_history("it is no array");
   std::vector<chat_message> messages;
-  for (const boost::json::value& each : *all) {
-    const boost::json::object* const one = each.if_object();
-    if (one == nullptr) throw detail::broken_history("a message is no object");
-    const std::string_view name = detail::text_at(*one, "role");
+  for (const boost::json::value& each : *entries) {
+    const boost::json::object* const entry = each.if_object();
+    if (entry == nullptr) throw detail::broken_history("a message is no object");
+    const std::string_view name = detail::text_at(*entry, "role");
     std::optional<chat_role> role;
     for (const chat_role which : {chat_role::system, chat_role::user, chat_role::assistant, chat_role::tool})
       if (detail::role_name(which) == name) role = which;
     if (!role) throw detail::broken_history("a message has no role");
-    chat_message made(*role, std::string());
-    if (*role == chat_role::tool) made = chat_message::tool(std::string(detail::text_at(*one, "call_id")), {});
-    if (const boost::json::array* const parts = detail::array_at(*one, "parts"))
+    chat_message message(*role, std::string());
+    if (*role == chat_role::tool) message = chat_message::tool(std::string(detail::text_at(*entry, "call_id")), {});
+    if (const boost::json::array* const parts = detail::array_at(*entry, "parts"))
       for (const boost::json::value& value : *parts) {
         const boost::json::object* const part = value.if_object();
         if (part == nullptr) throw detail::broken_history("a part of a message is no object");
         if (detail::member(*part, "base64") == nullptr) {
-          made.add(chat_part(std::string(detail::text_at(*part, "text"))));
+          message.add(chat_part(std::string(detail::text_at(*part, "text"))));
           continue;
         }
         std::optional<bytes> content = detail::base64_decode(detail::text_at(*part, "base64"));
         if (!content) throw detail::broken_history("an image is not base64");
-        made.add(chat_part::image(std::move(*content), std::string(detail::text_at(*part, "mime_type"))));
+        message.add(chat_part::image(std::move(*content), std::string(detail::text_at(*part, "mime_type"))));
       }
-    if (const boost::json::array* const calls = detail::array_at(*one, "tool_calls"))
+    if (const boost::json::array* const calls = detail::array_at(*entry, "tool_calls"))
       for (const boost::json::value& value : *calls) {
         const boost::json::object* const call = value.if_object();
         if (call == nullptr) throw detail::broken_history("a tool call is no object");
-        made.call(chat_tool_call(std::string(detail::text_at(*call, "id")), std::string(detail::text_at(*call, "name")),
-                                 std::string(detail::text_at(*call, "arguments"))));
+        message.call(chat_tool_call(std::string(detail::text_at(*call, "id")),
+                                    std::string(detail::text_at(*call, "name")),
+                                    std::string(detail::text_at(*call, "arguments"))));
       }
-    made.reasoning(std::string(detail::text_at(*one, "reasoning")));
-    made.refusal(std::string(detail::text_at(*one, "refusal")));
-    messages.push_back(std::move(made));
+    message.reasoning(std::string(detail::text_at(*entry, "reasoning")));
+    message.refusal(std::string(detail::text_at(*entry, "refusal")));
+    messages.push_back(std::move(message));
   }
   return messages;
 }

@@ -32,10 +32,10 @@ class chat_part {
   /// \param content    the file, undecoded.
   /// \param mime_type  such as "image/png".
   static chat_part image(bytes content, std::string mime_type) {
-    chat_part made;
-    made.mime_type_ = std::move(mime_type);
-    made.content_ = std::make_shared<const bytes>(std::move(content));
-    return made;
+    chat_part part;
+    part.mime_type_ = std::move(mime_type);
+    part.content_ = std::make_shared<const bytes>(std::move(content));
+    return part;
   }
 
   bool is_image() const noexcept { return content_ != nullptr; }
@@ -85,9 +85,9 @@ class chat_message {
   static chat_message assistant(std::string text) { return {chat_role::assistant, std::move(text)}; }
   /// Makes the answer to a call. It may have images: a client moves them to a place that its service accepts.
   static chat_message tool(std::string call_id, std::string text) {
-    chat_message made(chat_role::tool, std::move(text));
-    made.call_id_ = std::move(call_id);
-    return made;
+    chat_message message(chat_role::tool, std::move(text));
+    message.call_id_ = std::move(call_id);
+    return message;
   }
 
   chat_role role() const noexcept { return role_; }
@@ -100,18 +100,18 @@ class chat_message {
   [[nodiscard]] chat_message add(chat_part part) && { return std::move(add(std::move(part))); }
   /// Returns all its texts, joined.
   std::string text() const {
-    std::string all;
-    for (const chat_part& each : parts_) all += each.text();
-    return all;
+    std::string joined;
+    for (const chat_part& each : parts_) joined += each.text();
+    return joined;
   }
 
   /// Returns the tool calls of the model, in its order.
   const std::vector<chat_tool_call>& tool_calls() const noexcept { return calls_; }
-  chat_message& call(chat_tool_call one) & {
-    calls_.push_back(std::move(one));
+  chat_message& call(chat_tool_call tool_call) & {
+    calls_.push_back(std::move(tool_call));
     return *this;
   }
-  [[nodiscard]] chat_message call(chat_tool_call one) && { return std::move(call(std::move(one))); }
+  [[nodiscard]] chat_message call(chat_tool_call tool_call) && { return std::move(call(std::move(tool_call))); }
 
   /// Returns the id of the answered call, in a message of the tool role.
   const std::string& call_id() const noexcept { return call_id_; }

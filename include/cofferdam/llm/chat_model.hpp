@@ -164,11 +164,11 @@ class chat_request {
   explicit chat_request(std::vector<chat_message> messages) : messages_(std::move(messages)) {}
 
   const std::vector<chat_message>& messages() const noexcept { return messages_; }
-  chat_request& add(chat_message one) & {
-    messages_.push_back(std::move(one));
+  chat_request& add(chat_message message) & {
+    messages_.push_back(std::move(message));
     return *this;
   }
-  [[nodiscard]] chat_request add(chat_message one) && { return std::move(add(std::move(one))); }
+  [[nodiscard]] chat_request add(chat_message message) && { return std::move(add(std::move(message))); }
 
   /// Sets the tools. Shared, because the same list is sent in every turn.
   chat_request& tools(std::shared_ptr<const std::vector<chat_tool>> list) & {
@@ -191,11 +191,13 @@ class chat_request {
   chat_tool_choice tool_choice() const noexcept { return choice_; }
 
   /// Limits the tokens of the answer. Default: the limit of the client or of the service.
-  chat_request& max_output_tokens(std::uint64_t most) & {
-    max_output_ = most;
+  chat_request& max_output_tokens(std::uint64_t max_tokens) & {
+    max_output_ = max_tokens;
     return *this;
   }
-  [[nodiscard]] chat_request max_output_tokens(std::uint64_t most) && { return std::move(max_output_tokens(most)); }
+  [[nodiscard]] chat_request max_output_tokens(std::uint64_t max_tokens) && {
+    return std::move(max_output_tokens(max_tokens));
+  }
   std::optional<std::uint64_t> max_output_tokens() const noexcept { return max_output_; }
 
   chat_request& temperature(double value) & {

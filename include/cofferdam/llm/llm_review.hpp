@@ -172,7 +172,8 @@ class review_question {
 /// The settings for reviewing code by a model. Shared by the runners of one recipe.
 class reviewer {
  public:
-  reviewer(any_chat_model model, review_settings all) : settings(std::move(all)), model_(std::move(model)) {}
+  reviewer(any_chat_model model, review_settings new_settings)
+      : settings(std::move(new_settings)), model_(std::move(model)) {}
 
   const review_settings settings;
 
@@ -246,38 +247,38 @@ class reviewer {
   /// Returns no value if the model fails or takes too long.
   static awaitable<std::optional<chat_reply>> answer(std::shared_ptr<reviewer> self, chat_request question) {
     asio::any_io_executor executor = co_await asio::this_coro::executor;
-    const auto one = std::make_shared<review_question>(executor);
+    const auto pending = std::make_shared<review_question>(executor);
     wait_result woken = wait_result::notified;
     bool is_asked = false;
     bool in_time = false;
     const auto asks = [&]() -> awaitable<void> {
-      auto ended = [one](std::exception_ptr failure, chat_reply reply) {
-        one->failure = std::move(failure);
-        one->reply = std::move(reply);
-        one->done = true;
-        one->ended.notify();
+      auto ended = [pending](std::exception_ptr failure, chat_reply reply) {
+        pending->failure = std::move(failure);
+        pending->reply = std::move(reply);
+        pending->done = true;
+        pending->ended.notify();
       };
       asio::co_spawn(executor, self->model_.chat(std::move(question)),
-                     asio::bind_cancellation_slot(one->stop.slot(), std::move(ended)));
+                     asio::bind_cancellation_slot(pending->stop.slot(), std::move(ended)));
       is_asked = true;
       const auto due = async_event::clock::now() + self->settings.timeout;
-      if (!one->done) woken = co_await one->ended.wait(due);
+      if (!pending->done) woken = co_await pending->ended.wait(due);
     };
     const auto ends = [&]() -> awaitable<void> {
-      in_time = one->done;
+      in_time = pending->done;
       if (in_time || !is_asked) return {};
-      one->stop.emit(asio::cancellation_type::terminal);
-      return until_done(one);
+      pending->stop.emit(asio::cancellation_type::terminal);
+      return until_done(pending);
     };
     co_await with_cleanup(asks, ends);
     if (woken == wait_result::cancelled)
       throw error(exec_errc::cancelled, "run_code: cancelled while the code was reviewed; nothing has run");
-    if (!in_time || one->failure) co_return std::nullopt;
-    co_return std::move(one->reply);
+    if (!in_time || pending->failure) co_return std::nullopt;
+    co_return std::move(pending->reply);
   }
 
-  static awaitable<void> until_done(std::shared_ptr<review_question> one) {
-    while (!one->done) co_await one->ended.wait();
+  static awaitable<void> until_done(std::shared_ptr<review_question> pending) {
+    while (!pending->done) co_await pending->ended.wait();
   }
 
   any_chat_model model_;
@@ -361,31 +362,31 @@ class llm_review : public pipeable {
 
   /// Sets the language of the code. Default: "python".
   llm_review& language(std::string name) {
-    return with([&](detail::review_settings& all) { all.language = std::move(name); });
+    return with([&](detail::review_settings& settings) { settings.language = std::move(name); });
   }
   /// Sets the permissions of the code in its environment, for the reviewer: `{"provider": "docker", "network": false,
   /// "allowed_hosts": [], "allowed_tools": ["save_chart"], "workspace": "/workspace"}`. No secrets.
   llm_review& context(boost::json::object about) {
-    return with([&](detail::review_settings& all) { all.context = std::move(about); });
+    return with([&](detail::review_settings& settings) { settings.context = std::move(about); });
   }
   /// Sets the time limit for one answer of the model. Default: 30 seconds.
   llm_review& timeout(std::chrono::milliseconds limit) {
     if (limit <= std::chrono::milliseconds::zero())
       throw error(exec_errc::invalid_argument, "llm_review: the time limit must be longer than zero");
-    return with([&](detail::review_settings& all) { all.timeout = limit; });
+    return with([&](detail::review_settings& settings) { settings.timeout = limit; });
   }
   /// Also allows code with the risk "medium".
   llm_review& allow_medium_risk() {
-    return with([](detail::review_settings& all) { all.max_risk = 2; });
+    return with([](detail::review_settings& settings) { settings.max_risk = 2; });
   }
   /// Sends only one request, with comments and texts.
   llm_review& without_second_look() {
-    return with([](detail::review_settings& all) { all.second_look = false; });
+    return with([](detail::review_settings& settings) { settings.second_look = false; });
   }
   /// Sets a listener for every verdict, for a log; it does not throw. g++ before 13 refuses a temporary lambda that
   /// captures by value: name it first.
   llm_review& on_verdict(detail::callable_argument<void(const review_verdict& verdict)> listener) {
-    return with([&](detail::review_settings& all) { all.on_verdict = listener.take(); });
+    return with([&](detail::review_settings& settings) { settings.on_verdict = listener.take(); });
   }
 
   /// Runners of one recipe, and of its copies, share the cache; all must use the same executor.
@@ -405,9 +406,9 @@ class llm_review : public pipeable {
 
   template <class Change>
   llm_review& with(Change change) {
-    detail::review_settings all = reviewer_->settings;
-    change(all);
-    reviewer_ = std::make_shared<detail::reviewer>(model_, std::move(all));
+    detail::review_settings settings = reviewer_->settings;
+    change(settings);
+    reviewer_ = std::make_shared<detail::reviewer>(model_, std::move(settings));
     return *this;
   }
 

@@ -45,11 +45,11 @@ class review_verdict {
   bool cached() const noexcept { return cached_; }
 
   static review_verdict refused(std::string word, std::string sha256, std::string reason) {
-    review_verdict made;
-    made.word_ = std::move(word);
-    made.sha256_ = std::move(sha256);
-    made.reason_ = std::move(reason);
-    return made;
+    review_verdict verdict;
+    verdict.word_ = std::move(word);
+    verdict.sha256_ = std::move(sha256);
+    verdict.reason_ = std::move(reason);
+    return verdict;
   }
 
   /// Parses an answer. Returns no value unless it is exactly an answer to this request.
@@ -60,9 +60,9 @@ class review_verdict {
 
   /// A verdict for code that was allowed before, byte for byte.
   static review_verdict known(std::string sha256) {
-    review_verdict made = refused("allow", std::move(sha256), "it was allowed before");
-    made.allowed_ = made.cached_ = true;
-    return made;
+    review_verdict verdict = refused("allow", std::move(sha256), "it was allowed before");
+    verdict.allowed_ = verdict.cached_ = true;
+    return verdict;
   }
 
  private:
@@ -147,22 +147,23 @@ inline std::optional<review_verdict> review_verdict::read(const chat_reply& repl
     return std::nullopt;
   if (detail::text_at(*answer, "nonce") != nonce || detail::text_at(*answer, "code_sha256") != sha256)
     return std::nullopt;
-  review_verdict made;
-  made.word_ = detail::text_at(*answer, "verdict");
-  made.risk_ = detail::text_at(*answer, "risk");
-  made.reason_ = detail::text_at(*answer, "reason");
-  made.sha256_ = sha256;
-  made.model_ = reply.model();
-  const std::size_t risk = detail::place_in(detail::review_risks, made.risk_);
-  if ((made.word_ != "allow" && made.word_ != "ask" && made.word_ != "deny") || risk == detail::review_risks.size())
+  review_verdict verdict;
+  verdict.word_ = detail::text_at(*answer, "verdict");
+  verdict.risk_ = detail::text_at(*answer, "risk");
+  verdict.reason_ = detail::text_at(*answer, "reason");
+  verdict.sha256_ = sha256;
+  verdict.model_ = reply.model();
+  const std::size_t risk = detail::place_in(detail::review_risks, verdict.risk_);
+  if ((verdict.word_ != "allow" && verdict.word_ != "ask" && verdict.word_ != "deny") ||
+      risk == detail::review_risks.size())
     return std::nullopt;
   bool grave = answer->at("addresses_reviewer").get_bool();
-  if (grave) made.categories_.emplace_back("prompt_injection");
+  if (grave) verdict.categories_.emplace_back("prompt_injection");
   const auto add = [&](const boost::json::value& word) {
     const std::string_view category = word.is_string() ? detail::view_of(word.get_string()) : std::string_view();
     if (detail::place_in(detail::review_categories, category) == detail::review_categories.size()) return false;
-    if (std::find(made.categories_.begin(), made.categories_.end(), category) == made.categories_.end())
-      made.categories_.emplace_back(category);
+    if (std::find(verdict.categories_.begin(), verdict.categories_.end(), category) == verdict.categories_.end())
+      verdict.categories_.emplace_back(category);
     grave = grave || category == "secrets" || category == "sandbox_escape" || category == "remote_code" ||
             category == "prompt_injection";
     return true;
@@ -176,8 +177,8 @@ inline std::optional<review_verdict> review_verdict::read(const chat_reply& repl
     if (!finding.at("line").is_int64() || !finding.at("why").is_string() || !add(finding.at("category")))
       return std::nullopt;
   }
-  made.allowed_ = made.word_ == "allow" && risk <= max_risk && !grave;
-  return made;
+  verdict.allowed_ = verdict.word_ == "allow" && risk <= max_risk && !grave;
+  return verdict;
 }
 
 }  // namespace cofferdam::inline COFFERDAM_ABI

@@ -95,15 +95,15 @@ class server {
 
   /// Adds a function of your program, which all clients share. If the server is running, the clients are notified.
   /// \throws error{exec_errc::invalid_argument} if there is a tool of that name.
-  server& add(tools::function one);
+  server& add(tools::function tool);
   /// Adds a tool of another type, which all clients share.
   template <tools::tool T>
     requires(!std::same_as<T, tools::function>)
-  server& add(T one) {
+  server& add(T tool) {
     if constexpr (std::same_as<T, tools::any_tool>) {
-      return add_shared(std::move(one));
+      return add_shared(std::move(tool));
     } else {
-      return add_shared(tools::any_tool(std::move(one)));
+      return add_shared(tools::any_tool(std::move(tool)));
     }
   }
   /// Adds a tool that works in each client's own environment, which its first use opens:
@@ -182,7 +182,7 @@ class server {
   void open_environments_by(std::function<awaitable<std::shared_ptr<any_environment>>()> open);
   void open_runners_by(std::function<awaitable<any_runner>()> open);
 
-  server& add_shared(tools::any_tool one);
+  server& add_shared(tools::any_tool tool);
   server& add_made(std::function<tools::any_tool(any_environment&)> make, std::optional<tools::definition> what);
 
   void require_new(const std::string& name) const;

@@ -285,9 +285,9 @@ class container_options {
   }
 
   /// \throws also for a path that is already in use.
-  container_options& tmpfs(tmpfs_mount one) {
-    require_free(one.target());
-    tmpfs_.push_back(std::move(one));
+  container_options& tmpfs(tmpfs_mount entry) {
+    require_free(entry.target());
+    tmpfs_.push_back(std::move(entry));
     return *this;
   }
 
@@ -309,9 +309,9 @@ class container_options {
   }
 
   /// \throws also for a path that is already in use.
-  container_options& add(mount one) {
-    require_free(one.target());
-    mounts_.push_back(std::move(one));
+  container_options& add(mount entry) {
+    require_free(entry.target());
+    mounts_.push_back(std::move(entry));
     return *this;
   }
 
@@ -378,7 +378,7 @@ class container_options {
 
   /// Returns true if there is a mount at exactly this path.
   bool has_at(std::string_view target) const {
-    const auto is_there = [target](const auto& one) { return one.target() == target; };
+    const auto is_there = [target](const auto& entry) { return entry.target() == target; };
     return std::any_of(tmpfs_.begin(), tmpfs_.end(), is_there) ||
            std::any_of(mounts_.begin(), mounts_.end(), is_there) ||
            std::find(volumes_.begin(), volumes_.end(), target) != volumes_.end();
@@ -389,7 +389,7 @@ class container_options {
   /// \throws         error{exec_errc::invalid_argument} for a forwarded value that is not UTF-8, or not text.
   std::vector<std::string> environment(const detail::host_view& host,
                                        std::vector<std::string>* missing = nullptr) const {
-    std::vector<std::string> all;
+    std::vector<std::string> assignments;
     for (const auto& [name, given] : variables_) {
       const std::optional<std::string> value = given ? given : host.variable(name);
       if (!value) {
@@ -397,9 +397,9 @@ class container_options {
         continue;
       }
       detail::require_text(*value, "the value of the variable " + detail::quoted(name));
-      all.push_back(name + "=" + *value);
+      assignments.push_back(name + "=" + *value);
     }
-    return all;
+    return assignments;
   }
 
  private:

@@ -36,8 +36,8 @@ class progress_event {
   /// Returns the exit code of the command that failed the build, or 0.
   int code() const noexcept { return code_; }
 
-  progress_event& text(std::string said) & {
-    text_ = std::move(said);
+  progress_event& text(std::string message) & {
+    text_ = std::move(message);
     return *this;
   }
   progress_event& id(std::string name) & {

@@ -149,13 +149,14 @@ class analysis_worker {
     return nullptr;
   }
   std::shared_ptr<const code_analysis> keep(code_analysis facts) {
-    auto one = std::make_shared<const code_analysis>(std::move(facts));
-    const bool may_change = one->problem() && !one->problem()->note().empty();  // if the guest's reader can be used
-    if (one->source().size() <= max_kept_bytes && !may_change) {
-      kept_.push_front(one);
+    auto analysis = std::make_shared<const code_analysis>(std::move(facts));
+    const bool may_change =
+        analysis->problem() && !analysis->problem()->note().empty();  // if the guest's reader can be used
+    if (analysis->source().size() <= max_kept_bytes && !may_change) {
+      kept_.push_front(analysis);
       if (kept_.size() > max_kept) kept_.pop_back();
     }
-    return one;
+    return analysis;
   }
   std::shared_ptr<const code_analysis> keep(const std::string& source, const code_problem& problem) {
     return keep(code_analysis(source, problem));
@@ -197,19 +198,19 @@ class analysis_worker {
 
   /// Returns true if the code is not Python in the reader's version, but the guest has another version.
   static bool is_doubtful(const code_analysis& facts, const reader_process& reader, const interpreter_info& guest) {
-    const int wanted = minor_of(guest.python);
-    return facts.problem() && facts.problem()->is_syntax() && wanted != 0 && wanted != reader.minor();
+    const int guest_minor = minor_of(guest.python);
+    return facts.problem() && facts.problem()->is_syntax() && guest_minor != 0 && guest_minor != reader.minor();
   }
 
   static code_analysis with_note(code_analysis facts, const reader_process& reader, const std::string& where,
                                  const std::string& why_not, const interpreter_info& guest) {
-    const std::string wanted = "Python 3." + std::to_string(minor_of(guest.python));
+    const std::string guest_version = "Python 3." + std::to_string(minor_of(guest.python));
     code_problem problem = *facts.problem();
     problem.note("Python 3." + std::to_string(reader.minor()) + " " + where + " says so; the code would run on " +
-                 wanted + one_line(why_not, 300) +
+                 guest_version + one_line(why_not, 300) +
                  ". Write what both accept, or let guards read with that version: "
                  "python_reader().interpreter(...) names a " +
-                 wanted);
+                 guest_version);
     return code_analysis(facts.source(), std::move(problem));
   }
 

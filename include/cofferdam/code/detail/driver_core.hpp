@@ -51,8 +51,8 @@ class driver_core {
   using clock = std::chrono::steady_clock;
 
   /// \param executor  a strand of the driver, or of the driver and its environment.
-  driver_core(asio::any_io_executor executor, std::shared_ptr<const Settings> all)
-      : settings(std::move(all)), home_(executor), executor_(std::move(executor)), turn_(executor_, 1) {}
+  driver_core(asio::any_io_executor executor, std::shared_ptr<const Settings> shared_settings)
+      : settings(std::move(shared_settings)), home_(executor), executor_(std::move(executor)), turn_(executor_, 1) {}
 
   const std::shared_ptr<const Settings> settings;
 
@@ -160,10 +160,11 @@ class driver_core {
     const auto limit = request.timeout().value_or(settings.timeout);
     const bool in_context = request.context().has_value();
     self->require_no_deadlock(waiting.get(), request.context());
-    const auto one = std::make_shared<driven_run>(self->executor_, std::move(listens), std::move(request), keep);
-    one->waits = std::make_shared<const waiting_run>(self.get(), one->request.context(), waiting);
-    const std::string body = body_of(one->request, settings);
-    if (!is_valid_utf8(body) || !is_valid_utf8(one->request.context().value_or("")))
+    const auto current_run =
+        std::make_shared<driven_run>(self->executor_, std::move(listens), std::move(request), keep);
+    current_run->waits = std::make_shared<const waiting_run>(self.get(), current_run->request.context(), waiting);
+    const std::string body = body_of(current_run->request, settings);
+    if (!is_valid_utf8(body) || !is_valid_utf8(current_run->request.context().value_or("")))
       co_return code_result::refused(error_kind::invalid_argument,
                                      "The code, a variable or a name in it is not UTF-8.");
     bool begun = false;
@@ -171,17 +172,17 @@ class driver_core {
     bool cancelled = false;
     bool silent = false;
     const auto runs = [&]() -> awaitable<void> {
-      link->begin(one, header_of(*one, settings, limit), body);
+      link->begin(current_run, header_of(*current_run, settings, limit), body);
       begun = true;
       restarted = std::exchange(self->restarted_, false);
       std::shared_ptr<driver_question> sign;  // pings the driver while the run waits in a queue
-      while (!one->result && !cancelled && !silent && !one->listener_failure) {
-        link->serve_calls(one);
-        const clock::time_point patience = patience_with(*one, in_context, limit, settings.interrupt_grace);
-        const wait_result ended = co_await one->changed.wait(patience);
+      while (!current_run->result && !cancelled && !silent && !current_run->listener_failure) {
+        link->serve_calls(current_run);
+        const clock::time_point patience = patience_with(*current_run, in_context, limit, settings.interrupt_grace);
+        const wait_result ended = co_await current_run->changed.wait(patience);
         cancelled = ended == wait_result::cancelled;
         if (clock::now() < patience) continue;
-        silent = one->turn != run_turn::queued || (sign && !sign->answer);
+        silent = current_run->turn != run_turn::queued || (sign && !sign->answer);
         if (silent) break;
         sign = std::make_shared<driver_question>(self->executor_);
         boost::json::object question;
@@ -191,17 +192,17 @@ class driver_core {
     };
     const auto finishes = [&]() -> awaitable<void> {
       if (!begun) return {};  // the driver has not received it
-      one->cancelled = cancelled || one->listener_failure;
-      if (one->result && !one->calling && !one->told) return {};
-      return finish(link, one, silent, settings.interrupt_grace);
+      current_run->cancelled = cancelled || current_run->listener_failure;
+      if (current_run->result && !current_run->calling && !current_run->told) return {};
+      return finish(link, current_run, silent, settings.interrupt_grace);
     };
     co_await with_cleanup(runs, finishes);
-    code_result result = std::move(*one->result);
+    code_result result = std::move(*current_run->result);
     if (cancelled)
       throw error(exec_errc::cancelled, "run_code: cancelled; the code was ended").with_partial(partial_of(result));
-    if (one->listener_failure) std::rethrow_exception(one->listener_failure);
-    if (one->lost) self->explain_loss(*link, silent, result);
-    result.displays(std::move(one->displays)).driver_restarted(restarted).isolation(std::move(isolation));
+    if (current_run->listener_failure) std::rethrow_exception(current_run->listener_failure);
+    if (current_run->lost) self->explain_loss(*link, silent, result);
+    result.displays(std::move(current_run->displays)).driver_restarted(restarted).isolation(std::move(isolation));
     co_return result;
   }
 
@@ -282,32 +283,32 @@ class driver_core {
     }
   }
 
-  static clock::time_point patience_with(const driven_run& one, bool in_context, std::chrono::milliseconds limit,
-                                         std::chrono::milliseconds grace) {
-    if (in_context && one.turn == run_turn::unknown) return one.began + 3 * driver_slack;
-    if (one.turn == run_turn::queued) return clock::now() + driver_slack;
+  static clock::time_point patience_with(const driven_run& current_run, bool in_context,
+                                         std::chrono::milliseconds limit, std::chrono::milliseconds grace) {
+    if (in_context && current_run.turn == run_turn::unknown) return current_run.began + 3 * driver_slack;
+    if (current_run.turn == run_turn::queued) return clock::now() + driver_slack;
     if (limit > std::chrono::hours(24 * 365)) return clock::time_point::max();
-    return one.began + limit + grace + driver_slack;
+    return current_run.began + limit + grace + driver_slack;
   }
 
   /// Ends the rest of a run: its call of a host function, and the run itself; also a silent driver. Waits for its
   /// listeners.
-  static awaitable<void> finish(std::shared_ptr<driver_link> link, std::shared_ptr<driven_run> one, bool silent,
+  static awaitable<void> finish(std::shared_ptr<driver_link> link, std::shared_ptr<driven_run> current_run, bool silent,
                                 std::chrono::milliseconds grace) {
-    if (one->calling) one->cancel_call.emit(asio::cancellation_type::terminal);
-    if (!one->result && !silent) {
-      link->cancel(*one);
+    if (current_run->calling) current_run->cancel_call.emit(asio::cancellation_type::terminal);
+    if (!current_run->result && !silent) {
+      link->cancel(*current_run);
       const clock::time_point limit = clock::now() + grace + driver_slack;
-      while (!one->result && clock::now() < limit) co_await one->changed.wait(limit);
+      while (!current_run->result && clock::now() < limit) co_await current_run->changed.wait(limit);
     }
-    if (!one->result) {
+    if (!current_run->result) {
       co_await driver_link::kill(link);
       const clock::time_point limit = clock::now() + driver_slack;
-      while (!one->result && clock::now() < limit) co_await one->changed.wait(limit);
+      while (!current_run->result && clock::now() < limit) co_await current_run->changed.wait(limit);
     }
-    if (!one->result) link->abandon();
-    while (!one->result || one->calling) co_await one->changed.wait();
-    if (one->told) co_await driven_run::until_told(one);
+    if (!current_run->result) link->abandon();
+    while (!current_run->result || current_run->calling) co_await current_run->changed.wait();
+    if (current_run->told) co_await driven_run::until_told(current_run);
   }
 
   void explain_loss(const driver_link& link, bool silent, code_result& result) const {
@@ -352,25 +353,25 @@ class driver_core {
     const std::optional<command_result>& ended = link.ended_as();
     if (ended && ended->kind() != error_kind::none) return name + " did not start: " + ended->reason();
     if (ended) {
-      std::string said = "; it said: '" + one_line(link.said(), 2000) + "'";
-      if (link.said().empty()) said = "; it said nothing";
-      return name + " ended with exit code " + std::to_string(ended->exit_code()) + said;
+      std::string stderr_note = "; it said: '" + one_line(link.said(), 2000) + "'";
+      if (link.said().empty()) stderr_note = "; it said nothing";
+      return name + " ended with exit code " + std::to_string(ended->exit_code()) + stderr_note;
     }
     return name + " was lost while it started";
   }
 
-  static boost::json::object header_of(const driven_run& one, const Settings& settings,
+  static boost::json::object header_of(const driven_run& current_run, const Settings& settings,
                                        std::chrono::milliseconds limit) {
     boost::json::object header;
     header["op"] = "run";
-    header["keep"] = one.keep;
+    header["keep"] = current_run.keep;
     header["files"] = settings.max_files;
     header["grace"] = settings.interrupt_grace.count();
     header["timeout"] = nullptr;
     if (limit < std::chrono::hours(24 * 365)) header["timeout"] = limit.count();
-    header["keep_files"] = std::min(one.request.kept_files(), max_kept);
+    header["keep_files"] = std::min(current_run.request.kept_files(), max_kept);
     header["context"] = nullptr;
-    if (one.request.context()) header["context"] = *one.request.context();
+    if (current_run.request.context()) header["context"] = *current_run.request.context();
     return header;
   }
 
@@ -401,12 +402,12 @@ class driver_core {
     return boost::json::serialize(body);
   }
 
-  static boost::json::object described(const host_function& one) {
+  static boost::json::object described(const host_function& function) {
     boost::json::object about;
-    about["name"] = one.name();
-    about["doc"] = one.doc();
+    about["name"] = function.name();
+    about["doc"] = function.doc();
     boost::json::array parameters;
-    for (const host_parameter& each : one.parameters()) {
+    for (const host_parameter& each : function.parameters()) {
       boost::json::object parameter;
       parameter["name"] = each.name();
       parameter["type"] = each.type();

@@ -85,10 +85,10 @@ class driver_frames {
     if (rest < 4 || header > rest - 4 || header > max_driver_header || rest > longest_)
       throw error(exec_errc::io_error, "the Python driver has sent a frame that cannot be one");
     if (held_.size() - at_ < 4 + rest) return std::nullopt;
-    const std::string_view all = as_text(held_).substr(at_ + 8, rest - 4);
+    const std::string_view content = as_text(held_).substr(at_ + 8, rest - 4);
     driver_frame frame;
-    frame.header = parse(all.substr(0, header));
-    const bytes_view body = as_bytes(all.substr(header));
+    frame.header = parse(content.substr(0, header));
+    const bytes_view body = as_bytes(content.substr(header));
     frame.body.assign(body.begin(), body.end());
     at_ += 4 + rest;
     return frame;

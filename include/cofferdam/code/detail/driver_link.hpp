@@ -191,10 +191,10 @@ class driver_link : public std::enable_shared_from_this<driver_link> {
   /// Starts the handler of the next call, and rejects calls before it that have no handler.
   void serve_calls(const std::shared_ptr<driven_run>& run) {
     while (!run->calling && !run->calls.empty() && !run->result && !run->cancelled) {
-      const bytes said = std::move(run->calls.front());
+      const bytes call_body = std::move(run->calls.front());
       run->calls.pop_front();
-      run->waiting_bytes -= said.size();
-      const std::optional<boost::json::object> call = parse_from_run(said);
+      run->waiting_bytes -= call_body.size();
+      const std::optional<boost::json::object> call = parse_from_run(call_body);
       const std::optional<std::int64_t> number = call ? number_at(*call, "call") : std::nullopt;
       if (number) serve_call(run, *number, *call);
     }
@@ -236,8 +236,8 @@ class driver_link : public std::enable_shared_from_this<driver_link> {
     std::string kind;
     std::string complaint;
     boost::json::object arguments;
-    const host_function* const wanted = find_function(*run, call, arguments, kind, complaint);
-    if (wanted == nullptr) return answer(run->number, number, kind, std::move(complaint));
+    const host_function* const function = find_function(*run, call, arguments, kind, complaint);
+    if (function == nullptr) return answer(run->number, number, kind, std::move(complaint));
     run->calling = true;
     const auto self = shared_from_this();
     auto ended = [self, run, number](std::exception_ptr failure, boost::json::value value) {
@@ -245,7 +245,7 @@ class driver_link : public std::enable_shared_from_this<driver_link> {
       if (!run->result) self->answer_call(run->number, number, failure, std::move(value));
       run->changed.notify();
     };
-    asio::co_spawn(executor_, handle(run, wanted, std::move(arguments)),
+    asio::co_spawn(executor_, handle(run, function, std::move(arguments)),
                    asio::bind_cancellation_slot(run->cancel_call.slot(), std::move(ended)));
   }
 
@@ -324,7 +324,7 @@ class driver_link : public std::enable_shared_from_this<driver_link> {
       head.insert(head.end(), part.begin(), part.end());
       const output_stream stream = &head == run->heads.data() ? output_stream::out : output_stream::err;
       if (run->request.on_output() && !part.empty())
-        tell(run, [run, stream, said = bytes(part.begin(), part.end())] { run->request.on_output()(stream, said); });
+        tell(run, [run, stream, chunk = bytes(part.begin(), part.end())] { run->request.on_output()(stream, chunk); });
     } else if (what == "display") {
       run->displayed += frame.body.size() + display_overhead;
       if (run->displayed > max_displayed) return;
@@ -444,18 +444,18 @@ class driver_link : public std::enable_shared_from_this<driver_link> {
   static const host_function* find_function(const driven_run& run, const boost::json::object& call,
                                             boost::json::object& arguments, std::string& kind, std::string& complaint) {
     const std::string name(text_at(call, "name"));
-    const auto& all = run.request.functions();
-    const auto wanted =
-        std::find_if(all.begin(), all.end(), [&name](const host_function& each) { return each.name() == name; });
+    const auto& functions = run.request.functions();
+    const auto found = std::find_if(functions.begin(), functions.end(),
+                                    [&name](const host_function& each) { return each.name() == name; });
     kind = "NameError";
     complaint = "the host has no function of this name for this run";
-    if (wanted == all.end()) return nullptr;
+    if (found == functions.end()) return nullptr;
     kind = "TypeError";
     complaint = name + ": the arguments are not those of the function";
     const boost::json::value* const given = call.if_contains("arguments");
     if (given == nullptr || !given->is_object()) return nullptr;
-    if (given->get_object().size() != wanted->parameters().size()) return nullptr;
-    for (const host_parameter& each : wanted->parameters()) {
+    if (given->get_object().size() != found->parameters().size()) return nullptr;
+    for (const host_parameter& each : found->parameters()) {
       const boost::json::value* const value = given->get_object().if_contains(each.name());
       if (value == nullptr) return nullptr;
       boost::json::value read = *value;
@@ -467,13 +467,13 @@ class driver_link : public std::enable_shared_from_this<driver_link> {
       }
       arguments[each.name()] = std::move(read);
     }
-    return &*wanted;
+    return &*found;
   }
 
   /// \param run  keeps the function alive.
-  static awaitable<boost::json::value> handle(std::shared_ptr<driven_run> run, const host_function* wanted,
+  static awaitable<boost::json::value> handle(std::shared_ptr<driven_run> run, const host_function* function,
                                               boost::json::object arguments) {
-    const auto call = [&wanted, &arguments] { return wanted->call(std::move(arguments)); };
+    const auto call = [&function, &arguments] { return function->call(std::move(arguments)); };
     asio::any_io_executor executor = calling_executor(run->listens, run->waits);
     boost::json::value value = co_await run_on(std::move(executor), call);
     co_return value;
@@ -508,9 +508,9 @@ class driver_link : public std::enable_shared_from_this<driver_link> {
     reply["call"] = number;
     reply["ok"] = false;
     reply["type"] = kind;
-    constexpr std::size_t most = 16 * 1024;
+    constexpr std::size_t max_bytes = 16 * 1024;
     const std::string_view whole = complaint;
-    reply["message"] = printable_text(whole.size() > most ? without_cut_end(whole.substr(0, most)) : whole);
+    reply["message"] = printable_text(whole.size() > max_bytes ? without_cut_end(whole.substr(0, max_bytes)) : whole);
     send_reply(run, reply);
   }
 

@@ -41,8 +41,8 @@ inline std::optional<boost::json::object> parse_from_run(bytes_view body) {
 
 /// Enforces the length limits of code_result. The driver enforces them too, but a guest could write in its place.
 inline std::string cut_text(std::string_view text) {
-  constexpr std::size_t most = 80 * 1024;
-  return std::string(text.size() > most ? without_cut_end(text.substr(0, most)) : text);
+  constexpr std::size_t max_bytes = 80 * 1024;
+  return std::string(text.size() > max_bytes ? without_cut_end(text.substr(0, max_bytes)) : text);
 }
 
 /// The maximum number of forms of one display.
@@ -50,16 +50,16 @@ inline constexpr std::size_t max_forms = 32;
 
 /// Parses a display; no value if it is not valid.
 inline std::optional<display_output> read_display(bytes_view body) {
-  const std::optional<boost::json::object> said = parse_from_run(body);
-  if (!said) return std::nullopt;
-  const boost::json::value* const listed = said->if_contains("forms");
+  const std::optional<boost::json::object> display = parse_from_run(body);
+  if (!display) return std::nullopt;
+  const boost::json::value* const listed = display->if_contains("forms");
   if (listed == nullptr || !listed->is_object()) return std::nullopt;
   std::map<std::string, std::string> forms;
   forms["text/plain"];
   for (const auto& each : listed->get_object())
     if (each.value().is_string() && forms.size() < max_forms)
       forms.insert_or_assign(std::string(each.key()), std::string(view_of(each.value().get_string())));
-  return display_output(std::move(forms), is_true_at(*said, "value"));
+  return display_output(std::move(forms), is_true_at(*display, "value"));
 }
 
 inline std::vector<generated_file> read_files(const boost::json::object& header) {
@@ -82,16 +82,16 @@ inline std::vector<generated_file> read_files(const boost::json::object& header)
 
 /// Reads the run's value, failure and final value. Returns false if the report is not valid.
 inline bool read_report(bytes_view body, code_result& result) {
-  std::optional<boost::json::object> said = parse_from_run(body);
-  if (!said) return false;
-  for (auto& each : *said)
+  std::optional<boost::json::object> report = parse_from_run(body);
+  if (!report) return false;
+  for (auto& each : *report)
     if (!read_floats(each.value())) return false;
-  if (boost::json::value* const value = said->if_contains("value"))
-    result.value(std::move(*value), is_true_at(*said, "value_exact"), cut_text(text_at(*said, "text")));
-  boost::json::value* const final_value = said->if_contains("final");
+  if (boost::json::value* const value = report->if_contains("value"))
+    result.value(std::move(*value), is_true_at(*report, "value_exact"), cut_text(text_at(*report, "text")));
+  boost::json::value* const final_value = report->if_contains("final");
   if (final_value != nullptr && final_value->is_object())
-    result.final_value(std::move(final_value->get_object()), is_true_at(*said, "final_exact"));
-  const boost::json::value* const failure = said->if_contains("error");
+    result.final_value(std::move(final_value->get_object()), is_true_at(*report, "final_exact"));
+  const boost::json::value* const failure = report->if_contains("error");
   if (failure != nullptr && failure->is_object()) {
     const boost::json::object& about = failure->get_object();
     const std::int64_t line = number_at(about, "line").value_or(0);
@@ -100,7 +100,7 @@ inline bool read_report(bytes_view body, code_result& result) {
                               cut_text(text_at(about, "traceback"))));
   }
   // The exit code of the process takes precedence over the report, which was written before.
-  result.exit_code(static_cast<int>(number_at(*said, "exit").value_or(1) & 255));
+  result.exit_code(static_cast<int>(number_at(*report, "exit").value_or(1) & 255));
   return true;
 }
 

@@ -106,40 +106,40 @@ class pyodide_settings {
   /// Returns the settings with the programs found and everything checked.
   /// \throws error{exec_errc::not_found, unsupported, invalid_argument}
   pyodide_settings found() const {
-    pyodide_settings all = *this;
-    all.interpreter = find_deno();
-    all.folder = find_folder(all.interpreter);
-    all.version = version_in(all.folder);
-    require_listable(all.folder);
-    require_listable(all.interpreter);
-    for (pyodide_mount& each : all.mounts) all.check(each);
-    if (!all.snapshots.empty()) {
+    pyodide_settings settings = *this;
+    settings.interpreter = find_deno();
+    settings.folder = find_folder(settings.interpreter);
+    settings.version = version_in(settings.folder);
+    require_listable(settings.folder);
+    require_listable(settings.interpreter);
+    for (pyodide_mount& each : settings.mounts) settings.check(each);
+    if (!settings.snapshots.empty()) {
       std::error_code failed;
-      all.snapshots = std::filesystem::canonical(all.snapshots, failed).string();
+      settings.snapshots = std::filesystem::canonical(settings.snapshots, failed).string();
       if (failed) throw error(exec_errc::not_found, "pyodide: the folder for snapshots is not there");
-      require_listable(all.snapshots);
+      require_listable(settings.snapshots);
     }
-    return all;
+    return settings;
   }
 
   /// Returns the isolation of a run: that of Deno's process, and that by Deno and WebAssembly inside it.
   std::shared_ptr<const isolation_report> isolation(const std::shared_ptr<const isolation_report>& outer) const {
-    auto made = outer ? std::make_shared<isolation_report>(*outer) : std::make_shared<isolation_report>();
+    auto report = outer ? std::make_shared<isolation_report>(*outer) : std::make_shared<isolation_report>();
     std::string hosts;
     for (const std::string& each : network) hosts += (hosts.empty() ? "" : ", ") + each;
     std::size_t writable = 0;
     for (const pyodide_mount& each : mounts) writable += each.writable ? 1 : 0;
-    made->set(isolation_kind::files, mounts.empty()
-                                         ? "Deno's permissions: none of the host's"
-                                         : "Deno's permissions: " + std::to_string(mounts.size()) +
-                                               " directories or files, " + std::to_string(writable) + " to write to");
-    made->set(isolation_kind::network, "Deno's permissions: " + (hosts.empty() ? "nothing" : hosts));
-    made->set(isolation_kind::signals, "WebAssembly has no processes to signal");
-    made->set(isolation_kind::system_calls, "WebAssembly makes none; Deno's process is not held by the system");
-    made->set(isolation_kind::memory, "limit of " + std::to_string(memory) + " bytes for each interpreter, and of " +
-                                          std::to_string(resident_limit()) + " bytes for its process");
-    made->set(isolation_kind::process_count, "WebAssembly has no processes");
-    return made;
+    report->set(isolation_kind::files, mounts.empty()
+                                           ? "Deno's permissions: none of the host's"
+                                           : "Deno's permissions: " + std::to_string(mounts.size()) +
+                                                 " directories or files, " + std::to_string(writable) + " to write to");
+    report->set(isolation_kind::network, "Deno's permissions: " + (hosts.empty() ? "nothing" : hosts));
+    report->set(isolation_kind::signals, "WebAssembly has no processes to signal");
+    report->set(isolation_kind::system_calls, "WebAssembly makes none; Deno's process is not held by the system");
+    report->set(isolation_kind::memory, "limit of " + std::to_string(memory) + " bytes for each interpreter, and of " +
+                                            std::to_string(resident_limit()) + " bytes for its process");
+    report->set(isolation_kind::process_count, "WebAssembly has no processes");
+    return report;
   }
 
   /// Returns the command of the broker, which may start the processes of interpreters and write the snapshot.
@@ -200,16 +200,16 @@ class pyodide_settings {
       throw error(exec_errc::unsupported,
                   "pyodide: " + program + " is no Deno: " + about.reason() + needed + std::string(how_to_get_pyodide));
     if (about.kind() != error_kind::none) return;
-    const std::string said = about.out().text().substr(0, about.out().text().find('\n'));
+    const std::string version_line = about.out().text().substr(0, about.out().text().find('\n'));
     int major = 0;
     int minor = 0;
-    if (std::sscanf(said.c_str(), "deno %9d.%9d", &major, &minor) != 2) {
-      std::string answer = said.empty() ? "nothing" : "'" + one_line(said, 100) + "'";
+    if (std::sscanf(version_line.c_str(), "deno %9d.%9d", &major, &minor) != 2) {
+      std::string answer = version_line.empty() ? "nothing" : "'" + one_line(version_line, 100) + "'";
       throw error(exec_errc::unsupported, "pyodide: " + program + " is no Deno: asked for its version it said " +
                                               answer + needed + std::string(how_to_get_pyodide));
     }
     if (major != 2 || minor < oldest_deno_minor)
-      throw error(exec_errc::unsupported, "pyodide: " + program + " is '" + one_line(said, 100) + "'" + needed +
+      throw error(exec_errc::unsupported, "pyodide: " + program + " is '" + one_line(version_line, 100) + "'" + needed +
                                               std::string(how_to_get_pyodide));
   }
 
@@ -264,17 +264,17 @@ class pyodide_settings {
   }
 
  private:
-  std::vector<std::string> deno_words(std::uint64_t most) const {
+  std::vector<std::string> deno_words(std::uint64_t max_bytes) const {
     std::vector<std::string> words{interpreter,   "run",         "--quiet",
                                    "--no-config", "--no-lock",   "--no-npm",
                                    "--no-remote", "--no-prompt", "--unstable-worker-options"};
     words.push_back(
         "--v8-flags=--disallow-code-generation-from-strings,--max-old-space-size=512,--wasm-max-mem-pages=" +
-        std::to_string(std::max<std::uint64_t>(most / 65536, 1)));
+        std::to_string(std::max<std::uint64_t>(max_bytes / 65536, 1)));
     return words;
   }
 
-  static void add(std::string& list, const std::string& one) { list += (list.empty() ? "" : ",") + one; }
+  static void add(std::string& list, const std::string& entry) { list += (list.empty() ? "" : ",") + entry; }
 
   /// Keeps a lower limit. The processes of interpreters inherit the limit; it applies to each of them.
   std::vector<std::string> within_data_limit(std::vector<std::string> words) const {
@@ -302,9 +302,9 @@ class pyodide_settings {
   }
 
   static boost::json::array list_of(const std::vector<std::string>& words) {
-    boost::json::array made;
-    for (const std::string& each : words) made.emplace_back(each);
-    return made;
+    boost::json::array list;
+    for (const std::string& each : words) list.emplace_back(each);
+    return list;
   }
 
   static std::string file_url(std::string_view path) { return "file://" + percent_encoded_path(path); }
@@ -320,37 +320,37 @@ class pyodide_settings {
   }
 
   std::string find_deno() const {
-    std::string wanted = interpreter;
-    if (wanted == "deno" && !variable_of_host("COFFERDAM_DENO").empty()) wanted = variable_of_host("COFFERDAM_DENO");
-    if (wanted.find('/') != std::string::npos) {
-      if (is_program(wanted)) return std::filesystem::absolute(wanted).string();
+    std::string program = interpreter;
+    if (program == "deno" && !variable_of_host("COFFERDAM_DENO").empty()) program = variable_of_host("COFFERDAM_DENO");
+    if (program.find('/') != std::string::npos) {
+      if (is_program(program)) return std::filesystem::absolute(program).string();
     } else {
       const std::string path = variable_of_host("PATH");
       for (std::size_t at = 0; at <= path.size();) {
         const std::size_t end = std::min(path.find(':', at), path.size());
-        const std::filesystem::path candidate = std::filesystem::path(path.substr(at, end - at)) / wanted;
+        const std::filesystem::path candidate = std::filesystem::path(path.substr(at, end - at)) / program;
         if (end > at && is_program(candidate)) return std::filesystem::absolute(candidate).string();
         at = end + 1;
       }
     }
     throw error(exec_errc::not_found,
-                "pyodide: there is no program '" + one_line(wanted) + "'" + std::string(how_to_get_pyodide));
+                "pyodide: there is no program '" + one_line(program) + "'" + std::string(how_to_get_pyodide));
   }
 
   /// Finds Pyodide beside Deno, where npm installs both.
   std::string find_folder(const std::string& deno) const {
-    std::string wanted = folder.empty() ? variable_of_host("COFFERDAM_PYODIDE") : folder;
+    std::string pyodide_folder = folder.empty() ? variable_of_host("COFFERDAM_PYODIDE") : folder;
     std::error_code failed;
-    if (wanted.empty()) {
+    if (pyodide_folder.empty()) {
       const std::filesystem::path real = std::filesystem::canonical(deno, failed);
-      for (std::filesystem::path up = real.parent_path(); wanted.empty() && up.has_relative_path();
+      for (std::filesystem::path up = real.parent_path(); pyodide_folder.empty() && up.has_relative_path();
            up = up.parent_path())
-        if (std::filesystem::exists(up / "pyodide/pyodide.mjs", failed)) wanted = (up / "pyodide").string();
+        if (std::filesystem::exists(up / "pyodide/pyodide.mjs", failed)) pyodide_folder = (up / "pyodide").string();
     }
-    const std::filesystem::path real = std::filesystem::canonical(wanted, failed);
-    if (wanted.empty() || failed || !std::filesystem::exists(real / "pyodide.mjs", failed))
+    const std::filesystem::path real = std::filesystem::canonical(pyodide_folder, failed);
+    if (pyodide_folder.empty() || failed || !std::filesystem::exists(real / "pyodide.mjs", failed))
       throw error(exec_errc::not_found,
-                  "pyodide: Pyodide is not in '" + one_line(wanted) + "'" + std::string(how_to_get_pyodide));
+                  "pyodide: Pyodide is not in '" + one_line(pyodide_folder) + "'" + std::string(how_to_get_pyodide));
     return real.string();
   }
 
@@ -376,24 +376,24 @@ class pyodide_settings {
     return inner == outer || outer == "/" || inner.rfind(outer + "/", 0) == 0;
   }
 
-  void check(pyodide_mount& one) const {
+  void check(pyodide_mount& mount) const {
     std::error_code failed;
-    const std::filesystem::path real = std::filesystem::canonical(one.host, failed);
-    one.is_file = !failed && std::filesystem::is_regular_file(real, failed);
-    if (failed || (!one.is_file && !std::filesystem::is_directory(real, failed)))
+    const std::filesystem::path real = std::filesystem::canonical(mount.host, failed);
+    mount.is_file = !failed && std::filesystem::is_regular_file(real, failed);
+    if (failed || (!mount.is_file && !std::filesystem::is_directory(real, failed)))
       throw error(exec_errc::not_a_directory,
-                  "pyodide: '" + one_line(one.host) + "' is neither a directory nor a file that can be shown");
-    one.host = real.string();
-    require_listable(one.host);
+                  "pyodide: '" + one_line(mount.host) + "' is neither a directory nor a file that can be shown");
+    mount.host = real.string();
+    require_listable(mount.host);
     std::error_code unknown;
     const std::string deno = std::filesystem::canonical(interpreter, unknown).string();
-    if (one.writable && (holds(one.host, folder) || holds(folder, one.host) || holds(one.host, deno)))
+    if (mount.writable && (holds(mount.host, folder) || holds(folder, mount.host) || holds(mount.host, deno)))
       throw error(exec_errc::invalid_argument,
-                  "pyodide: code must not write to where Deno or Pyodide are: '" + one_line(one.host) + "'");
+                  "pyodide: code must not write to where Deno or Pyodide are: '" + one_line(mount.host) + "'");
     for (const pyodide_mount& other : mounts)
-      if (&other != &one && other.guest == one.guest)
+      if (&other != &mount && other.guest == mount.guest)
         throw error(exec_errc::collision,
-                    "pyodide: two directories or files are to be seen as '" + one_line(one.guest) + "'");
+                    "pyodide: two directories or files are to be seen as '" + one_line(mount.guest) + "'");
   }
 
   /// Returns the file for this version of Pyodide and of the driver, and the temporary file that is written first.

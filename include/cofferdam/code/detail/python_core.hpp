@@ -26,12 +26,12 @@ awaitable<void> install_packages(std::shared_ptr<python_core> core, E& environme
   if (done) co_return;
   command_result result = co_await environment.run_command(settings.pip_command());
   if (!result.ok()) {
-    std::string said = result.err().text();
-    if (said.find_first_not_of(" \n") == std::string::npos) said = result.out().text();
-    if (result.kind() != error_kind::none) said = result.reason() + " " + said;
-    if (said.size() > 3000) said.erase(0, said.size() - 3000);
+    std::string pip_output = result.err().text();
+    if (pip_output.find_first_not_of(" \n") == std::string::npos) pip_output = result.out().text();
+    if (result.kind() != error_kind::none) pip_output = result.reason() + " " + pip_output;
+    if (pip_output.size() > 3000) pip_output.erase(0, pip_output.size() - 3000);
     throw error(exec_errc::provider_failed,
-                "python: pip could not install the packages; it said: '" + one_line(said, 3000) + "'");
+                "python: pip could not install the packages; it said: '" + one_line(pip_output, 3000) + "'");
   }
   co_await write_text(environment, mark, "");
 }

@@ -48,12 +48,12 @@ class python_settings {
 
   /// Returns the isolation of a run: that of the environment, and the limits of the runs.
   std::shared_ptr<const isolation_report> isolation(std::shared_ptr<const isolation_report> outer) const {
-    const boost::json::value* const most = limits.if_contains("AS");
-    if (most == nullptr || (outer && outer->of(isolation_kind::memory) != "none")) return outer;
-    auto made = outer ? std::make_shared<isolation_report>(*outer) : std::make_shared<isolation_report>();
-    made->set(isolation_kind::memory, "limit of " + std::to_string(most->to_number<std::uint64_t>()) +
-                                          " bytes of address space for each process");
-    return made;
+    const boost::json::value* const address_limit = limits.if_contains("AS");
+    if (address_limit == nullptr || (outer && outer->of(isolation_kind::memory) != "none")) return outer;
+    auto report = outer ? std::make_shared<isolation_report>(*outer) : std::make_shared<isolation_report>();
+    report->set(isolation_kind::memory, "limit of " + std::to_string(address_limit->to_number<std::uint64_t>()) +
+                                            " bytes of address space for each process");
+    return report;
   }
 
   /// Returns the folder of the packages, relative to the workspace. Each list has its own folder, so that other lists
@@ -92,9 +92,9 @@ class python_settings {
     words.insert(words.end(), pip_options.begin(), pip_options.end());
     words.emplace_back("--");
     words.insert(words.end(), packages.begin(), packages.end());
-    command made = argv(std::move(words)).timeout(pip_timeout).keep_output(64 * 1024);
-    for (const auto& [variable, value] : variables) made.variable(variable, value);
-    return made;
+    command result = argv(std::move(words)).timeout(pip_timeout).keep_output(64 * 1024);
+    for (const auto& [variable, value] : variables) result.variable(variable, value);
+    return result;
   }
 
   /// Returns the command of the interpreter, which reads the driver from its standard input. So there is no file of the
@@ -115,23 +115,23 @@ class python_settings {
         // the driver's own builtins: code that changes the builtins of other modules does not break it
         "     '__builtins__': dict(vars(builtins))})\n";
     std::vector<std::string> words{interpreter, "-I", "-X", "utf8", "-c", first, std::to_string(program_size)};
-    command made = argv(std::move(words))
-                       .timeout(no_timeout)
-                       .working_directory(working_directory)
-                       .variable("MPLBACKEND", "Agg")
-                       .keep_output(4096)
-                       .open_input();
-    for (const auto& [variable, value] : variables) made.variable(variable, value);
-    return made;
+    command result = argv(std::move(words))
+                         .timeout(no_timeout)
+                         .working_directory(working_directory)
+                         .variable("MPLBACKEND", "Agg")
+                         .keep_output(4096)
+                         .open_input();
+    for (const auto& [variable, value] : variables) result.variable(variable, value);
+    return result;
   }
 
   /// Returns the command of a reader for guards, by the interpreter that runs the code.
   command reader_command(const python_reader& reader) const {
     const bool other = reader.place() == analysis_place::guest && reader.interpreter() != python_reader().interpreter();
-    command made = detail::reader_command(reader, other ? reader.interpreter() : interpreter);
-    made.working_directory(working_directory);
-    for (const auto& [variable, value] : variables) made.variable(variable, value);
-    return made;
+    command result = detail::reader_command(reader, other ? reader.interpreter() : interpreter);
+    result.working_directory(working_directory);
+    for (const auto& [variable, value] : variables) result.variable(variable, value);
+    return result;
   }
 
   /// Returns the first input of the interpreter: the driver and its settings.

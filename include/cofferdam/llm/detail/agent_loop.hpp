@@ -118,9 +118,9 @@ class basic_agent_loop {
   }
 
   bool is_nearly_full(const chat_usage& last) const noexcept {
-    constexpr double most = 0.7;
+    constexpr double max_share = 0.7;
     return state_.who.context_window() &&
-           static_cast<double>(last.total()) >= most * static_cast<double>(*state_.who.context_window());
+           static_cast<double>(last.total()) >= max_share * static_cast<double>(*state_.who.context_window());
   }
 
   awaitable<void> finish(const round_call& by) {

@@ -38,15 +38,15 @@ class service_complaint {
 
   /// \param text  the answer's body, with secrets removed.
   static service_complaint read(std::string_view text) {
-    service_complaint made;
+    service_complaint complaint;
     const std::optional<boost::json::value> value = read_json(text);
     const boost::json::object* const object = value ? value->if_object() : nullptr;
     if (object == nullptr) {
-      made.message = text.substr(0, max_text);
-      return made;
+      complaint.message = text.substr(0, max_text);
+      return complaint;
     }
-    made.take(*object);
-    return made;
+    complaint.take(*object);
+    return complaint;
   }
 
   /// Reads an object that has, or is, an `error`.
@@ -91,8 +91,8 @@ inline bool complains_of_length(const service_complaint& what) noexcept {
                                                    "reduce the length of the",
                                                    "exceed context limit",
                                                    "context size has been exceeded"};
-  for (const std::string_view one : words)
-    if (says(what.message, one)) return true;
+  for (const std::string_view phrase : words)
+    if (says(what.message, phrase)) return true;
   return says(what.message, "input length") && says(what.message, "exceeds");
 }
 

@@ -45,8 +45,8 @@ inline std::string made_up_id() { return "call_" + random_digits(); }
 /// Assembles an answer from the chunks of a stream, or from one whole message, which is treated as one chunk.
 class completion_assembly {
  public:
-  /// \param most  maximum bytes of all texts together.
-  explicit completion_assembly(std::size_t most) : most_(most) {}
+  /// \param max_bytes  maximum bytes of all texts together.
+  explicit completion_assembly(std::size_t max_bytes) : most_(max_bytes) {}
 
   /// Adds a `chat.completion.chunk`, or a `chat.completion`. Every part may be missing.
   /// \param hears  receives the pieces; may be empty.

@@ -48,10 +48,10 @@ inline boost::json::object image_part_json(const chat_part& image) {
 }
 
 inline boost::json::object wire_message(std::string_view role, std::string_view text) {
-  boost::json::object made;
-  made["role"] = json_view(role);
-  made["content"] = wire_text(text);
-  return made;
+  boost::json::object json;
+  json["role"] = json_view(role);
+  json["content"] = wire_text(text);
+  return json;
 }
 
 inline bool has_images(const chat_message& message) {
@@ -69,45 +69,45 @@ class wire_messages {
 
   boost::json::array make(const std::vector<chat_message>& messages) {
     for (std::size_t at = 0; at < messages.size();) {
-      const chat_message& one = messages[at];
-      switch (one.role()) {
-        case chat_role::system: list_.push_back(wire_message(system_role_, one.text())); break;
-        case chat_role::user: list_.push_back(user(one)); break;
-        case chat_role::assistant: list_.push_back(assistant(one)); break;
+      const chat_message& message = messages[at];
+      switch (message.role()) {
+        case chat_role::system: list_.push_back(wire_message(system_role_, message.text())); break;
+        case chat_role::user: list_.push_back(user(message)); break;
+        case chat_role::assistant: list_.push_back(assistant(message)); break;
         case chat_role::tool: break;  // an answer without a call
       }
       ++at;
-      if (one.role() == chat_role::assistant && !one.tool_calls().empty()) at = answers(messages, at, one);
+      if (message.role() == chat_role::assistant && !message.tool_calls().empty()) at = answers(messages, at, message);
     }
     return std::move(list_);
   }
 
  private:
-  static boost::json::object user(const chat_message& one) {
-    if (!has_images(one)) return wire_message("user", one.text());
+  static boost::json::object user(const chat_message& message) {
+    if (!has_images(message)) return wire_message("user", message.text());
     boost::json::array parts;
-    for (const chat_part& each : one.parts()) {
+    for (const chat_part& each : message.parts()) {
       if (each.is_image()) {
         parts.push_back(image_part_json(each));
       } else if (!each.text().empty()) {
         parts.push_back(text_part_json(each.text()));
       }
     }
-    boost::json::object made;
-    made["role"] = "user";
-    made["content"] = std::move(parts);
-    return made;
+    boost::json::object json;
+    json["role"] = "user";
+    json["content"] = std::move(parts);
+    return json;
   }
 
-  boost::json::object assistant(const chat_message& one) const {
-    std::string text = one.text();
-    if (text.empty()) text = one.refusal();
-    boost::json::object made = wire_message("assistant", text);
-    if (sends_reasoning_ && !one.reasoning().empty()) made["reasoning_content"] = wire_text(one.reasoning());
-    if (one.tool_calls().empty()) return made;
-    if (text.empty()) made["content"] = nullptr;
+  boost::json::object assistant(const chat_message& message) const {
+    std::string text = message.text();
+    if (text.empty()) text = message.refusal();
+    boost::json::object json = wire_message("assistant", text);
+    if (sends_reasoning_ && !message.reasoning().empty()) json["reasoning_content"] = wire_text(message.reasoning());
+    if (message.tool_calls().empty()) return json;
+    if (text.empty()) json["content"] = nullptr;
     boost::json::array calls;
-    for (const chat_tool_call& each : one.tool_calls()) {
+    for (const chat_tool_call& each : message.tool_calls()) {
       boost::json::object function;
       function["name"] = wire_text(each.name());
       function["arguments"] = wire_text(each.arguments());
@@ -117,8 +117,8 @@ class wire_messages {
       call["function"] = std::move(function);
       calls.push_back(std::move(call));
     }
-    made["tool_calls"] = std::move(calls);
-    return made;
+    json["tool_calls"] = std::move(calls);
+    return json;
   }
 
   /// Appends the answers to the calls of one message, in the calls' order. Returns the position after them.
@@ -130,10 +130,10 @@ class wire_messages {
       const chat_message* answer = nullptr;
       for (const chat_message*& each : given)
         if (answer == nullptr && each != nullptr && each->call_id() == call.id()) answer = std::exchange(each, nullptr);
-      boost::json::object made =
+      boost::json::object json =
           wire_message("tool", answer == nullptr ? "Error: no result (interrupted)." : text_of(*answer));
-      made["tool_call_id"] = wire_text(call.id());
-      list_.push_back(std::move(made));
+      json["tool_call_id"] = wire_text(call.id());
+      list_.push_back(std::move(json));
       if (answer == nullptr || !has_images(*answer)) continue;
       pictures.push_back(text_part_json("Here is the image for tool call " + call.id() + ":"));
       for (const chat_part& each : answer->parts())
@@ -160,15 +160,15 @@ class wire_messages {
   const std::string& system_role_;
 };
 
-inline boost::json::object wire_tool(const chat_tool& one) {
+inline boost::json::object wire_tool(const chat_tool& tool) {
   boost::json::object function;
-  function["name"] = one.name();
-  function["description"] = one.description();
-  function["parameters"] = one.parameters();
-  boost::json::object made;
-  made["type"] = "function";
-  made["function"] = std::move(function);
-  return made;
+  function["name"] = tool.name();
+  function["description"] = tool.description();
+  function["parameters"] = tool.parameters();
+  boost::json::object json;
+  json["type"] = "function";
+  json["function"] = std::move(function);
+  return json;
 }
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail

@@ -40,9 +40,9 @@ awaitable<transfer_result> save_each_file(any_environment& environment, std::vec
       failure = error(exec_errc::collision, one_line(path) + ": another file has this name");
     if (!failure) {
       try {
-        file_set one;
-        one.exactly(path).at_most(max_bytes);
-        const transfer_result report = co_await download(environment, std::move(one), output);
+        file_set files;
+        files.exactly(path).at_most(max_bytes);
+        const transfer_result report = co_await download(environment, std::move(files), output);
         for (const transferred_file& each : report.files()) {
           saved.add(each);
           max_bytes -= std::min(max_bytes, each.size());
@@ -63,11 +63,11 @@ awaitable<transfer_result> save_each_file(any_environment& environment, std::vec
 template <class = void>
 awaitable<transfer_result> save_files(any_environment& environment, std::vector<std::string> paths,
                                       std::filesystem::path output, std::uint64_t max_bytes = file_set::default_bytes) {
-  file_set all;
-  for (const std::string& each : paths) all.exactly(each);
-  all.at_most(max_bytes);
+  file_set files;
+  for (const std::string& each : paths) files.exactly(each);
+  files.at_most(max_bytes);
   try {
-    transfer_result saved = co_await download(environment, std::move(all), output);
+    transfer_result saved = co_await download(environment, std::move(files), output);
     co_return saved;
   } catch (const error& failure) {
     if (ends_everything(failure)) throw;

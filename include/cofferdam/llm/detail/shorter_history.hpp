@@ -26,16 +26,16 @@ inline std::size_t start_of_last_turns(const std::vector<chat_message>& messages
 }
 
 /// Returns a copy of an answer with other parts.
-inline chat_message with_parts(const chat_message& one, std::vector<chat_part> parts) {
-  chat_message made(one.role(), std::string());
-  if (one.role() == chat_role::tool) made = chat_message::tool(one.call_id(), std::string());
-  for (chat_part& each : parts) made.add(std::move(each));
-  return made;
+inline chat_message with_parts(const chat_message& message, std::vector<chat_part> parts) {
+  chat_message result(message.role(), std::string());
+  if (message.role() == chat_role::tool) result = chat_message::tool(message.call_id(), std::string());
+  for (chat_part& each : parts) result.add(std::move(each));
+  return result;
 }
 
 /// Cuts the tools' answers that are older than the newest `spared` turns. Returns false if there was none to cut.
 inline bool cut_answers(std::vector<chat_message>& messages, std::size_t kept, std::size_t spared) {
-  constexpr std::size_t most = 500;
+  constexpr std::size_t max_bytes = 500;
   const std::size_t end = start_of_last_turns(messages, kept, spared);
   bool changed = false;
   for (std::size_t at = kept; at < end; ++at) {
@@ -43,12 +43,12 @@ inline bool cut_answers(std::vector<chat_message>& messages, std::size_t kept, s
     std::vector<chat_part> parts;
     bool mine = false;
     for (const chat_part& each : messages[at].parts()) {
-      if (each.is_image() || each.text().size() <= most + 100) {
+      if (each.is_image() || each.text().size() <= max_bytes + 100) {
         parts.push_back(each);
         continue;
       }
       mine = true;
-      parts.emplace_back(std::string(without_cut_end(std::string_view(each.text()).substr(0, most))) +
+      parts.emplace_back(std::string(without_cut_end(std::string_view(each.text()).substr(0, max_bytes))) +
                          "\n[the rest of this answer was left out to save space]");
     }
     if (mine) messages[at] = with_parts(messages[at], std::move(parts));

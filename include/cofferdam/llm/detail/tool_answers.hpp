@@ -20,16 +20,16 @@ class tool_answers {
  public:
   /// Returns one message for each call, in the calls' order. An interrupted call has an answer that states this.
   std::vector<chat_message> messages(const std::vector<round_call>& calls) {
-    std::vector<chat_message> made;
+    std::vector<chat_message> answers;
     std::size_t images = 0;
     for (const round_call& each : calls) {
       std::string text = each.answer ? each.answer->text() : "Error: no result (interrupted).";
       if (each.invalid) text += complaint_about(each);
       chat_message answer = chat_message::tool(each.id, std::move(text));
       if (each.answer) add_images(answer, each.answer->images(), images);
-      made.push_back(std::move(answer));
+      answers.push_back(std::move(answer));
     }
-    return made;
+    return answers;
   }
 
   /// Returns true if the model has sent the same invalid call five times.

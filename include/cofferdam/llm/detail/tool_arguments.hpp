@@ -42,10 +42,10 @@ inline std::string json_fault(std::string_view text) {
 inline std::optional<boost::json::value> read_tool_arguments(std::string_view text, const std::string& name,
                                                              std::string& complaint) {
   constexpr std::string_view blanks = " \t\r\n";
-  const auto trim = [&](std::string_view all) {
-    const std::size_t from = all.find_first_not_of(blanks);
+  const auto trim = [&](std::string_view padded) {
+    const std::size_t from = padded.find_first_not_of(blanks);
     if (from == std::string_view::npos) return std::string_view();
-    return all.substr(from, all.find_last_not_of(blanks) - from + 1);
+    return padded.substr(from, padded.find_last_not_of(blanks) - from + 1);
   };
   text = trim(text);
   if (text.starts_with("```") && text.ends_with("```") && text.size() >= 6) {

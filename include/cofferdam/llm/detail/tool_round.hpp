@@ -59,23 +59,23 @@ class tool_round {
   /// \param message  of the model; its calls are taken.
   void take(const chat_message& message) {
     for (const chat_tool_call& each : message.tool_calls()) {
-      round_call& one = calls_.emplace_back();
-      one.id = each.id();
-      one.name = each.name();
-      one.text = each.arguments();
+      round_call& tool_call = calls_.emplace_back();
+      tool_call.id = each.id();
+      tool_call.name = each.name();
+      tool_call.text = each.arguments();
       for (tools::any_tool& known : tools_)
-        if (known.name() == one.name) one.tool = &known;
-      if (one.tool == nullptr) {
-        refuse(one, "Error: there is no tool '" + one_line(one.name, 64) + "'. Tools: " + names() + ".");
+        if (known.name() == tool_call.name) tool_call.tool = &known;
+      if (tool_call.tool == nullptr) {
+        refuse(tool_call, "Error: there is no tool '" + one_line(tool_call.name, 64) + "'. Tools: " + names() + ".");
         continue;
       }
       std::string complaint;
-      std::optional<boost::json::value> arguments = read_tool_arguments(one.text, one.name, complaint);
+      std::optional<boost::json::value> arguments = read_tool_arguments(tool_call.text, tool_call.name, complaint);
       if (!arguments) {
-        refuse(one, std::move(complaint));
+        refuse(tool_call, std::move(complaint));
         continue;
       }
-      one.arguments = std::move(*arguments);
+      tool_call.arguments = std::move(*arguments);
     }
   }
 
@@ -116,36 +116,36 @@ class tool_round {
 
  private:
   std::string names() const {
-    std::string all;
-    for (const tools::any_tool& each : tools_) all += (all.empty() ? "" : ", ") + std::string(each.name());
-    return all;
+    std::string list;
+    for (const tools::any_tool& each : tools_) list += (list.empty() ? "" : ", ") + std::string(each.name());
+    return list;
   }
 
-  void refuse(round_call& one, std::string why) {
-    one.invalid = true;
-    one.answer.emplace(std::move(why), false);
+  void refuse(round_call& tool_call, std::string why) {
+    tool_call.invalid = true;
+    tool_call.answer.emplace(std::move(why), false);
   }
 
   void tell(const agent_event& what) const {
     if (listener_) listener_(what);
   }
 
-  void tell_begun(const round_call& one) const {
-    agent_event begun(agent_event_kind::tool_begun, one.text);
-    begun.name(one.name).call_id(one.id);
+  void tell_begun(const round_call& tool_call) const {
+    agent_event begun(agent_event_kind::tool_begun, tool_call.text);
+    begun.name(tool_call.name).call_id(tool_call.id);
     tell(begun);
   }
 
   /// Reports an invalid call as an event and as a failure of the named tool.
-  void tell_refused(const round_call& one) {
-    if (one.tool != nullptr) {
-      tool_account& account = result_.tools[one.name];
+  void tell_refused(const round_call& tool_call) {
+    if (tool_call.tool != nullptr) {
+      tool_account& account = result_.tools[tool_call.name];
       ++account.calls;
       ++account.failures;
     }
-    tell_begun(one);
-    agent_event ended(agent_event_kind::tool_ended, one.answer->text());
-    ended.name(one.name).call_id(one.id);
+    tell_begun(tool_call);
+    agent_event ended(agent_event_kind::tool_ended, tool_call.answer->text());
+    ended.name(tool_call.name).call_id(tool_call.id);
     tell(ended);
   }
 
@@ -159,35 +159,35 @@ class tool_round {
   }
 
   template <class = void>
-  awaitable<void> call(round_call& one) {
-    tell_begun(one);
+  awaitable<void> call(round_call& tool_call) {
+    tell_begun(tool_call);
     tools::tool_output_listener hears;
     if (listener_)
-      hears = [this, &one](output_stream stream, bytes_view piece) {
+      hears = [this, &tool_call](output_stream stream, bytes_view piece) {
         agent_event output(agent_event_kind::tool_output, as_text(piece));
-        output.name(one.name).call_id(one.id).stream(stream);
+        output.name(tool_call.name).call_id(tool_call.id).stream(stream);
         tell(output);
       };
     const auto start = std::chrono::steady_clock::now();
     std::exception_ptr failure;
     try {
-      tools::tool_result answer = co_await one.tool->call(std::move(one.arguments), std::move(hears));
-      one.answer = std::move(answer);
+      tools::tool_result answer = co_await tool_call.tool->call(std::move(tool_call.arguments), std::move(hears));
+      tool_call.answer = std::move(answer);
     } catch (...) {
       failure = std::current_exception();
     }
     if (failure) {
       const asio::cancellation_state state = co_await asio::this_coro::cancellation_state;
-      one.answer = answer_to(failure, state.cancelled() != asio::cancellation_type::none);
+      tool_call.answer = answer_to(failure, state.cancelled() != asio::cancellation_type::none);
     }
     const auto time = std::chrono::steady_clock::now() - start;
-    if (is_complaint(*one.answer)) one.invalid = true;
-    tool_account& account = result_.tools[one.name];
+    if (is_complaint(*tool_call.answer)) tool_call.invalid = true;
+    tool_account& account = result_.tools[tool_call.name];
     ++account.calls;
-    if (!one.answer->success()) ++account.failures;
+    if (!tool_call.answer->success()) ++account.failures;
     account.time += time;
-    agent_event ended(agent_event_kind::tool_ended, one.answer->text());
-    ended.name(one.name).call_id(one.id).success(one.answer->success()).duration(time);
+    agent_event ended(agent_event_kind::tool_ended, tool_call.answer->text());
+    ended.name(tool_call.name).call_id(tool_call.id).success(tool_call.answer->success()).duration(time);
     tell(ended);
   }
 

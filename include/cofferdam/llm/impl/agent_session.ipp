@@ -101,7 +101,7 @@ COFFERDAM_DECL agent_session& agent_session::on_event(
   return *this;
 }
 
-COFFERDAM_DECL void agent_session::add_tool(tools::any_tool one) { state_->tools.add(std::move(one)); }
+COFFERDAM_DECL void agent_session::add_tool(tools::any_tool new_tool) { state_->tools.add(std::move(new_tool)); }
 
 COFFERDAM_DECL awaitable<agent_result> agent_session::run(std::string task) {
   return detail::run_session(*state_, std::move(task));

@@ -60,10 +60,13 @@ class shared_units {
 template <class Owner>
 class request_memory {
  public:
-  /// \param one     the maximum for one request.
-  /// \param shares  number of equal parts; an owner has at most one part, but enough for one request.
-  request_memory(const asio::any_io_executor& executor, std::size_t most, std::size_t one, std::size_t shares = 4)
-      : executor_(executor), all_(executor, std::max(most, one)), part_(std::max(most / shares, one)) {}
+  /// \param request_limit  the maximum for one request.
+  /// \param shares         number of equal parts; an owner has at most one part, but enough for one request.
+  request_memory(const asio::any_io_executor& executor, std::size_t limit, std::size_t request_limit,
+                 std::size_t shares = 4)
+      : executor_(executor),
+        all_(executor, std::max(limit, request_limit)),
+        part_(std::max(limit / shares, request_limit)) {}
 
   awaitable<std::unique_ptr<shared_units>> take(Owner owner, std::size_t units) {
     const std::shared_ptr<async_semaphore> part = part_of(owner);
@@ -75,7 +78,7 @@ class request_memory {
 
  private:
   std::shared_ptr<async_semaphore> part_of(const Owner& owner) {
-    std::erase_if(parts_, [](const auto& one) { return one.second.expired(); });
+    std::erase_if(parts_, [](const auto& entry) { return entry.second.expired(); });
     std::shared_ptr<async_semaphore> part = parts_[owner].lock();
     if (!part) part = std::make_shared<async_semaphore>(executor_, part_);
     parts_[owner] = part;

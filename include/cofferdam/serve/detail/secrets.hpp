@@ -12,9 +12,9 @@ namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 /// Compares in a time that does not depend on the position of a difference.
 inline bool same_secret(std::string_view a, std::string_view b) {
-  const sha256_digest one = sha256_of(a);
-  const sha256_digest other = sha256_of(b);
-  return CRYPTO_memcmp(one.data(), other.data(), one.size()) == 0;
+  const sha256_digest digest_a = sha256_of(a);
+  const sha256_digest digest_b = sha256_of(b);
+  return CRYPTO_memcmp(digest_a.data(), digest_b.data(), digest_a.size()) == 0;
 }
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail

@@ -46,7 +46,7 @@ class joined_tasks : public std::enable_shared_from_this<joined_tasks> {
 
   /// \param work  keeps its objects alive.
   void spawn(awaitable<void> work) {
-    std::erase_if(tasks_, [](const std::shared_ptr<task>& one) { return one->ended; });
+    std::erase_if(tasks_, [](const std::shared_ptr<task>& entry) { return entry->ended; });
     const auto mine = std::make_shared<task>();
     tasks_.push_back(mine);
     ++running_;
@@ -61,14 +61,14 @@ class joined_tasks : public std::enable_shared_from_this<joined_tasks> {
 
   void cancel() {
     cancelled_ = true;
-    const std::list<std::shared_ptr<task>> all = tasks_;
-    for (const std::shared_ptr<task>& one : all)
-      if (!one->ended) one->cancel.emit(asio::cancellation_type::terminal);
+    const std::list<std::shared_ptr<task>> snapshot = tasks_;
+    for (const std::shared_ptr<task>& entry : snapshot)
+      if (!entry->ended) entry->cancel.emit(asio::cancellation_type::terminal);
   }
 
   /// Waits for all, at most for that time.
-  static awaitable<void> wait(std::shared_ptr<joined_tasks> self, std::chrono::milliseconds most) {
-    const auto until = async_event::clock::now() + most;
+  static awaitable<void> wait(std::shared_ptr<joined_tasks> self, std::chrono::milliseconds limit) {
+    const auto until = async_event::clock::now() + limit;
     while (self->running_ != 0 && async_event::clock::now() < until) co_await self->ended_.wait(until);
   }
 

@@ -48,31 +48,31 @@ class code_interpreter {
   explicit code_interpreter(python runner = python()) { settings_->runner = std::move(runner); }
 
   /// Sets the maximum number of contexts in a sandbox, including the default one: 429. Default 16.
-  code_interpreter& contexts(std::size_t most) { return limit(&detail::interpreter_settings::contexts, most); }
+  code_interpreter& contexts(std::size_t count) { return limit(&detail::interpreter_settings::contexts, count); }
   /// Sets the maximum number of executions in a sandbox that run or wait, and of contexts that are being made: 429.
   /// Default 64.
-  code_interpreter& executions(std::size_t most) { return limit(&detail::interpreter_settings::runs, most); }
+  code_interpreter& executions(std::size_t count) { return limit(&detail::interpreter_settings::runs, count); }
   /// Sets the maximum size of one request in bytes: 413. Default 4 MiB.
-  code_interpreter& request(std::size_t most) { return limit(&detail::interpreter_settings::request, most); }
+  code_interpreter& request(std::size_t max_bytes) { return limit(&detail::interpreter_settings::request, max_bytes); }
   /// Limits the time for the arrival of a request: 408. Default one minute; at least 10 ms.
-  code_interpreter& request_timeout(std::chrono::milliseconds most) {
-    return time(&detail::interpreter_settings::request_timeout, "the request time", most);
+  code_interpreter& request_timeout(std::chrono::milliseconds duration) {
+    return time(&detail::interpreter_settings::request_timeout, "the request time", duration);
   }
   /// Sets the maximum bytes that are sent of each output of an execution; of more, the first and last half. Default 4
   /// MiB.
-  code_interpreter& output(std::size_t most) { return limit(&detail::interpreter_settings::output, most); }
+  code_interpreter& output(std::size_t max_bytes) { return limit(&detail::interpreter_settings::output, max_bytes); }
   /// Sets the maximum bytes of all results of an execution, as sent. Default 16 MiB.
-  code_interpreter& results(std::size_t most) { return limit(&detail::interpreter_settings::results, most); }
+  code_interpreter& results(std::size_t max_bytes) { return limit(&detail::interpreter_settings::results, max_bytes); }
   /// Sets the maximum bytes that are held for all clients of all sandboxes: requests (503), and unread data (left out,
   /// with a notice to the client). One sandbox has a quarter of it, but at least room for one request. Default 256 MiB.
-  code_interpreter& memory(std::size_t most) {
+  code_interpreter& memory(std::size_t max_bytes) {
     auto changed = copy();
-    changed->memory = std::make_shared<detail::interpreter_memory>(most);
+    changed->memory = std::make_shared<detail::interpreter_memory>(max_bytes);
     return with(std::move(changed));
   }
   /// Sets the maximum time between two messages to a client. Default 5 seconds; at least 10 ms.
-  code_interpreter& keepalive(std::chrono::milliseconds most) {
-    return time(&detail::interpreter_settings::keepalive, "keepalive", most);
+  code_interpreter& keepalive(std::chrono::milliseconds interval) {
+    return time(&detail::interpreter_settings::keepalive, "keepalive", interval);
   }
 
   /// Makes the service of a sandbox, as an `e2b_gateway::port_factory`.
@@ -88,18 +88,18 @@ class code_interpreter {
     settings_ = std::move(changed);
     return *this;
   }
-  code_interpreter& limit(std::size_t detail::interpreter_settings::*which, std::size_t most) {
-    if (most == 0) throw error(exec_errc::invalid_argument, "code_interpreter: a limit is at least 1");
+  code_interpreter& limit(std::size_t detail::interpreter_settings::*which, std::size_t maximum) {
+    if (maximum == 0) throw error(exec_errc::invalid_argument, "code_interpreter: a limit is at least 1");
     auto changed = copy();
-    (*changed).*which = most;
+    (*changed).*which = maximum;
     return with(std::move(changed));
   }
   code_interpreter& time(std::chrono::milliseconds detail::interpreter_settings::*which, const char* name,
-                         std::chrono::milliseconds most) {
-    if (most < std::chrono::milliseconds(10) || most > std::chrono::hours(1))
+                         std::chrono::milliseconds value) {
+    if (value < std::chrono::milliseconds(10) || value > std::chrono::hours(1))
       throw error(exec_errc::invalid_argument, "code_interpreter: " + std::string(name) + " is 10 ms to an hour");
     auto changed = copy();
-    (*changed).*which = most;
+    (*changed).*which = value;
     return with(std::move(changed));
   }
 

@@ -39,8 +39,8 @@ class sandbox_facts {
   }
   const std::string& workspace() const noexcept { return workspace_; }
   /// Returns the variables of all processes in the sandbox: name, value.
-  sandbox_facts& variables(std::vector<std::pair<std::string, std::string>> all) & {
-    variables_ = std::move(all);
+  sandbox_facts& variables(std::vector<std::pair<std::string, std::string>> pairs) & {
+    variables_ = std::move(pairs);
     return *this;
   }
   const std::vector<std::pair<std::string, std::string>>& variables() const noexcept { return variables_; }
@@ -143,36 +143,36 @@ class options {
 
   /// Sets the maximum number of sandboxes of all keys together: 429. Default 20. Each of several keys has an equal
   /// share of them, at least one.
-  options& sandboxes(std::size_t most) { return at_least_one(sandboxes_, most); }
+  options& sandboxes(std::size_t count) { return at_least_one(sandboxes_, count); }
   /// Sets the maximum number of running processes in a sandbox. Default 256.
-  options& processes(std::size_t most) { return at_least_one(processes_, most); }
+  options& processes(std::size_t count) { return at_least_one(processes_, count); }
   /// Sets the maximum number of streams that listen to one process. Default 32.
-  options& subscribers(std::size_t most) { return at_least_one(subscribers_, most); }
+  options& subscribers(std::size_t count) { return at_least_one(subscribers_, count); }
   /// Sets the maximum number of directory watchers in a sandbox. Default 32.
-  options& watchers(std::size_t most) { return at_least_one(watchers_, most); }
+  options& watchers(std::size_t count) { return at_least_one(watchers_, count); }
   /// Sets the maximum size of one request other than a file, in bytes: JSON and its data. Default 4 MiB.
-  options& message(std::size_t most) { return at_least_one(message_, most); }
+  options& message(std::size_t max_bytes) { return at_least_one(message_, max_bytes); }
   /// Limits the time for the arrival of such a request, including the wait for memory: 408, or 503 if memory was
   /// missing. Default one minute; at least 10 ms.
-  options& message_timeout(std::chrono::milliseconds most) {
-    if (most < std::chrono::milliseconds(10) || most > std::chrono::hours(1))
+  options& message_timeout(std::chrono::milliseconds duration) {
+    if (duration < std::chrono::milliseconds(10) || duration > std::chrono::hours(1))
       throw error(exec_errc::invalid_argument, "e2b_gateway: the message time is 10 ms to an hour");
-    message_timeout_ = most;
+    message_timeout_ = duration;
     return *this;
   }
   /// Limits the memory of all such requests of more than 16 KiB, in bytes; others wait. The requests of one key have a
   /// quarter of it, or room for one message. Default 64 MiB, and at least one message.
-  options& memory(std::size_t most) { return at_least_one(memory_, most); }
+  options& memory(std::size_t max_bytes) { return at_least_one(memory_, max_bytes); }
   /// Sets the maximum size of one upload in bytes. Default 4 GiB. It is never in memory as a whole.
-  options& upload(std::uint64_t most) {
-    upload_ = most;
+  options& upload(std::uint64_t max_bytes) {
+    upload_ = max_bytes;
     return *this;
   }
   /// Sets the maximum lifetime that a client may request, counted from now: 400. Default 24 h.
-  options& max_lifetime(std::chrono::seconds most) {
-    if (most < std::chrono::seconds(1) || most > std::chrono::hours(24 * 365))
+  options& max_lifetime(std::chrono::seconds lifetime) {
+    if (lifetime < std::chrono::seconds(1) || lifetime > std::chrono::hours(24 * 365))
       throw error(exec_errc::invalid_argument, "e2b_gateway: the longest life is one second to a year");
-    max_lifetime_ = most;
+    max_lifetime_ = lifetime;
     return *this;
   }
   /// Sets the interval for polling a watched directory. Default 250 ms; at least 10 ms.
@@ -223,9 +223,9 @@ class options {
   const http_server_settings& server() const noexcept { return server_; }
 
  private:
-  options& at_least_one(std::size_t& which, std::size_t most) {
-    if (most == 0) throw error(exec_errc::invalid_argument, "e2b_gateway: a limit is at least 1");
-    which = most;
+  options& at_least_one(std::size_t& which, std::size_t value) {
+    if (value == 0) throw error(exec_errc::invalid_argument, "e2b_gateway: a limit is at least 1");
+    which = value;
     return *this;
   }
   options& absolute(std::string& which, std::string path) {

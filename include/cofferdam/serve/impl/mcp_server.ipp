@@ -48,23 +48,23 @@ namespace cofferdam::inline COFFERDAM_ABI::mcp::detail {
 inline awaitable<std::shared_ptr<opened_runner>> open_inside(any_runner_provider recipe,
                                                              std::shared_ptr<any_environment> inside) {
   any_runner opened = co_await recipe.open();
-  const auto made = std::make_shared<opened_runner>();
-  made->environment = std::move(inside);
-  made->runner = std::move(opened);
-  co_return made;
+  const auto result = std::make_shared<opened_runner>();
+  result->environment = std::move(inside);
+  result->runner = std::move(opened);
+  co_return result;
 }
 
 /// Does the same for a runner without the client's environment.
 inline awaitable<std::shared_ptr<opened_runner>> open_alone(std::function<awaitable<any_runner>()> open) {
   any_runner opened = co_await open();
-  const auto made = std::make_shared<opened_runner>();
-  made->runner = std::move(opened);
-  co_return made;
+  const auto result = std::make_shared<opened_runner>();
+  result->runner = std::move(opened);
+  co_return result;
 }
 
 inline awaitable<void> serve_lines(std::shared_ptr<server_core> core, byte_stream client) {
-  const auto one = std::make_shared<line_client>(std::move(core), std::move(client));
-  co_await line_client::serve(one);
+  const auto served = std::make_shared<line_client>(std::move(core), std::move(client));
+  co_await line_client::serve(served);
 }
 
 inline awaitable<void> serve_standard_streams(std::shared_ptr<server_core> core) {
@@ -107,12 +107,12 @@ COFFERDAM_DECL server& server::runner(std::function<any_runner_provider(any_envi
   return *this;
 }
 
-COFFERDAM_DECL server& server::add(tools::function one) {
-  require_new(one.name());
-  tools::definition what(one.name(), one.description());
-  what.title(one.title()).hints(one.reads_only(), one.is_destructive(), one.is_idempotent(), one.is_open_world());
-  if (one.output()) what.output(*one.output());
-  detail::shared_tools::add(*core_, tools::any_tool(std::move(one)), std::move(what));
+COFFERDAM_DECL server& server::add(tools::function tool) {
+  require_new(tool.name());
+  tools::definition what(tool.name(), tool.description());
+  what.title(tool.title()).hints(tool.reads_only(), tool.is_destructive(), tool.is_idempotent(), tool.is_open_world());
+  if (tool.output()) what.output(*tool.output());
+  detail::shared_tools::add(*core_, tools::any_tool(std::move(tool)), std::move(what));
   core_->changed("tools", false);
   return *this;
 }
@@ -126,10 +126,10 @@ COFFERDAM_DECL server& server::add(tools::definition what, tool_handler serve) {
   return *this;
 }
 
-COFFERDAM_DECL server& server::add_shared(tools::any_tool one) {
-  require_new(std::string(one.name()));
-  tools::definition what = detail::shared_tools::definition_of(one);
-  detail::shared_tools::add(*core_, std::move(one), std::move(what));
+COFFERDAM_DECL server& server::add_shared(tools::any_tool tool) {
+  require_new(std::string(tool.name()));
+  tools::definition what = detail::shared_tools::definition_of(tool);
+  detail::shared_tools::add(*core_, std::move(tool), std::move(what));
   core_->changed("tools", false);
   return *this;
 }
@@ -144,7 +144,7 @@ COFFERDAM_DECL server& server::add_made(std::function<tools::any_tool(any_enviro
 }
 
 COFFERDAM_DECL bool server::remove_tool(const std::string& name) {
-  const auto count = std::erase_if(core_->tools, [&](const auto& one) { return one->what.name() == name; });
+  const auto count = std::erase_if(core_->tools, [&](const auto& entry) { return entry->what.name() == name; });
   if (count != 0) core_->changed("tools", false);
   return count != 0;
 }

@@ -36,10 +36,10 @@ class failure : public std::exception {
   /// Makes the failure of a request that needs a capability that the client has not declared:
   /// `missing_capability("sampling")`.
   static failure missing_capability(std::string_view name) {
-    boost::json::object wanted;
-    wanted[detail::json_view(name)] = boost::json::object();
+    boost::json::object required;
+    required[detail::json_view(name)] = boost::json::object();
     boost::json::object data;
-    data["requiredCapabilities"] = std::move(wanted);
+    data["requiredCapabilities"] = std::move(required);
     return {detail::missing_capability, "This needs the client capability '" + std::string(name) + "'",
             std::move(data)};
   }
@@ -92,8 +92,8 @@ class call {
   /// \throws failure if the client has not declared this capability, and in the modern era (use
   ///     `answer::input_required`); error{exec_errc::io_error} if it refuses.
   awaitable<boost::json::object> ask(std::string method, boost::json::object params) {
-    const std::string wanted = method.substr(0, method.find('/'));
-    if (!client_can(wanted)) throw failure::missing_capability(wanted);
+    const std::string capability = method.substr(0, method.find('/'));
+    if (!client_can(capability)) throw failure::missing_capability(capability);
     if (is_modern()) throw failure(detail::internal_error, "A modern client is asked by its answer");
     return detail::asked_table::ask(request_->asked, request_->out, request_->executor, std::move(method),
                                     std::move(params));
@@ -106,7 +106,7 @@ class call {
 
   /// For a prompt's handler, which does not return an answer: sends the result of `answer::input_required` as the
   /// answer.
-  void require_input(answer wanted) { wanted_ = std::move(wanted); }
+  void require_input(answer input_request) { wanted_ = std::move(input_request); }
   const std::optional<answer>& wanted_input() const noexcept { return wanted_; }
 
   /// Closes the client's connection; the client reconnects for the answer. Streamable HTTP in the legacy era only.

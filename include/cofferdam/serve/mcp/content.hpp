@@ -24,9 +24,9 @@ namespace cofferdam::inline COFFERDAM_ABI::mcp {
 class content {
  public:
   static content text(std::string_view words) {
-    content made("text");
-    made.block_["text"] = shown(words);
-    return made;
+    content result("text");
+    result.block_["text"] = shown(words);
+    return result;
   }
   /// \param mime_type  "image/png".
   static content image(bytes_view file, std::string_view mime_type) { return media("image", file, mime_type); }
@@ -35,27 +35,27 @@ class content {
   /// Makes a resource with text.
   /// \param uri  "sandbox://workspace/a.txt".
   static content resource(std::string_view uri, std::string_view mime_type, std::string_view words) {
-    content made("resource");
+    content result("resource");
     boost::json::object inside = about(uri, mime_type);
     inside["text"] = shown(words);
-    made.block_["resource"] = std::move(inside);
-    return made;
+    result.block_["resource"] = std::move(inside);
+    return result;
   }
   /// Makes a resource with bytes.
   static content resource(std::string_view uri, std::string_view mime_type, bytes_view file) {
-    content made("resource");
+    content result("resource");
     boost::json::object inside = about(uri, mime_type);
     inside["blob"] = cofferdam::detail::base64_encode(file);
-    made.block_["resource"] = std::move(inside);
-    return made;
+    result.block_["resource"] = std::move(inside);
+    return result;
   }
   /// Makes a link to a resource that the client may read.
   static content link(std::string_view uri, std::string_view name, std::string_view mime_type) {
-    content made("resource_link");
-    made.block_["uri"] = shown(uri);
-    made.block_["name"] = shown(name);
-    if (!mime_type.empty()) made.block_["mimeType"] = shown(mime_type);
-    return made;
+    content result("resource_link");
+    result.block_["uri"] = shown(uri);
+    result.block_["name"] = shown(name);
+    if (!mime_type.empty()) result.block_["mimeType"] = shown(mime_type);
+    return result;
   }
 
   /// Returns the block in MCP's format.
@@ -64,16 +64,16 @@ class content {
  private:
   explicit content(const char* type) { block_["type"] = type; }
   static content media(const char* type, bytes_view file, std::string_view mime_type) {
-    content made(type);
-    made.block_["data"] = cofferdam::detail::base64_encode(file);
-    made.block_["mimeType"] = shown(mime_type);
-    return made;
+    content result(type);
+    result.block_["data"] = cofferdam::detail::base64_encode(file);
+    result.block_["mimeType"] = shown(mime_type);
+    return result;
   }
   static boost::json::object about(std::string_view uri, std::string_view mime_type) {
-    boost::json::object made;
-    made["uri"] = shown(uri);
-    made["mimeType"] = shown(mime_type);
-    return made;
+    boost::json::object fields;
+    fields["uri"] = shown(uri);
+    fields["mimeType"] = shown(mime_type);
+    return fields;
   }
   static boost::json::string shown(std::string_view text) {
     std::string good;
@@ -89,25 +89,25 @@ class answer {
  public:
   answer() = default;
   explicit answer(std::string_view words) { blocks_.push_back(content::text(words)); }
-  explicit answer(content one) { blocks_.push_back(std::move(one)); }
+  explicit answer(content block) { blocks_.push_back(std::move(block)); }
   /// Makes the answer of a failed tool, with an explanation for the model.
   static answer failed(std::string_view why) {
-    answer made(why);
-    made.is_error_ = true;
-    return made;
+    answer result(why);
+    result.is_error_ = true;
+    return result;
   }
   /// Requests more input from a modern client. The client repeats the call with the responses, and with `state`, which
   /// the client can read but not change.
   /// \param requests  name -> `{"method": "elicitation/create", "params": {...}}`; may be empty.
   static answer input_required(boost::json::object requests, std::string state = {}) {
-    answer made;
-    made.requests_ = std::move(requests);
-    made.state_ = std::move(state);
-    return made;
+    answer result;
+    result.requests_ = std::move(requests);
+    result.state_ = std::move(state);
+    return result;
   }
 
-  answer& add(content one) {
-    blocks_.push_back(std::move(one));
+  answer& add(content block) {
+    blocks_.push_back(std::move(block));
     return *this;
   }
   /// Sets the answer as data for programs, as described by the tool's output schema.

@@ -38,13 +38,13 @@ class resource_definition {
   bool is_template() const noexcept { return uri_.find('{') != std::string::npos; }
 
   boost::json::object json(std::string_view version) const {
-    boost::json::object made;
-    made[is_template() ? "uriTemplate" : "uri"] = uri_;
-    made["name"] = name_;
-    if (!title_.empty() && version >= "2025-06-18") made["title"] = title_;
-    if (!description_.empty()) made["description"] = description_;
-    if (!mime_type_.empty()) made["mimeType"] = mime_type_;
-    return made;
+    boost::json::object entry;
+    entry[is_template() ? "uriTemplate" : "uri"] = uri_;
+    entry["name"] = name_;
+    if (!title_.empty() && version >= "2025-06-18") entry["title"] = title_;
+    if (!description_.empty()) entry["description"] = description_;
+    if (!mime_type_.empty()) entry["mimeType"] = mime_type_;
+    return entry;
   }
 
   /// Returns the values of the template's variables in `uri`; no value if it does not match.
@@ -94,12 +94,12 @@ class prompt_definition {
     return *this;
   }
   prompt_definition& argument(std::string name, std::string description, bool is_required) {
-    boost::json::object one;
-    one["name"] = name;
-    one["description"] = description;
-    one["required"] = is_required;
+    boost::json::object entry;
+    entry["name"] = name;
+    entry["description"] = description;
+    entry["required"] = is_required;
     if (is_required) required_.emplace_back(name);
-    arguments_.push_back(std::move(one));
+    arguments_.push_back(std::move(entry));
     return *this;
   }
 
@@ -108,12 +108,12 @@ class prompt_definition {
   const boost::json::array& required() const noexcept { return required_; }
 
   boost::json::object json(std::string_view version) const {
-    boost::json::object made;
-    made["name"] = name_;
-    if (!title_.empty() && version >= "2025-06-18") made["title"] = title_;
-    made["description"] = description_;
-    if (!arguments_.empty()) made["arguments"] = arguments_;
-    return made;
+    boost::json::object entry;
+    entry["name"] = name_;
+    if (!title_.empty() && version >= "2025-06-18") entry["title"] = title_;
+    entry["description"] = description_;
+    if (!arguments_.empty()) entry["arguments"] = arguments_;
+    return entry;
   }
 
  private:

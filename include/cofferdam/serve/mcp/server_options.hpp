@@ -53,11 +53,11 @@ class server_options {
   server_options& command_timeout(std::chrono::seconds usual) { return set(command_timeout_, usual); }
   server_options& python_timeout(std::chrono::seconds usual) { return set(python_timeout_, usual); }
   /// Sets the maximum time limit that a call may request. Default one hour.
-  server_options& max_timeout(std::chrono::seconds most) { return set(max_timeout_, most); }
+  server_options& max_timeout(std::chrono::seconds limit) { return set(max_timeout_, limit); }
   /// Sets how many Python interpreters a client may have besides the default one, and the idle time after which one is
   /// ended. Default 16 and 30 minutes.
-  server_options& python_contexts(std::size_t most, std::chrono::seconds idle = std::chrono::minutes(30)) {
-    max_contexts_ = most;
+  server_options& python_contexts(std::size_t limit, std::chrono::seconds idle = std::chrono::minutes(30)) {
+    max_contexts_ = limit;
     return set(context_timeout_, idle);
   }
   /// Sets a folder of this machine from which clients may copy files by the tool `upload_file`, or one to which they
@@ -73,8 +73,8 @@ class server_options {
     return *this;
   }
   /// Sets the maximum bytes of each output stream in an answer; of more the middle is left out. Default 20,000.
-  server_options& kept_output(std::size_t most) {
-    kept_output_ = most;
+  server_options& kept_output(std::size_t max_bytes) {
+    kept_output_ = max_bytes;
     return *this;
   }
   /// Sets how many calls run at once in one environment, and how many may wait. Default 8 and 64.
@@ -85,22 +85,22 @@ class server_options {
     return *this;
   }
   /// Sets the maximum number of unanswered requests of one client. Default 128.
-  server_options& requests(std::size_t most) {
-    requests_ = most;
+  server_options& requests(std::size_t limit) {
+    requests_ = limit;
     return *this;
   }
   /// Sets the maximum size of a message from a client in bytes. It may have one JSON value for each 40 bytes of this
   /// limit (at least 1,000), because parsing values delays all other clients. Default 4 MiB; at least 1.
   /// \throws error{exec_errc::invalid_argument}
-  server_options& message(std::size_t most) {
-    if (most == 0) throw error(exec_errc::invalid_argument, "mcp: a message has at least one byte");
-    message_ = most;
+  server_options& message(std::size_t max_bytes) {
+    if (max_bytes == 0) throw error(exec_errc::invalid_argument, "mcp: a message has at least one byte");
+    message_ = max_bytes;
     return *this;
   }
   /// Sets the maximum number of entries in one page of a list. Default 100.
-  server_options& page(std::size_t most) {
-    if (most == 0) throw error(exec_errc::invalid_argument, "mcp: a page has at least one entry");
-    page_ = most;
+  server_options& page(std::size_t max_entries) {
+    if (max_entries == 0) throw error(exec_errc::invalid_argument, "mcp: a page has at least one entry");
+    page_ = max_entries;
     return *this;
   }
   /// Declares that environments contain files before anything has run in them: they are opened to list the files.
@@ -113,18 +113,18 @@ class server_options {
   /// wait. With several tokens, the clients of each have an equal share, but at least a quarter and room for one
   /// message. Default 64 MiB, and at least one message.
   /// \throws error{exec_errc::invalid_argument}
-  server_options& memory(std::size_t most) {
-    if (most == 0) throw error(exec_errc::invalid_argument, "mcp: the memory of messages is at least one byte");
-    memory_ = most;
+  server_options& memory(std::size_t max_bytes) {
+    if (max_bytes == 0) throw error(exec_errc::invalid_argument, "mcp: the memory of messages is at least one byte");
+    memory_ = max_bytes;
     return *this;
   }
   /// HTTP: limits the time for the arrival of a message, including the wait for memory: 408, or 503 if it waited for
   /// memory. From 10 ms to an hour; default one minute.
   /// \throws error{exec_errc::invalid_argument}
-  server_options& message_timeout(std::chrono::milliseconds most) {
-    if (most < std::chrono::milliseconds(10) || most > std::chrono::hours(1))
+  server_options& message_timeout(std::chrono::milliseconds limit) {
+    if (limit < std::chrono::milliseconds(10) || limit > std::chrono::hours(1))
       throw error(exec_errc::invalid_argument, "mcp: the message time is 10 ms to an hour");
-    message_timeout_ = most;
+    message_timeout_ = limit;
     return *this;
   }
 
@@ -164,8 +164,8 @@ class server_options {
   /// which an unused one ends. Default 256 and 30 minutes. With several tokens, each has an equal share, at least one;
   /// beyond it, new sessions are refused (503) until one of the same token ends. The place without a name, one for each
   /// token, is not counted.
-  server_options& sessions(std::size_t most, std::chrono::seconds idle = std::chrono::minutes(30)) {
-    sessions_ = most;
+  server_options& sessions(std::size_t limit, std::chrono::seconds idle = std::chrono::minutes(30)) {
+    sessions_ = limit;
     return set(session_timeout_, idle);
   }
   /// HTTP, legacy era: sets if a single answer is sent as JSON. Default true. If false, all answers are streams, which
@@ -220,10 +220,10 @@ class server_options {
   const std::function<void(const std::string&, std::exception_ptr)>& on_error() const noexcept { return on_error_; }
 
  private:
-  server_options& set(std::chrono::seconds& which, std::chrono::seconds wanted) {
-    if (wanted <= std::chrono::seconds::zero() || wanted > std::chrono::hours(24 * 365))
+  server_options& set(std::chrono::seconds& which, std::chrono::seconds value) {
+    if (value <= std::chrono::seconds::zero() || value > std::chrono::hours(24 * 365))
       throw error(exec_errc::invalid_argument, "mcp: a time is at least a second and at most a year");
-    which = wanted;
+    which = value;
     return *this;
   }
 

@@ -51,8 +51,8 @@ class adopted_container {
 
   /// Returns true if the archive calls see the same files there as the processes of the container.
   bool reaches(std::string_view path) const {
-    return !has_read_only_root && std::none_of(mounts.begin(), mounts.end(), [path](const std::string& one) {
-      return cofferdam::detail::is_beneath(path, one);
+    return !has_read_only_root && std::none_of(mounts.begin(), mounts.end(), [path](const std::string& target) {
+      return cofferdam::detail::is_beneath(path, target);
     });
   }
 };
@@ -81,13 +81,13 @@ inline awaitable<adopted_container> look_at(std::shared_ptr<engine> api, std::st
   }
   if (const boost::json::object* const host = object_at(seen, "HostConfig")) {
     found.has_read_only_root = is_true_at(*host, "ReadonlyRootfs");
-    if (const boost::json::object* const all = object_at(*host, "Tmpfs"))
-      for (const auto& each : *all) found.mounts.emplace_back(each.key().data(), each.key().size());
+    if (const boost::json::object* const tmpfs = object_at(*host, "Tmpfs"))
+      for (const auto& each : *tmpfs) found.mounts.emplace_back(each.key().data(), each.key().size());
   }
-  if (const boost::json::array* const all = array_at(seen, "Mounts"))
-    for (const boost::json::value& each : *all)
-      if (const boost::json::object* const one = each.if_object())
-        found.mounts.emplace_back(text_at(*one, "Destination"));
+  if (const boost::json::array* const mounts = array_at(seen, "Mounts"))
+    for (const boost::json::value& each : *mounts)
+      if (const boost::json::object* const mount_json = each.if_object())
+        found.mounts.emplace_back(text_at(*mount_json, "Destination"));
   for (const char* const each : {"/dev", "/proc", "/sys"}) found.mounts.emplace_back(each);
   const std::optional<image> its_image = co_await find_image(api, std::string(text_at(seen, "Image")));
   if (its_image) found.machine = its_image->architecture;
@@ -121,8 +121,8 @@ inline awaitable<void> ensure_workspace(std::shared_ptr<exec_place> place, adopt
     co_return;
   }
   std::vector<std::string> words{"/bin/sh", "-c", "mkdir -p -- \"$1\" && cd -- \"$1\"", "sh", path};
-  const bool made = co_await exec_place::try_out(place, std::move(words), bytes());
-  if (!made)
+  const bool is_created = co_await exec_place::try_out(place, std::move(words), bytes());
+  if (!is_created)
     throw error(exec_errc::not_found, "docker: the container \"" + there.name + "\" has no \"" + one_line(path, 200) +
                                           "\", and it cannot be made; name another working_directory");
 }

@@ -85,52 +85,52 @@ struct api_verdict {
   const char* advice;
 };
 
-inline api_verdict judge(unsigned status, std::string_view said) {
+inline api_verdict judge(unsigned status, std::string_view message) {
   // Must be first: the rest of such a message is text of the Dockerfile, and could match any case below.
-  if (holds(said, "returned a non-zero code") || holds(said, "executor failed running") ||
-      holds(said, "did not complete successfully"))
+  if (holds(message, "returned a non-zero code") || holds(message, "executor failed running") ||
+      holds(message, "did not complete successfully"))
     return {exec_errc::provider_failed, "a command of the Dockerfile failed: the build's output says why"};
-  if (holds(said, "is too new. Maximum supported API version"))
+  if (holds(message, "is too new. Maximum supported API version"))
     return {exec_errc::unsupported, "update the daemon, or set DOCKER_API_VERSION to the version it names"};
-  if (holds(said, "is too old. Minimum supported API version"))
+  if (holds(message, "is too old. Minimum supported API version"))
     return {exec_errc::unsupported, "this library is older than the daemon allows; update it"};
-  if (holds(said, "HTTP request to an HTTPS server"))
+  if (holds(message, "HTTP request to an HTTPS server"))
     return {exec_errc::invalid_argument,
             "the daemon speaks TLS: set DOCKER_TLS_VERIFY=1, and DOCKER_CERT_PATH to its keys"};
-  if (holds(said, "no space left on device"))
+  if (holds(message, "no space left on device"))
     return {exec_errc::io_error, "the daemon's disk is full: see docker system df"};
-  if (holds(said, "toomanyrequests") || holds(said, "Too Many Requests"))
+  if (holds(message, "toomanyrequests") || holds(message, "Too Many Requests"))
     return {exec_errc::provider_failed,
             "the registry limits how often one may pull: wait, or log in with docker login"};
-  if (holds(said, "no basic auth credentials") || holds(said, "unauthorized") || holds(said, "access denied") ||
-      holds(said, "authentication required") || holds(said, "denied: "))
+  if (holds(message, "no basic auth credentials") || holds(message, "unauthorized") ||
+      holds(message, "access denied") || holds(message, "authentication required") || holds(message, "denied: "))
     return {exec_errc::permission_denied,
             "the registry wants to know who asks, or has no such image: see docker login"};
-  if (holds(said, "image operating system") || holds(said, "no matching manifest"))
+  if (holds(message, "image operating system") || holds(message, "no matching manifest"))
     return {exec_errc::not_found, "the image is not there for this platform: name another with platform()"};
-  if (holds(said, "manifest unknown") || (holds(said, "manifest for") && holds(said, "not found")))
+  if (holds(message, "manifest unknown") || (holds(message, "manifest for") && holds(message, "not found")))
     return {exec_errc::not_found, "the registry has no such tag: look at the spelling"};
-  if (holds(said, "o such image") || holds(said, "image not known"))
+  if (holds(message, "o such image") || holds(message, "image not known"))
     return {exec_errc::not_found, "pull it first: docker pull"};
-  if (holds(said, "no such host") || holds(said, "connection refused") || holds(said, "i/o timeout") ||
-      holds(said, "TLS handshake timeout"))
+  if (holds(message, "no such host") || holds(message, "connection refused") || holds(message, "i/o timeout") ||
+      holds(message, "TLS handshake timeout"))
     return {exec_errc::provider_failed, "the daemon cannot reach the registry: look at its network and proxy"};
-  if (holds(said, "already in use")) return {exec_errc::already_exists, "take another name, or remove what has it"};
-  if (holds(said, "nknown runtime") || holds(said, "unknown or invalid runtime name"))
+  if (holds(message, "already in use")) return {exec_errc::already_exists, "take another name, or remove what has it"};
+  if (holds(message, "nknown runtime") || holds(message, "unknown or invalid runtime name"))
     return {exec_errc::unsupported, "the daemon has no such runtime: see docker info, or leave runtime() out"};
-  if (holds(said, "unable to find user") || holds(said, "no matching entries in passwd"))
+  if (holds(message, "unable to find user") || holds(message, "no matching entries in passwd"))
     return {exec_errc::invalid_argument, "the image has no such user: give numbers, such as 1000:1000"};
-  if (holds(said, "bind source path does not exist"))
+  if (holds(message, "bind source path does not exist"))
     return {exec_errc::not_found, "a folder to be mounted is not there on the daemon's machine"};
-  if (holds(said, "Cannot locate specified Dockerfile"))
+  if (holds(message, "Cannot locate specified Dockerfile"))
     return {exec_errc::not_found, "the context that was sent has no such Dockerfile"};
-  if (holds(said, "OCI runtime create failed") || holds(said, "failed to create shim task"))
+  if (holds(message, "OCI runtime create failed") || holds(message, "failed to create shim task"))
     return {exec_errc::provider_failed, "the container's first program cannot run: is the image for this machine?"};
-  if (holds(said, "cannot allocate memory"))
+  if (holds(message, "cannot allocate memory"))
     return {exec_errc::provider_failed, "the daemon's machine is out of memory"};
-  if (holds(said, "o such container") || holds(said, "no container with"))
+  if (holds(message, "o such container") || holds(message, "no container with"))
     return {exec_errc::provider_lost, "somebody removed it, or it ended"};
-  if (holds(said, "is not running") || holds(said, "state improper"))
+  if (holds(message, "is not running") || holds(message, "state improper"))
     return {exec_errc::provider_lost, "it is not running: somebody stopped it, or it ended"};
   switch (status) {
     case 400: return {exec_errc::invalid_argument, "the daemon does not take what was asked"};
@@ -150,8 +150,8 @@ inline std::string api_message(std::string_view body) {
   const boost::json::value value = boost::json::parse(boost::json::string_view(body.data(), body.size()), failure);
   const boost::json::object* const object = failure ? nullptr : value.if_object();
   if (object == nullptr) return std::string(body);
-  const std::string_view said = detail::text_at(*object, "message");
-  return std::string(said.empty() ? detail::text_at(*object, "cause") : said);
+  const std::string_view message = detail::text_at(*object, "message");
+  return std::string(message.empty() ? detail::text_at(*object, "cause") : message);
 }
 
 /// Converts an error response to an exception.
@@ -164,18 +164,18 @@ inline std::string api_message(std::string_view body) {
 ///                full), provider_lost (the container is gone or stopped), provider_failed (all else).
 /// \par Source    Engine API, the responses of each call; messages of real daemons.
 inline error api_error(unsigned status, std::string_view body, const api_call& call) {
-  const std::string said = api_message(body);
-  const detail::api_verdict verdict = detail::judge(status, said);
+  const std::string message = api_message(body);
+  const detail::api_verdict verdict = detail::judge(status, message);
   const std::error_code cause(static_cast<int>(status), http_status_category());
   std::string text = call.failed() + ": the daemon answers " + std::to_string(status);
-  if (!said.empty()) text += ", " + detail::shown_message(said);
+  if (!message.empty()) text += ", " + detail::shown_message(message);
   return error(verdict.code, text + "; " + verdict.advice, cause);
 }
 
 /// Makes the error for a failure in the middle of a successful response (pull, build).
-inline error stream_error(std::string_view said, const api_call& call) {
-  return error(detail::judge(0, said).code,
-               call.failed() + ": " + detail::shown_message(said) + "; " + detail::judge(0, said).advice);
+inline error stream_error(std::string_view message, const api_call& call) {
+  return error(detail::judge(0, message).code,
+               call.failed() + ": " + detail::shown_message(message) + "; " + detail::judge(0, message).advice);
 }
 
 /// Makes the error for a failed connection.

@@ -96,13 +96,12 @@ class ping_answer {
 };
 
 /// Returns the version to use with a daemon: the newest that both sides support.
-/// \param address  the daemon's address for error messages.
-/// \param wanted   the value of DOCKER_API_VERSION: if it is not empty, exactly this version.
-/// \throws         error{exec_errc::unsupported}: the daemon is too old, or runs Windows containers;
-///                 error{exec_errc::provider_failed}: it is not a Docker daemon; error{exec_errc::invalid_argument} for
-///                 an
-///                 invalid DOCKER_API_VERSION.
-inline api_version negotiate(const ping_answer& ping, std::string_view address, std::string_view wanted = {}) {
+/// \param address         the daemon's address for error messages.
+/// \param pinned_version  the value of DOCKER_API_VERSION: if it is not empty, exactly this version.
+/// \throws                error{exec_errc::unsupported}: the daemon is too old, or runs Windows containers;
+///                        error{exec_errc::provider_failed}: it is not a Docker daemon;
+///                        error{exec_errc::invalid_argument} for an invalid DOCKER_API_VERSION.
+inline api_version negotiate(const ping_answer& ping, std::string_view address, std::string_view pinned_version = {}) {
   const std::string daemon = "docker: the daemon at " + std::string(address);
   if (!ping.version())
     throw error(exec_errc::provider_failed,
@@ -110,10 +109,10 @@ inline api_version negotiate(const ping_answer& ping, std::string_view address, 
   if (!ping.operating_system().empty() && ping.operating_system() != "linux")
     throw error(exec_errc::unsupported, daemon + " runs containers of \"" + one_line(ping.operating_system(), 40) +
                                             "\"; only linux is supported: switch it to Linux containers");
-  if (!wanted.empty()) {
-    const std::optional<api_version> forced = api_version::parse(wanted);
+  if (!pinned_version.empty()) {
+    const std::optional<api_version> forced = api_version::parse(pinned_version);
     if (!forced || *forced < oldest_api || *forced > newest_api)
-      throw error(exec_errc::invalid_argument, "docker: DOCKER_API_VERSION is \"" + one_line(wanted, 40) +
+      throw error(exec_errc::invalid_argument, "docker: DOCKER_API_VERSION is \"" + one_line(pinned_version, 40) +
                                                    "\"; it may be " + oldest_api.text() + " to " + newest_api.text());
     return *forced;
   }

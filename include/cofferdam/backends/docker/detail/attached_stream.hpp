@@ -97,10 +97,10 @@ class attached_stream {
   }
 
   /// Returns the next piece, at most as long as the room.
-  std::optional<stream_piece> next_piece(std::size_t most) {
+  std::optional<stream_piece> next_piece(std::size_t max_bytes) {
     std::optional<stream_piece> piece;
     while (!piece && !state_->left.empty()) {  // a head without content is no piece
-      std::string_view front = state_->left.substr(0, most);
+      std::string_view front = state_->left.substr(0, max_bytes);
       const std::size_t before = front.size();
       piece = state_->frames.next(front);
       state_->left.remove_prefix(before - front.size());

@@ -79,10 +79,10 @@ class container_checker {
     return holds;
   }
 
-  static bool holds_text(const boost::json::array* all, std::string_view wanted) {
-    return all != nullptr && std::any_of(all->begin(), all->end(), [wanted](const boost::json::value& one) {
-             const boost::json::string* const text = one.if_string();
-             return text != nullptr && capability(std::string_view(text->data(), text->size())) == wanted;
+  static bool holds_text(const boost::json::array* names, std::string_view name) {
+    return names != nullptr && std::any_of(names->begin(), names->end(), [name](const boost::json::value& entry) {
+             const boost::json::string* const text = entry.if_string();
+             return text != nullptr && capability(std::string_view(text->data(), text->size())) == name;
            });
   }
 
@@ -98,15 +98,15 @@ class container_checker {
                                                        "SETPCAP", "SETUID",           "SYS_CHROOT"};
     const boost::json::array* const kept = array_at(asked_host_, "CapAdd");
     return std::all_of(podmans.begin(), podmans.end(),
-                       [&](std::string_view one) { return holds_text(dropped, one) || holds_text(kept, one); });
+                       [&](std::string_view name) { return holds_text(dropped, name) || holds_text(kept, name); });
   }
 
   bool adds_no_more() const {
     const boost::json::array* const added = array_at(host_, "CapAdd");
-    const boost::json::array* const wanted = array_at(asked_host_, "CapAdd");
-    return added == nullptr || std::all_of(added->begin(), added->end(), [&](const boost::json::value& one) {
-             const boost::json::string* const text = one.if_string();
-             return text != nullptr && holds_text(wanted, capability(std::string_view(text->data(), text->size())));
+    const boost::json::array* const requested = array_at(asked_host_, "CapAdd");
+    return added == nullptr || std::all_of(added->begin(), added->end(), [&](const boost::json::value& entry) {
+             const boost::json::string* const text = entry.if_string();
+             return text != nullptr && holds_text(requested, capability(std::string_view(text->data(), text->size())));
            });
   }
 
@@ -118,22 +118,23 @@ class container_checker {
     bool no_new = false;
     bool weaker = false;
     if (security != nullptr)
-      for (const boost::json::value& one : *security) {
-        const std::string_view text =
-            one.is_string() ? std::string_view(one.get_string().data(), one.get_string().size()) : std::string_view();
+      for (const boost::json::value& entry : *security) {
+        const std::string_view text = entry.is_string()
+                                          ? std::string_view(entry.get_string().data(), entry.get_string().size())
+                                          : std::string_view();
         no_new |= text == "no-new-privileges" || text == "no-new-privileges:true" || text == "no-new-privileges=true";
         weaker |= text.find("unconfined") != std::string_view::npos || text.find("disable") != std::string_view::npos;
       }
     fine &= expect(no_new, "no-new-privileges is not set");
     fine &= expect(!weaker, "a security profile was switched off");
-    const std::string_view wanted = text_at(asked_, "User");
-    fine &= expect(text_at(config_, "User") == wanted, "its user is not the one that was asked for");
+    const std::string_view user = text_at(asked_, "User");
+    fine &= expect(text_at(config_, "User") == user, "its user is not the one that was asked for");
     if (fine) isolation_.set(isolation_kind::system_calls, "no capabilities, no new privileges");
   }
 
   bool same_number(const char* key) const {
-    const std::optional<std::int64_t> wanted = number_at(asked_host_, key);
-    return wanted && number_at(host_, key) == wanted;
+    const std::optional<std::int64_t> requested = number_at(asked_host_, key);
+    return requested && number_at(host_, key) == requested;
   }
 
   void check_limits() {
@@ -153,8 +154,8 @@ class container_checker {
 
   bool has_no_core_files() const {
     const boost::json::array* const limits = array_at(host_, "Ulimits");
-    return limits != nullptr && std::any_of(limits->begin(), limits->end(), [](const boost::json::value& one) {
-             const boost::json::object* const limit = one.if_object();
+    return limits != nullptr && std::any_of(limits->begin(), limits->end(), [](const boost::json::value& entry) {
+             const boost::json::object* const limit = entry.if_object();
              if (limit == nullptr || number_at(*limit, "Hard") != 0) return false;
              const std::string_view name = text_at(*limit, "Name");
              return name == "core" || name == "RLIMIT_CORE";
@@ -207,7 +208,7 @@ class container_checker {
     fine &= check_mounts(binds);
     if (!fine) return;
     std::string words = read_only ? "the image's files, read-only" : "the image's files, a copy of its own";
-    for (const std::string& one : volumes_) words += ", " + one;
+    for (const std::string& volume : volumes_) words += ", " + volume;
     if (binds > 0) words += ", and " + std::to_string(binds) + (binds == 1 ? " folder" : " folders") + " of the host";
     isolation_.set(isolation_kind::files, words);
   }
@@ -225,11 +226,11 @@ class container_checker {
   bool check_mounts(std::size_t& binds) {
     static const boost::json::array none;
     const boost::json::object& tmpfs = object_or_empty(asked_host_, "Tmpfs");
-    const boost::json::array* const wanted = array_at(asked_host_, "Mounts");
+    const boost::json::array* const requested = array_at(asked_host_, "Mounts");
     const boost::json::array* const given = array_at(inspected_, "Mounts");
     bool fine = true;
-    for (const boost::json::value& one : wanted == nullptr ? none : *wanted) {
-      const boost::json::object* const want = one.if_object();
+    for (const boost::json::value& entry : requested == nullptr ? none : *requested) {
+      const boost::json::object* const want = entry.if_object();
       if (want == nullptr) continue;
       const boost::json::object* const have = mount_at(given == nullptr ? none : *given, text_at(*want, "Target"));
       const std::string target(text_at(*want, "Target"));
@@ -242,11 +243,11 @@ class container_checker {
       if (same && is_true_at(*want, "ReadOnly")) fine &= expect(!is_writable(*have), target + " is not read-only");
       if (bind && !target.starts_with("/.cofferdam")) ++binds;  // our own mount contains no files of the host
     }
-    for (const boost::json::value& one : given == nullptr ? none : *given) {
-      const boost::json::object* const have = one.if_object();
+    for (const boost::json::value& entry : given == nullptr ? none : *given) {
+      const boost::json::object* const have = entry.if_object();
       if (have == nullptr) continue;
       const std::string_view path = text_at(*have, "Destination");
-      const bool is_wanted = mount_at(wanted == nullptr ? none : *wanted, path, "Target") != nullptr ||
+      const bool is_wanted = mount_at(requested == nullptr ? none : *requested, path, "Target") != nullptr ||
                              (text_at(*have, "Type") == "tmpfs" && tmpfs.contains(path));
       fine &= expect(is_wanted, "nobody asked for the " + one_line(text_at(*have, "Type"), 40) + " mount at " +
                                     one_line(path, 120));
@@ -269,10 +270,11 @@ class container_checker {
     return writable == nullptr || !writable->is_bool() || writable->get_bool();
   }
 
-  static const boost::json::object* mount_at(const boost::json::array& all, std::string_view path,
+  static const boost::json::object* mount_at(const boost::json::array& mounts, std::string_view path,
                                              std::string_view key = "Destination") {
-    for (const boost::json::value& one : all)
-      if (const boost::json::object* const object = one.if_object(); object != nullptr && text_at(*object, key) == path)
+    for (const boost::json::value& entry : mounts)
+      if (const boost::json::object* const object = entry.if_object();
+          object != nullptr && text_at(*object, key) == path)
         return object;
     return nullptr;
   }
@@ -286,10 +288,10 @@ class container_checker {
     const boost::json::array* const started = array_at(config_, "Entrypoint");
     expect(entry != nullptr && started != nullptr && *entry == *started, "it would start another program");
     const boost::json::object& labels = object_or_empty(config_, "Labels");
-    const boost::json::object& wanted = object_or_empty(asked_, "Labels");
-    const bool labelled = std::all_of(wanted.begin(), wanted.end(), [&](const auto& one) {
-      const boost::json::value* const found = labels.if_contains(one.key());
-      return found != nullptr && *found == one.value();
+    const boost::json::object& requested = object_or_empty(asked_, "Labels");
+    const bool labelled = std::all_of(requested.begin(), requested.end(), [&](const auto& label) {
+      const boost::json::value* const found = labels.if_contains(label.key());
+      return found != nullptr && *found == label.value();
     });
     expect(labelled, "it does not have its labels");
     expect(!is_true_at(config_, "Tty"), "it has a terminal");

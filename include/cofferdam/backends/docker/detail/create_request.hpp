@@ -214,9 +214,9 @@ class create_request {
     return name.empty() || name == "root" || name.find_first_not_of('0') == std::string_view::npos;
   }
 
-  static boost::json::array texts(const std::vector<std::string>& all) {
+  static boost::json::array texts(const std::vector<std::string>& strings) {
     boost::json::array array;
-    for (const std::string& one : all) array.push_back(detail::json_text(one));
+    for (const std::string& text : strings) array.push_back(detail::json_text(text));
     return array;
   }
 
@@ -224,23 +224,23 @@ class create_request {
     const auto meets = [](std::string_view a, std::string_view b) {
       return cofferdam::detail::is_beneath(a, b) || cofferdam::detail::is_beneath(b, a);
     };
-    for (const mount& one : options_.mounts()) {
-      if (one.is_bind()) check_source(one, host);
-      check_programs(one.target(), meets);
+    for (const mount& entry : options_.mounts()) {
+      if (entry.is_bind()) check_source(entry, host);
+      check_programs(entry.target(), meets);
     }
-    for (const tmpfs_mount& one : options_.tmpfs()) check_programs(one.target(), meets);
+    for (const tmpfs_mount& entry : options_.tmpfs()) check_programs(entry.target(), meets);
     for (const std::string& target : options_.volumes()) check_programs(target, meets);
-    for (const image_volume& one : image_volumes_) check_programs(one.target(), meets);
+    for (const image_volume& volume : image_volumes_) check_programs(volume.target(), meets);
     check_programs(options_.working_directory(), meets);
   }
 
-  void check_source(const mount& one, const host_view& host) const {
-    const std::string real = is_local_ ? host.real(one.source()) : one.source();
-    const std::string place = "the mount of " + detail::quoted(one.source()) +
-                              (real == one.source() ? std::string() : ", which is " + detail::quoted(real) + ",");
+  void check_source(const mount& entry, const host_view& host) const {
+    const std::string real = is_local_ ? host.real(entry.source()) : entry.source();
+    const std::string place = "the mount of " + detail::quoted(entry.source()) +
+                              (real == entry.source() ? std::string() : ", which is " + detail::quoted(real) + ",");
     if (!daemon_socket_.empty()) {
       const std::string socket = detail::usual_spelling(is_local_ ? host.real(daemon_socket_) : daemon_socket_);
-      for (const std::string& source : {detail::usual_spelling(one.source()), detail::usual_spelling(real)})
+      for (const std::string& source : {detail::usual_spelling(entry.source()), detail::usual_spelling(real)})
         if (cofferdam::detail::is_beneath(socket, source) || daemon_socket_ == source)
           throw detail::bad_option(place + " would bring the daemon's own socket into the container");
     }
@@ -313,10 +313,10 @@ class create_request {
     if (!options_.runtime().empty()) host["Runtime"] = detail::json_text(options_.runtime());
     host["Tmpfs"] = tmpfs();
     boost::json::array mounts;
-    for (const mount& one : options_.mounts()) mounts.push_back(mount_object(one));
+    for (const mount& entry : options_.mounts()) mounts.push_back(mount_object(entry));
     for (const std::string& target : options_.volumes()) mounts.push_back(disk_object(target));
-    for (const image_volume& one : image_volumes_)
-      if (is_daemons(one)) mounts.push_back(memory_object(one));
+    for (const image_volume& volume : image_volumes_)
+      if (is_daemons(volume)) mounts.push_back(memory_object(volume));
     if (programs_) mounts.push_back(mount_object(*programs_));
     if (host_link_) mounts.push_back(mount_object(*host_link_));
     host["Mounts"] = std::move(mounts);
@@ -330,32 +330,32 @@ class create_request {
   }
 
   boost::json::object tmpfs() const {
-    boost::json::object all;
-    const auto add = [&all, this](const tmpfs_mount& one, const std::string& owner) {
-      const std::uint64_t bytes = one.bytes() != 0 ? one.bytes() : options_.volume_size();
-      all[detail::json_view(one.target())] =
-          detail::json_text("rw,nosuid,nodev," + std::string(one.is_executable() ? "exec" : "noexec") +
+    boost::json::object entries;
+    const auto add = [&entries, this](const tmpfs_mount& entry, const std::string& owner) {
+      const std::uint64_t bytes = entry.bytes() != 0 ? entry.bytes() : options_.volume_size();
+      entries[detail::json_view(entry.target())] =
+          detail::json_text("rw,nosuid,nodev," + std::string(entry.is_executable() ? "exec" : "noexec") +
                             ",size=" + std::to_string(bytes) + owner);
     };
-    for (const image_volume& one : image_volumes_) {
-      if (is_daemons(one)) continue;
+    for (const image_volume& volume : image_volumes_) {
+      if (is_daemons(volume)) continue;
       // Podman does not report the mode of the folder either: its archive calls show an empty volume that it has put
       // there.
       std::string owner = ",mode=1777";
       if (!unowned_memory_)
-        owner =
-            ",mode=" + octal(one.mode()) + ",uid=" + std::to_string(one.uid()) + ",gid=" + std::to_string(one.gid());
-      add(tmpfs_mount(one.target(), one.bytes()).executable(), owner);
+        owner = ",mode=" + octal(volume.mode()) + ",uid=" + std::to_string(volume.uid()) +
+                ",gid=" + std::to_string(volume.gid());
+      add(tmpfs_mount(volume.target(), volume.bytes()).executable(), owner);
     }
     const std::string owned = guest_ids();
-    for (const tmpfs_mount& one : options_.tmpfs()) add(one, owned);
-    if (!options_.has_read_only_root()) return all;
+    for (const tmpfs_mount& entry : options_.tmpfs()) add(entry, owned);
+    if (!options_.has_read_only_root()) return entries;
     const std::uint64_t size = options_.workspace_size();
     if (!options_.has_at(options_.working_directory()))
       add(tmpfs_mount(options_.working_directory(), size).executable(), owned);
     if (!options_.has_at("/tmp") && options_.working_directory() != "/tmp")
       add(tmpfs_mount("/tmp", std::max<std::uint64_t>(size / 2, 4096)).executable(), ",mode=1777");
-    return all;
+    return entries;
   }
 
   // Returns the options of a tmpfs that give it to the commands' user. For a user name, only the daemon knows the
@@ -376,7 +376,7 @@ class create_request {
   }
 
   // Podman itself copies the image's content into memory, and keeps the owner.
-  bool is_daemons(const image_volume& one) const { return one.has_content() && !unowned_memory_; }
+  bool is_daemons(const image_volume& volume) const { return volume.has_content() && !unowned_memory_; }
 
   static std::string octal(unsigned mode) {
     std::string digits = "0000";
@@ -386,19 +386,20 @@ class create_request {
 
   // Memory that the daemon mounts, so that its archive calls reach it. A volume without a name is removed with the
   // container.
-  static boost::json::object memory_object(const image_volume& one) {
+  static boost::json::object memory_object(const image_volume& declared) {
     boost::json::object how;
     how["type"] = "tmpfs";
     how["device"] = "tmpfs";
-    how["o"] = detail::json_text("nosuid,nodev,size=" + std::to_string(one.bytes()) + ",mode=" + octal(one.mode()) +
-                                 ",uid=" + std::to_string(one.uid()) + ",gid=" + std::to_string(one.gid()));
+    how["o"] =
+        detail::json_text("nosuid,nodev,size=" + std::to_string(declared.bytes()) + ",mode=" + octal(declared.mode()) +
+                          ",uid=" + std::to_string(declared.uid()) + ",gid=" + std::to_string(declared.gid()));
     boost::json::object driver;
     driver["Name"] = "local";
     driver["Options"] = std::move(how);
     boost::json::object volume;
     volume["NoCopy"] = true;  // a copy made before the start would be lost at the start
     volume["DriverConfig"] = std::move(driver);
-    return unnamed_volume(one.target(), std::move(volume));
+    return unnamed_volume(declared.target(), std::move(volume));
   }
 
   // A folder on the daemon's disk, with the image's content of that path.
@@ -417,13 +418,13 @@ class create_request {
     return object;
   }
 
-  static boost::json::object mount_object(const mount& one) {
+  static boost::json::object mount_object(const mount& entry) {
     boost::json::object object;
-    object["Type"] = one.is_bind() ? "bind" : "volume";
-    object["Source"] = detail::json_text(one.source());
-    object["Target"] = detail::json_text(one.target());
-    object["ReadOnly"] = one.is_read_only();
-    if (!one.is_bind()) {
+    object["Type"] = entry.is_bind() ? "bind" : "volume";
+    object["Source"] = detail::json_text(entry.source());
+    object["Target"] = detail::json_text(entry.target());
+    object["ReadOnly"] = entry.is_read_only();
+    if (!entry.is_bind()) {
       boost::json::object volume;
       volume["NoCopy"] = true;  // otherwise the image's content would be copied into it
       object["VolumeOptions"] = std::move(volume);

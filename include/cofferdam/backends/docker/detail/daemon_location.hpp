@@ -111,8 +111,8 @@ class daemon_location {
 
   /// Returns the headers that the user's configuration adds to every request (HttpHeaders). They may contain secrets.
   const header_list& headers() const noexcept { return headers_; }
-  daemon_location& headers(header_list all) & {
-    headers_ = std::move(all);
+  daemon_location& headers(header_list fields) & {
+    headers_ = std::move(fields);
     return *this;
   }
 

@@ -83,11 +83,11 @@ class ignore_pattern {
   };
 
   void consume(std::size_t i, char32_t character, std::vector<char>& next) const {
-    const token& one = tokens_[i];
-    switch (one.what) {
-      case kind::literal: next[i + 1] |= static_cast<char>(one.character == character); break;
+    const token& current = tokens_[i];
+    switch (current.what) {
+      case kind::literal: next[i + 1] |= static_cast<char>(current.character == character); break;
       case kind::any: next[i + 1] |= static_cast<char>(character != U'/'); break;
-      case kind::set: next[i + 1] |= static_cast<char>(in_set(one, character)); break;
+      case kind::set: next[i + 1] |= static_cast<char>(in_set(current, character)); break;
       case kind::star: next[i] |= static_cast<char>(character != U'/'); break;
       case kind::anything: next[i] = 1; break;
       case kind::directories: break;
@@ -98,18 +98,18 @@ class ignore_pattern {
     }
   }
 
-  static bool in_set(const token& one, char32_t character) {
-    const bool found = std::any_of(one.ranges.begin(), one.ranges.end(), [character](const auto& range) {
+  static bool in_set(const token& set, char32_t character) {
+    const bool found = std::any_of(set.ranges.begin(), set.ranges.end(), [character](const auto& range) {
       return range.first <= character && character <= range.second;
     });
-    return found != one.negated;
+    return found != set.negated;
   }
 
   void add(kind what, char32_t character = 0) {
-    token one;
-    one.what = what;
-    one.character = character;
-    tokens_.push_back(std::move(one));
+    token added;
+    added.what = what;
+    added.character = character;
+    tokens_.push_back(std::move(added));
   }
 
   void compile(std::string_view pattern) {
@@ -145,13 +145,13 @@ class ignore_pattern {
 
   // Parses a set after its `[`. Returns the position after the `]`.
   std::size_t add_set(const std::vector<char32_t>& text, std::size_t at) {
-    token one;
-    one.what = kind::set;
+    token set;
+    set.what = kind::set;
     if (at < text.size() && text[at] == U'^') {
-      one.negated = true;
+      set.negated = true;
       ++at;
     }
-    while (at < text.size() && (text[at] != U']' || one.ranges.empty())) {
+    while (at < text.size() && (text[at] != U']' || set.ranges.empty())) {
       const char32_t low = set_member(text, at);
       char32_t high = low;
       if (at < text.size() && text[at] == U'-') {
@@ -159,10 +159,10 @@ class ignore_pattern {
         high = set_member(text, at);
       }
       if (high < low) throw std::invalid_argument("has a range in [] that goes backwards");
-      one.ranges.emplace_back(low, high);
+      set.ranges.emplace_back(low, high);
     }
     if (at == text.size()) throw std::invalid_argument("has a [ without its ]");
-    tokens_.push_back(std::move(one));
+    tokens_.push_back(std::move(set));
     return at + 1;
   }
 

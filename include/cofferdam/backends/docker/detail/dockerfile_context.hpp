@@ -104,12 +104,12 @@ class dockerfile_context {
     walk_.emplace(folder_.walk(".", list_options().entries(limit.files())));
   }
 
-  /// Lists about `most` more names. Returns true at the end; then `entries` is complete.
+  /// Lists about `count` more names. Returns true at the end; then `entries` is complete.
   /// \throws error{exec_errc::too_large} at the limit; permission_denied for a folder that cannot be read and is not
   ///     excluded; not_found if the Dockerfile has vanished.
-  bool step(std::size_t most = 1024) {
+  bool step(std::size_t count = 1024) {
     if (!walk_) return true;
-    for (std::size_t done = 0; done < most; ++done) {
+    for (std::size_t done = 0; done < count; ++done) {
       std::optional<directory_entry> found = walk_->next();
       if (!found) {
         finish();
@@ -220,7 +220,7 @@ class dockerfile_context {
     std::sort(entries_.begin(), entries_.end(),
               [](const context_entry& a, const context_entry& b) { return a.path() < b.path(); });
     const bool has_dockerfile = extra_ || std::any_of(entries_.begin(), entries_.end(),
-                                                      [this](const auto& one) { return one.path() == name_; });
+                                                      [this](const auto& entry) { return entry.path() == name_; });
     if (!has_dockerfile)
       throw error(exec_errc::not_found, "docker: build: the Dockerfile " + cofferdam::detail::shown_path(name_) +
                                             " was removed while the context was looked at");

@@ -62,9 +62,9 @@ class engine {
     std::optional<error> failure;
     for (const daemon_location& where : search.candidates()) {
       try {
-        auto one = std::make_shared<engine>(executor, where, host);
-        co_await one->meet(host.said("DOCKER_API_VERSION"));
-        co_return one;
+        auto candidate = std::make_shared<engine>(executor, where, host);
+        co_await candidate->meet(host.said("DOCKER_API_VERSION"));
+        co_return candidate;
       } catch (const error& reason) {
         if (reason.code() == exec_errc::cancelled) throw;
         if (reason.code() != exec_errc::io_error) throw;
@@ -99,9 +99,9 @@ class engine {
 
   /// Makes a request for a path of the agreed API version.
   http_request request(std::string method, std::string_view path) const {
-    http_request made(std::move(method), where_base() + version_.path_prefix() + std::string(path));
-    for (const auto& [name, value] : where_.headers()) made.field(name, value);
-    return made;
+    http_request result(std::move(method), where_base() + version_.path_prefix() + std::string(path));
+    for (const auto& [name, value] : where_.headers()) result.field(name, value);
+    return result;
   }
 
   /// Sends a request. A status below 300, and each one in `fine`, is a success.
@@ -192,7 +192,7 @@ class engine {
     throw api_error(static_cast<unsigned>(answer.status()), answer.text().substr(0, max_error), doing);
   }
 
-  awaitable<void> meet(std::string wanted) {
+  awaitable<void> meet(std::string pinned_version) {
     http_request ping("GET", where_base() + "/_ping");
     for (const auto& [name, value] : where_.headers()) ping.field(name, value);
     http_response answer = co_await client_.request(std::move(ping));
@@ -201,10 +201,10 @@ class engine {
                       call("ping the daemon"));
     ping_answer::header_list headers;
     for (const http_field& each : answer.head().fields) headers.emplace_back(each.name(), each.value());
-    const ping_answer said(headers);
-    version_ = negotiate(said, address(), wanted);
-    kind_ = said.kind();
-    prefers_buildkit_ = said.has_buildkit();
+    const ping_answer ping_result(headers);
+    version_ = negotiate(ping_result, address(), pinned_version);
+    kind_ = ping_result.kind();
+    prefers_buildkit_ = ping_result.has_buildkit();
   }
 
   daemon_location where_;

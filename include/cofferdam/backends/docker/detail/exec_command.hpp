@@ -172,12 +172,12 @@ class exec_command final : public cofferdam::detail::tracked_command {
   /// USR1 ends all commands.
   void ended_with_another() {
     command().status_known();
-    command_result& all = command().mutable_result();
-    all.term_signal(SIGKILL);
-    all.kind(error_kind::execution_error);
-    all.reason("It was ended together with another command of the container");
-    all.advice("Without a warden, a time limit or a cancellation ends all that runs there. Run it again.");
-    all.cause(std::make_error_code(std::errc::interrupted));
+    command_result& result = command().mutable_result();
+    result.term_signal(SIGKILL);
+    result.kind(error_kind::execution_error);
+    result.reason("It was ended together with another command of the container");
+    result.advice("Without a warden, a time limit or a cancellation ends all that runs there. Run it again.");
+    result.cause(std::make_error_code(std::errc::interrupted));
   }
 
   static awaitable<void> end_all(std::shared_ptr<exec_command> self) {

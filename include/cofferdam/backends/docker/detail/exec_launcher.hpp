@@ -86,11 +86,11 @@ class exec_launcher final : public cofferdam::detail::command_launcher {
       return outcome;
     }
     const bool has_input = c.input() || c.has_open_input();
-    const auto one = cofferdam::detail::make_command<exec_command>(
+    const auto exec = cofferdam::detail::make_command<exec_command>(
         executor(), registry(), limits, std::chrono::steady_clock::now(), executor(), place_, std::move(order), mark,
         std::move(tag), shown_program(c), has_input);
-    one->begin(c.take_input());
-    outcome.running = one->command().kept();
+    exec->begin(c.take_input());
+    outcome.running = exec->command().kept();
     return outcome;
   }
 

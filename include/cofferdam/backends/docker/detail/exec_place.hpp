@@ -113,8 +113,8 @@ class exec_place : public std::enable_shared_from_this<exec_place> {
     what.content("application/json", boost::json::serialize(body));
     const api_call doing = self->api_->call("run a command in the container", self->name_);
     http_response answer = co_await self->api_->ask(std::move(what), doing);
-    const boost::json::object made = engine::object_of(answer, doing);
-    std::string id(text_at(made, "Id"));
+    const boost::json::object created = engine::object_of(answer, doing);
+    std::string id(text_at(created, "Id"));
     if (id.empty()) throw error(exec_errc::provider_failed, doing.failed() + ": the daemon's answer has no Id");
     co_return id;
   }
@@ -257,9 +257,9 @@ class exec_place : public std::enable_shared_from_this<exec_place> {
     exec_place& place_;
   };
 
-  static boost::json::array texts(const std::vector<std::string>& all) {
+  static boost::json::array texts(const std::vector<std::string>& strings) {
     boost::json::array array;
-    for (const std::string& one : all) array.push_back(json_text(one));
+    for (const std::string& text : strings) array.push_back(json_text(text));
     return array;
   }
 

@@ -56,16 +56,16 @@ class exec_files : public cofferdam::detail::operations_by_command<exec_files> {
     }
   }
 
-  awaitable<bytes> read_file(std::string path, std::size_t most) {
+  awaitable<bytes> read_file(std::string path, std::size_t max_bytes) {
     const std::string clean = workspace_path(path, root_);
-    const std::size_t clamped = std::min(most, max_size);
+    const std::size_t clamped = std::min(max_bytes, max_size);
     std::vector<std::string> words{"/bin/sh", "-c",         std::string(read_script),
                                    "sh",      "./" + clean, std::to_string(clamped)};
     command ask = argv(std::move(words));
     ask.keep_output(std::max<std::size_t>(clamped, 4096));
     command_result result = co_await run_command(std::move(ask));
-    check(result, "read", clean, most);
-    if (result.out().total() > most) throw too_large(clean, most);
+    check(result, "read", clean, max_bytes);
+    if (result.out().total() > max_bytes) throw too_large(clean, max_bytes);
     co_return result.out().head();
   }
 
@@ -145,12 +145,12 @@ mv -f -T "$f" "$1" || { rm -f "$f"; exit 1; })sh";
 t=$(cd "$1" && pwd -P) || exit 45
 case $t/ in "$r"/*) ;; *) exit 42 ;; esac)sh";
 
-  static error too_large(const std::string& path, std::size_t most) {
-    return error(exec_errc::too_large,
-                 "read " + cofferdam::detail::shown_path(path) + ": longer than " + std::to_string(most) + " bytes");
+  static error too_large(const std::string& path, std::size_t max_bytes) {
+    return error(exec_errc::too_large, "read " + cofferdam::detail::shown_path(path) + ": longer than " +
+                                           std::to_string(max_bytes) + " bytes");
   }
 
-  static void check(const command_result& result, const char* doing, const std::string& path, std::size_t most) {
+  static void check(const command_result& result, const char* doing, const std::string& path, std::size_t max_bytes) {
     using cofferdam::detail::path_error;
     if (result.ok()) return;
     const std::string what = std::string(doing) + " " + cofferdam::detail::shown_path(path) + ": ";
@@ -158,7 +158,7 @@ case $t/ in "$r"/*) ;; *) exit 42 ;; esac)sh";
       case is_missing: throw path_error(ENOENT, doing, path);
       case is_outside: throw error(exec_errc::outside_workspace, what + "a symbolic link leads out of the workspace");
       case is_no_file: throw error(exec_errc::not_a_file, what + "not a regular file");
-      case is_longer: throw too_large(path, most);
+      case is_longer: throw too_large(path, max_bytes);
       case is_denied: throw path_error(EACCES, doing, path);
       case is_no_directory: throw path_error(ENOTDIR, doing, path);
       case is_incomplete: throw error(exec_errc::io_error, what + "not all of it arrived");
@@ -177,7 +177,7 @@ class exec_file_source final : public file_source {
   exec_file_source(exec_files files, std::vector<file_request> requests)
       : files_(std::move(files)), inner_(files_, std::move(requests)) {}
   awaitable<std::optional<file_header>> next() override { return inner_.next(); }
-  awaitable<bytes> read(std::size_t most) override { return inner_.read(most); }
+  awaitable<bytes> read(std::size_t max_bytes) override { return inner_.read(max_bytes); }
 
  private:
   exec_files files_;

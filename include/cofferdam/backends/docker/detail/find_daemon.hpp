@@ -51,15 +51,15 @@ class daemon_finder {
     config_ = read_config(host_);
     if (!choice_.address().empty()) return one(with_tls(parse_daemon_address(choice_.address()), "the options"));
     if (!choice_.context().empty()) return named_context(choice_.context(), "the options");
-    if (const std::string said = host_.said("DOCKER_HOST"); !said.empty())
-      return one(with_tls(parse_daemon_address(said, "DOCKER_HOST"), "DOCKER_HOST"));
+    if (const std::string address = host_.said("DOCKER_HOST"); !address.empty())
+      return one(with_tls(parse_daemon_address(address, "DOCKER_HOST"), "DOCKER_HOST"));
     tried_.push_back("DOCKER_HOST is not set");
-    if (const std::string said = host_.said("DOCKER_CONTEXT"); !said.empty())
-      return named_context(said, "DOCKER_CONTEXT");
+    if (const std::string context_name = host_.said("DOCKER_CONTEXT"); !context_name.empty())
+      return named_context(context_name, "DOCKER_CONTEXT");
     tried_.push_back("DOCKER_CONTEXT is not set");
     if (config_)
-      if (const std::string said(text_at(*config_, "currentContext")); !said.empty())
-        return named_context(said, "currentContext of " + folder_ + "/config.json");
+      if (const std::string context_name(text_at(*config_, "currentContext")); !context_name.empty())
+        return named_context(context_name, "currentContext of " + folder_ + "/config.json");
     tried_.push_back("no current context in " + (folder_.empty() ? "~/.docker" : folder_) + "/config.json");
     return usual_sockets();
   }
@@ -139,12 +139,14 @@ class daemon_finder {
   daemon_location with_tls(daemon_location location, const std::string& said_by) const {
     const bool is_tls = location.transport() == daemon_transport::tls;
     if (!is_tls && location.transport() != daemon_transport::tcp) return location;
-    const std::string said = host_.said("DOCKER_CERT_PATH");
-    const bool named = !choice_.tls_folder().empty() || !said.empty();
+    const std::string cert_path = host_.said("DOCKER_CERT_PATH");
+    const bool named = !choice_.tls_folder().empty() || !cert_path.empty();
     if (!is_tls && !named && choice_.verifies() && host_.said("DOCKER_TLS_VERIFY").empty() &&
         host_.said("DOCKER_TLS").empty())
       return location;
-    const std::string folder = !choice_.tls_folder().empty() ? choice_.tls_folder() : said.empty() ? folder_ : said;
+    const std::string folder = !choice_.tls_folder().empty() ? choice_.tls_folder()
+                               : cert_path.empty()           ? folder_
+                                                             : cert_path;
     tls_files files = files_in(folder);
     if (named && files.ca().empty() && files.certificate().empty())
       throw error(exec_errc::invalid_argument, "docker: the folder " + cofferdam::detail::shown_path(folder) +
@@ -169,16 +171,16 @@ class daemon_finder {
 
   daemon_location::header_list configured_headers() const {
     daemon_location::header_list headers;
-    const boost::json::object* const all = config_ ? object_at(*config_, "HttpHeaders") : nullptr;
-    if (all == nullptr) return headers;
-    for (const auto& [key, value] : *all) {
+    const boost::json::object* const headers_json = config_ ? object_at(*config_, "HttpHeaders") : nullptr;
+    if (headers_json == nullptr) return headers;
+    for (const auto& [key, value] : *headers_json) {
       const std::string name(key.data(), key.size());
-      if (!value.is_string() || !is_header(name, text_at(*all, name)))
+      if (!value.is_string() || !is_header(name, text_at(*headers_json, name)))
         throw error(exec_errc::invalid_argument, "docker: the header " + quoted(name) + " under HttpHeaders in " +
                                                      folder_ +
                                                      "/config.json cannot be sent: it has a line break, no valid name, "
                                                      "or one that the connection itself needs");
-      headers.emplace_back(name, text_at(*all, name));
+      headers.emplace_back(name, text_at(*headers_json, name));
     }
     return headers;
   }

@@ -108,11 +108,11 @@ inline user_ids resolve_user(std::string_view user, std::string_view passwd, std
 /// Reads a small file of a container; empty if it does not exist, or is not a regular file.
 /// \throws error{exec_errc::io_error}: its archive is incomplete or damaged.
 inline awaitable<std::string> small_file(std::shared_ptr<engine> api, std::string id, std::string path) {
-  constexpr std::size_t most = 1024 * 1024;
+  constexpr std::size_t max_bytes = 1024 * 1024;
   static const std::vector<int> absent{404};
   http_request what =
       api->request("GET", "/containers/" + id + "/archive?path=" + cofferdam::detail::percent_encoded(path));
-  const cofferdam::detail::http_limits limits = cofferdam::detail::http_limits().body(most + 64 * 1024);
+  const cofferdam::detail::http_limits limits = cofferdam::detail::http_limits().body(max_bytes + 64 * 1024);
   const api_call doing = api->call("read a file of a container", path);
   http_response answer = co_await api->ask_within(std::move(what), doing, limits, absent);
   std::string content;

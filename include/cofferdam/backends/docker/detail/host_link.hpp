@@ -50,8 +50,8 @@ class host_link {
     const std::filesystem::path temporary = std::filesystem::temp_directory_path(failure);
     if (failure || !temporary.is_absolute()) return nullptr;
     std::string home = (temporary / (name_of(here) + "-" + cofferdam::detail::random_digits())).string();
-    auto made = std::make_shared<host_link>(executor, std::move(home));
-    return made->listen() ? made : nullptr;
+    auto opened = std::make_shared<host_link>(executor, std::move(home));
+    return opened->listen() ? opened : nullptr;
   }
 
   host_link(const asio::any_io_executor& executor, std::string home)
@@ -103,17 +103,17 @@ class host_link {
   static void sweep(const owner& here) {
     std::error_code failure;
     const std::filesystem::path temporary = std::filesystem::temp_directory_path(failure);
-    std::filesystem::directory_iterator one(temporary, failure);
-    for (; !failure && one != std::filesystem::directory_iterator(); one.increment(failure))
-      if (is_left_over(one->path().filename().string(), here)) remove(one->path().string());
+    std::filesystem::directory_iterator entry(temporary, failure);
+    for (; !failure && entry != std::filesystem::directory_iterator(); entry.increment(failure))
+      if (is_left_over(entry->path().filename().string(), here)) remove(entry->path().string());
   }
 
  private:
   static constexpr std::string_view start_of_name = "cofferdam-host-";
 
-  static std::string name_of(const owner& one) {
-    return std::string(start_of_name) + std::to_string(one.pid_namespace()) + "-" + std::to_string(one.pid()) + "-" +
-           std::to_string(one.start_time());
+  static std::string name_of(const owner& identity) {
+    return std::string(start_of_name) + std::to_string(identity.pid_namespace()) + "-" +
+           std::to_string(identity.pid()) + "-" + std::to_string(identity.start_time());
   }
 
   /// Returns true if the name belongs to a process that this process could see, and that does not exist.

@@ -56,8 +56,8 @@ class host_view {
   /// Returns the view of this process. The variables are copied now. Files are read on demand, by blocking calls.
   static host_view of_this_process() {
     variable_map variables;
-    for (char** one = ::environ; one != nullptr && *one != nullptr; ++one) {
-      const std::string_view text(*one);
+    for (char** entry = ::environ; entry != nullptr && *entry != nullptr; ++entry) {
+      const std::string_view text(*entry);
       const std::size_t equals = text.find('=');
       if (equals != std::string_view::npos && equals > 0)
         variables.emplace(std::string(text.substr(0, equals)), std::string(text.substr(equals + 1)));
@@ -88,9 +88,9 @@ class host_view {
 
   /// Returns all variables, as `NAME=value`: for a helper program that needs the same view.
   std::vector<std::string> settings() const {
-    std::vector<std::string> all;
-    for (const auto& [name, value] : variables_) all.push_back(name + "=" + value);
-    return all;
+    std::vector<std::string> assignments;
+    for (const auto& [name, value] : variables_) assignments.push_back(name + "=" + value);
+    return assignments;
   }
 
   std::optional<std::string> read(const std::string& path) const { return read_(path); }

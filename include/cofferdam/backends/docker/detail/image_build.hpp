@@ -65,24 +65,24 @@ class context_archive {
 
   static void append(bytes& to, const bytes& what) { to.insert(to.end(), what.begin(), what.end()); }
 
-  void begin(bytes& piece, const context_entry& one) {
-    switch (one.type()) {
+  void begin(bytes& piece, const context_entry& entry) {
+    switch (entry.type()) {
       case file_type::directory: {
-        cofferdam::detail::tar_entry head(one.path(), cofferdam::detail::tar_type::directory);
-        append(piece, writer_.head(head.mode(one.mode())));
+        cofferdam::detail::tar_entry head(entry.path(), cofferdam::detail::tar_type::directory);
+        append(piece, writer_.head(head.mode(entry.mode())));
         append(piece, writer_.padding());
         return;
       }
       case file_type::symlink: {
-        cofferdam::detail::tar_entry head(one.path(), cofferdam::detail::tar_type::symlink);
-        append(piece, writer_.head(head.link(one.target()).mode(0777)));
+        cofferdam::detail::tar_entry head(entry.path(), cofferdam::detail::tar_type::symlink);
+        append(piece, writer_.head(head.link(entry.target()).mode(0777)));
         append(piece, writer_.padding());
         return;
       }
       default: break;
     }
-    reader_.emplace(context_->folder().open_file(one.path(), link_policy::refuse));
-    cofferdam::detail::tar_entry head(one.path(), cofferdam::detail::tar_type::regular);
+    reader_.emplace(context_->folder().open_file(entry.path(), link_policy::refuse));
+    cofferdam::detail::tar_entry head(entry.path(), cofferdam::detail::tar_type::regular);
     left_ = reader_->size();
     append(piece, writer_.head(head.mode(reader_->mode()).size(left_)));
   }
@@ -143,43 +143,43 @@ inline awaitable<std::string> send_build(std::shared_ptr<engine> api, std::strin
 /// Adds a remedy to BuildKit's message, if it has none.
 inline error build_error(const error& reason, builder choice, bool asks_client) {
   if (choice != builder::buildkit) return reason;
-  const std::string_view said = reason.what();
+  const std::string_view message = reason.what();
   std::string advice;
   if (asks_client)
     advice =
         "; secrets and ssh keys are not given to builds here, and an image from a registry with a password has to be "
         "pulled first";
-  else if (said.find("dockerfile parse error") != std::string_view::npos)
+  else if (message.find("dockerfile parse error") != std::string_view::npos)
     advice =
         "; if the line is right, the BuildKit of this daemon is older than its syntax: begin the Dockerfile with "
         "\"# syntax=docker/dockerfile:1\", which is pulled, or update the daemon";
   if (advice.empty()) return reason;
-  return error(static_cast<exec_errc>(reason.code().value()), std::string(said) + advice, reason.cause());
+  return error(static_cast<exec_errc>(reason.code().value()), std::string(message) + advice, reason.cause());
 }
 
 /// Builds an image; if nothing has changed, the daemon's cache makes this fast.
 /// \return  the image.
 /// \throws  the exceptions of `dockerfile_context`; error{exec_errc::provider_failed} if a line of the Dockerfile
 ///          fails, with the daemon's message.
-inline awaitable<image> build_image_once(std::shared_ptr<engine> api, build_request wanted, container_options options,
+inline awaitable<image> build_image_once(std::shared_ptr<engine> api, build_request request, container_options options,
                                          progress_function tell) {
-  wanted = wanted.with_folder();
-  auto context = std::make_shared<dockerfile_context>(wanted.context(), wanted.dockerfile());
+  request = request.with_folder();
+  auto context = std::make_shared<dockerfile_context>(request.context(), request.dockerfile());
   while (!context->step()) co_await cofferdam::detail::yield_turn("docker: looking at the build's context");
   boost::json::object arguments;
-  for (const auto& [name, value] : wanted.arguments()) arguments[json_view(name)] = json_text(value);
+  for (const auto& [name, value] : request.arguments()) arguments[json_view(name)] = json_text(value);
   // One name per recipe, so that a new build replaces the old one.
-  std::string key = wanted.context().string() + "\n" + wanted.dockerfile().string() + "\n" + wanted.target();
+  std::string key = request.context().string() + "\n" + request.dockerfile().string() + "\n" + request.target();
   key += "\n" + boost::json::serialize(arguments);
   const std::string name = "cofferdam-build:" + cofferdam::detail::sha256_digits(key).substr(0, 32);
   std::string path = "/build?rm=1&forcerm=1&t=" + cofferdam::detail::percent_encoded(name) +
                      "&dockerfile=" + cofferdam::detail::percent_encoded(context->dockerfile());
   path += "&buildargs=" + cofferdam::detail::percent_encoded(boost::json::serialize(arguments));
-  if (!wanted.target().empty()) path += "&target=" + cofferdam::detail::percent_encoded(wanted.target());
-  if (!wanted.network().empty()) path += "&networkmode=" + cofferdam::detail::percent_encoded(wanted.network());
+  if (!request.target().empty()) path += "&target=" + cofferdam::detail::percent_encoded(request.target());
+  if (!request.network().empty()) path += "&networkmode=" + cofferdam::detail::percent_encoded(request.network());
   if (!options.platform().empty()) path += "&platform=" + cofferdam::detail::percent_encoded(options.platform());
   if (options.pull() == pull_policy::always) path += "&pull=1";
-  const api_call doing = api->call("build an image from", wanted.context().string());
+  const api_call doing = api->call("build an image from", request.context().string());
   const bool is_needed = needs_buildkit(context->dockerfile_text());
   const builder choice = builder_for(api->kind(), api->prefers_buildkit(), is_needed);
   std::string id;
@@ -198,24 +198,24 @@ inline awaitable<image> build_image_once(std::shared_ptr<engine> api, build_requ
   }
   if (failure) throw build_error(*failure, choice, asks_client);
   if (id.empty()) id = name;
-  std::optional<image> made = co_await find_image(api, id);
-  if (!made)
+  std::optional<image> built = co_await find_image(api, id);
+  if (!built)
     throw error(exec_errc::provider_failed,
                 doing.failed() + ": the daemon said that it was built, and has no such image");
-  co_return std::move(*made);
+  co_return std::move(*built);
 }
 
 /// Builds an image; of all that want the image of the same recipe at the same time, one builds it.
-inline awaitable<image> build_image(std::shared_ptr<engine> api, build_request wanted, container_options options,
+inline awaitable<image> build_image(std::shared_ptr<engine> api, build_request request, container_options options,
                                     progress_function tell) {
-  const std::string key = "build " + api->address() + " " + wanted.context().string() + " " +
-                          wanted.dockerfile().string() + " " + wanted.target();
+  const std::string key = "build " + api->address() + " " + request.context().string() + " " +
+                          request.dockerfile().string() + " " + request.target();
   for (;;) {
     shared_round::turn turn = co_await shared_round::join(key, "building an image");
     if (!turn.is_mine()) continue;  // then the daemon has it, and building it again is fast
-    image made = co_await build_image_once(api, wanted, options, tell);
+    image built = co_await build_image_once(api, request, options, tell);
     turn.done();
-    co_return made;
+    co_return built;
   }
 }
 

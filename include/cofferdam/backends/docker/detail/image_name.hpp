@@ -81,10 +81,10 @@ class image_name {
   /// Returns the complete name: two spellings of one name give the same text. For the daemon, and as a key.
   std::string text() const {
     if (is_id()) return digest_;
-    std::string all = repository();
-    if (!tag_.empty()) all += ":" + tag_;
-    if (!digest_.empty()) all += "@" + digest_;
-    return all;
+    std::string name = repository();
+    if (!tag_.empty()) name += ":" + tag_;
+    if (!digest_.empty()) name += "@" + digest_;
+    return name;
   }
 
   /// Return the two parameters of a pull. Without a tag the daemon would pull all tags, so one of the two always has a

@@ -151,7 +151,7 @@ inline awaitable<std::vector<image_volume>> memory_for_volumes(std::shared_ptr<e
 /// \throws    error{exec_errc::too_large} if the memory is too small.
 inline awaitable<void> fill_volumes(std::shared_ptr<engine> api, std::string id, std::string image,
                                     std::vector<image_volume> volumes, owner here) {
-  std::erase_if(volumes, [](const image_volume& one) { return !one.has_content(); });
+  std::erase_if(volumes, [](const image_volume& volume) { return !volume.has_content(); });
   if (volumes.empty()) co_return;
   const auto copy = [&](std::string scratch) -> awaitable<void> {
     for (const image_volume& volume : volumes) {

@@ -40,20 +40,21 @@ inline awaitable<int> sweep(std::shared_ptr<engine> api, owner here) {
   const std::string_view text = answer.text();
   const boost::json::value listed = boost::json::parse(boost::json::string_view(text.data(), text.size()), failure);
   int removed = 0;
-  const boost::json::array* const all = failure ? nullptr : listed.if_array();
-  if (all == nullptr) throw error(exec_errc::provider_failed, doing.failed() + ": the daemon's answer is no list");
-  for (const boost::json::value& each : *all) {
-    const boost::json::object* const one = each.if_object();
-    if (one == nullptr) continue;
-    const boost::json::object* const its_labels = object_at(*one, "Labels");
-    const boost::json::array* const names = array_at(*one, "Names");
+  const boost::json::array* const containers = failure ? nullptr : listed.if_array();
+  if (containers == nullptr)
+    throw error(exec_errc::provider_failed, doing.failed() + ": the daemon's answer is no list");
+  for (const boost::json::value& each : *containers) {
+    const boost::json::object* const container = each.if_object();
+    if (container == nullptr) continue;
+    const boost::json::object* const its_labels = object_at(*container, "Labels");
+    const boost::json::array* const names = array_at(*container, "Names");
     if (its_labels == nullptr || names == nullptr || names->empty() || !names->front().is_string()) continue;
     const boost::json::string& first = names->front().get_string();
     std::string_view name(first.data(), first.size());
     if (name.starts_with('/')) name.remove_prefix(1);
     if (!is_left_over(text_at(*its_labels, owner_label_key), name, here)) continue;
     http_request drop = api->request(
-        "DELETE", "/containers/" + cofferdam::detail::percent_encoded(text_at(*one, "Id")) + "?force=1&v=1");
+        "DELETE", "/containers/" + cofferdam::detail::percent_encoded(text_at(*container, "Id")) + "?force=1&v=1");
     try {
       co_await api->ask(std::move(drop), api->call("remove the container", std::string(name)), gone);
       ++removed;

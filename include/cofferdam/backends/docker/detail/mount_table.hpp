@@ -79,28 +79,28 @@ inline std::vector<std::string> unexpected_mounts(std::string_view table, const 
                                                     "devpts", "mqueue", "tmpfs",  "devtmpfs"};
   constexpr std::array<std::string_view, 5> engines{"/etc/resolv.conf", "/etc/hostname", "/etc/hosts",
                                                     "/run/.containerenv", "/run/secrets"};
-  std::vector<std::pair<std::string, bool>> wanted;  // second: true for memory
+  std::vector<std::pair<std::string, bool>> requested;  // second: true for memory
   const boost::json::object* const host = object_at(asked, "HostConfig");
   if (host == nullptr) return {};
   if (const boost::json::object* const tmpfs = object_at(*host, "Tmpfs"))
-    for (const auto& [path, how] : *tmpfs) wanted.emplace_back(std::string(path.data(), path.size()), true);
+    for (const auto& [path, how] : *tmpfs) requested.emplace_back(std::string(path.data(), path.size()), true);
   if (const boost::json::array* const mounts = array_at(*host, "Mounts"))
-    for (const boost::json::value& one : *mounts) {
-      const boost::json::object* const mount = one.if_object();
+    for (const boost::json::value& entry : *mounts) {
+      const boost::json::object* const mount = entry.if_object();
       if (mount == nullptr) continue;
       const boost::json::object* const volume = object_at(*mount, "VolumeOptions");
       const bool is_memory = volume != nullptr && object_at(*volume, "DriverConfig") != nullptr;
-      wanted.emplace_back(std::string(text_at(*mount, "Target")), is_memory);
+      requested.emplace_back(std::string(text_at(*mount, "Target")), is_memory);
     }
   const std::vector<mounted_place> places = read_mount_table(table);
   // The kernel shows the real path of a place; an option may have used a link in the image.
-  const auto is_at_its_name = [&](const auto& one) {
+  const auto is_at_its_name = [&](const auto& entry) {
     return std::any_of(places.begin(), places.end(),
-                       [&](const mounted_place& place) { return place.target == one.first; });
+                       [&](const mounted_place& place) { return place.target == entry.first; });
   };
   const auto elsewhere = [&](bool is_memory) {
-    return std::count_if(wanted.begin(), wanted.end(),
-                         [&](const auto& one) { return one.second == is_memory && !is_at_its_name(one); });
+    return std::count_if(requested.begin(), requested.end(),
+                         [&](const auto& entry) { return entry.second == is_memory && !is_at_its_name(entry); });
   };
   auto memory_elsewhere = elsewhere(true);
   auto others_elsewhere = elsewhere(false);
@@ -108,9 +108,9 @@ inline std::vector<std::string> unexpected_mounts(std::string_view table, const 
   for (const mounted_place& place : places) {
     if (place.target == "/") continue;
     const std::string words = "\"" + one_line(place.target, 120) + "\" (" + one_line(place.type, 40) + ")";
-    const auto asked_for =
-        std::find_if(wanted.begin(), wanted.end(), [&](const auto& one) { return one.first == place.target; });
-    if (asked_for != wanted.end()) {
+    const auto asked_for = std::find_if(requested.begin(), requested.end(),
+                                        [&](const auto& entry) { return entry.first == place.target; });
+    if (asked_for != requested.end()) {
       if (asked_for->second && place.type != "tmpfs") found.push_back(words + " instead of memory");
       continue;
     }

@@ -92,10 +92,10 @@ class progress_stream {
     using kind = progress_event::kind;
     const boost::json::object* const failure = detail::object_at(object, "errorDetail");
     if (failure != nullptr || detail::member(object, "error") != nullptr) {
-      std::string_view said = failure == nullptr ? std::string_view() : detail::text_at(*failure, "message");
-      if (said.empty()) said = detail::text_at(object, "error");
+      std::string_view message = failure == nullptr ? std::string_view() : detail::text_at(*failure, "message");
+      if (message.empty()) message = detail::text_at(object, "error");
       progress_event event(kind::failure);
-      event.text(said.empty() ? std::string("an error without a message") : std::string(said));
+      event.text(message.empty() ? std::string("an error without a message") : std::string(message));
       const std::uint64_t code = count_at(failure, "code");
       if (code <= 255) event.code(static_cast<int>(code));
       return event;

@@ -33,20 +33,20 @@ class registry_credentials {
 
   /// \param server  the registry's name in Docker's configuration; see `registry_server`.
   static registry_credentials password(std::string server, std::string user, std::string secret) {
-    registry_credentials made;
-    made.server_ = std::move(server);
-    made.user_ = std::move(user);
-    made.secret_ = std::move(secret);
-    return made;
+    registry_credentials credentials;
+    credentials.server_ = std::move(server);
+    credentials.user_ = std::move(user);
+    credentials.secret_ = std::move(secret);
+    return credentials;
   }
 
   /// \param token  from an earlier login at the registry (an OAuth2 refresh token).
   static registry_credentials identity_token(std::string server, std::string token) {
-    registry_credentials made;
-    made.server_ = std::move(server);
-    made.secret_ = std::move(token);
-    made.is_token_ = true;
-    return made;
+    registry_credentials credentials;
+    credentials.server_ = std::move(server);
+    credentials.secret_ = std::move(token);
+    credentials.is_token_ = true;
+    return credentials;
   }
 
   bool is_anonymous() const noexcept { return secret_.empty() && user_.empty(); }
@@ -62,10 +62,10 @@ class registry_credentials {
   std::string header() const { return encoded(object(true)); }
 
   /// Returns the value of X-Registry-Config, with which the classic builder pulls the base images of a Dockerfile.
-  static std::string build_header(const std::vector<registry_credentials>& all) {
+  static std::string build_header(const std::vector<registry_credentials>& logins) {
     boost::json::object servers;
-    for (const registry_credentials& one : all)
-      if (!one.is_anonymous()) servers[detail::json_view(one.server_)] = one.object(false);
+    for (const registry_credentials& login : logins)
+      if (!login.is_anonymous()) servers[detail::json_view(login.server_)] = login.object(false);
     return encoded(servers);
   }
 

@@ -51,8 +51,8 @@ inline awaitable<void> with_scratch_container(std::shared_ptr<engine> api, std::
   const auto creates_and_works = [&]() -> awaitable<void> {
     try {
       co_await cofferdam::detail::shielded(std::ref(create));
-      const boost::json::object made = engine::object_of(answer, doing);
-      id = text_at(made, "Id");
+      const boost::json::object created = engine::object_of(answer, doing);
+      id = text_at(created, "Id");
       if (id.empty()) throw error(exec_errc::provider_failed, doing.failed() + ": the daemon's answer has no Id");
     } catch (const error& reason) {
       in_doubt = leaves_in_doubt(reason);

@@ -85,8 +85,8 @@ class shared_round {
     std::map<std::string, std::vector<std::weak_ptr<waiter>>> rounds;
   };
   static table& all() {
-    static table one;
-    return one;
+    static table instance;
+    return instance;
   }
 
   static std::shared_ptr<waiter> enter(const std::string& key, const asio::any_io_executor& executor) {
@@ -107,13 +107,13 @@ class shared_round {
       all().rounds.erase(found);
     }
     for (const std::weak_ptr<waiter>& each : waiting) {
-      const std::shared_ptr<waiter> one = each.lock();
-      if (!one) continue;
-      asio::post(one->ended.executor(), [one, done, failure] {
-        one->over = true;
-        one->done = done;
-        one->failure = failure;
-        one->ended.notify();
+      const std::shared_ptr<waiter> live_waiter = each.lock();
+      if (!live_waiter) continue;
+      asio::post(live_waiter->ended.executor(), [live_waiter, done, failure] {
+        live_waiter->over = true;
+        live_waiter->done = done;
+        live_waiter->failure = failure;
+        live_waiter->ended.notify();
       });
     }
   }

@@ -104,9 +104,9 @@ class ssh_stream final : public byte_stream::implementation {
 
  private:
   error ended() const {
-    const std::string said = process_.said();
-    return error(exec_errc::io_error, "docker: ssh ended before the daemon of " + address_ +
-                                          " said a word: " + (said.empty() ? std::string("it gives no reason") : said) +
+    const std::string stderr_text = process_.said();
+    return error(exec_errc::io_error, "docker: ssh ended before the daemon of " + address_ + " said a word: " +
+                                          (stderr_text.empty() ? std::string("it gives no reason") : stderr_text) +
                                           "; try: ssh HOST docker system dial-stdio");
   }
 

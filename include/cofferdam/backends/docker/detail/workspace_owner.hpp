@@ -34,8 +34,8 @@ inline awaitable<std::optional<user_ids>> workspace_owner(std::shared_ptr<engine
                                                           container_options options, owner here) {
   std::optional<user_ids> ids;
   const std::vector<mount>& mounts = options.mounts();
-  const auto at_workspace = [&options](const mount& one) {
-    return one.is_bind() && one.target() == options.working_directory();
+  const auto at_workspace = [&options](const mount& entry) {
+    return entry.is_bind() && entry.target() == options.working_directory();
   };
   const auto found = std::find_if(mounts.begin(), mounts.end(), at_workspace);
   if (found == mounts.end()) co_return ids;
@@ -44,10 +44,10 @@ inline awaitable<std::optional<user_ids>> workspace_owner(std::shared_ptr<engine
   bind["Source"] = json_text(found->source());
   bind["Target"] = json_text(found->target());
   bind["ReadOnly"] = true;
-  boost::json::array all;
-  all.push_back(std::move(bind));
+  boost::json::array bind_mounts;
+  bind_mounts.push_back(std::move(bind));
   boost::json::object host_config;
-  host_config["Mounts"] = std::move(all);
+  host_config["Mounts"] = std::move(bind_mounts);
   volume_folder folder;
   const auto look = [&](std::string id) -> awaitable<void> {
     folder = co_await look_at_folder(api, std::move(id), options.working_directory());

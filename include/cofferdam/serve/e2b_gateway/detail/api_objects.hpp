@@ -82,16 +82,16 @@ class api_fields {
     return found->get_int64();
   }
   string_pairs strings(std::string_view name) const {
-    string_pairs all;
+    string_pairs pairs;
     const boost::json::value* const found = find(name);
-    if (found == nullptr) return all;
+    if (found == nullptr) return pairs;
     if (!found->is_object()) throw wrong(name, "an object of strings");
     for (const auto& [key, value] : found->get_object()) {
       if (!value.is_string()) throw wrong(name, "an object of strings");
-      all.emplace_back(std::string(key.data(), key.size()),
-                       std::string(value.get_string().data(), value.get_string().size()));
+      pairs.emplace_back(std::string(key.data(), key.size()),
+                         std::string(value.get_string().data(), value.get_string().size()));
     }
-    return all;
+    return pairs;
   }
   /// Returns true if the field exists and is not null, `false` or empty.
   bool says_something(std::string_view name) const noexcept {
@@ -170,10 +170,10 @@ inline boost::json::object detail_object(const served_sandbox& sandbox) {
 
 /// Decodes a `metadata` filter, which is encoded three times; the encoding of the query itself is already undone.
 inline string_pairs metadata_filter(std::string_view text) {
-  string_pairs wanted;
+  string_pairs filter;
   const query_fields pairs(text);
-  for (const auto& [key, value] : pairs.all()) wanted.emplace_back(form_decode(key), form_decode(value));
-  return wanted;
+  for (const auto& [key, value] : pairs.all()) filter.emplace_back(form_decode(key), form_decode(value));
+  return filter;
 }
 
 /// The filter of a list of sandboxes.
@@ -205,17 +205,17 @@ class list_filter {
     template_ = std::string(query.value("template"));
   }
 
-  bool takes(const served_sandbox& one) const {
-    const bool is_paused = one.now() == served_sandbox::state::paused;
-    if (one.now() == served_sandbox::state::ended || !(is_paused ? paused_ : running_)) return false;
-    if (!template_.empty() && template_ != one.settings().template_name) return false;
-    const string_pairs& has = one.settings().metadata;
+  bool takes(const served_sandbox& sandbox) const {
+    const bool is_paused = sandbox.now() == served_sandbox::state::paused;
+    if (sandbox.now() == served_sandbox::state::ended || !(is_paused ? paused_ : running_)) return false;
+    if (!template_.empty() && template_ != sandbox.settings().template_name) return false;
+    const string_pairs& has = sandbox.settings().metadata;
     return std::all_of(metadata_.begin(), metadata_.end(),
                        [&](const auto& pair) { return std::find(has.begin(), has.end(), pair) != has.end(); });
   }
-  bool is_behind(const served_sandbox& one) const noexcept {
+  bool is_behind(const served_sandbox& sandbox) const noexcept {
     if (!behind_) return true;
-    return is_ascending_ ? one.settings().number > *behind_ : one.settings().number < *behind_;
+    return is_ascending_ ? sandbox.settings().number > *behind_ : sandbox.settings().number < *behind_;
   }
   std::size_t most() const noexcept { return most_; }
   bool is_ascending() const noexcept { return is_ascending_; }
@@ -223,9 +223,9 @@ class list_filter {
  private:
   static bool has(std::string_view list, std::string_view word) {
     while (!list.empty()) {
-      const std::string_view one = list.substr(0, list.find(','));
-      if (one == word) return true;
-      list.remove_prefix(std::min(list.size(), one.size() + 1));
+      const std::string_view item = list.substr(0, list.find(','));
+      if (item == word) return true;
+      list.remove_prefix(std::min(list.size(), item.size() + 1));
     }
     return false;
   }

@@ -58,16 +58,16 @@ class control_plane {
       if (method != "GET") throw wrong_method();
       co_return self.all_metrics();
     }
-    const sandbox_registry::sandbox_pointer one = self.core_->find(parts[1], self.owner_);
+    const sandbox_registry::sandbox_pointer sandbox = self.core_->find(parts[1], self.owner_);
     if (parts.size() == 2) {
       if (is_v2) throw unknown();
-      if (method == "GET") co_return json_reply(200, detail_object(*one));
+      if (method == "GET") co_return json_reply(200, detail_object(*sandbox));
       if (method != "DELETE") throw wrong_method();
-      self.core_->close(one);
-      co_await served_sandbox::until_closed(one);
+      self.core_->close(sandbox);
+      co_await served_sandbox::until_closed(sandbox);
       co_return http_reply(204);
     }
-    http_reply done = co_await self.act(one, parts[2], is_v2);
+    http_reply done = co_await self.act(sandbox, parts[2], is_v2);
     co_return done;
   }
 
@@ -83,9 +83,10 @@ class control_plane {
 
   std::chrono::seconds checked_life(std::int64_t seconds) const {
     if (seconds <= 0) throw http_refusal(400, "Timeout must be greater than 0");
-    const std::chrono::seconds most = core_->options().max_lifetime();
-    if (seconds > most.count())
-      throw http_refusal(400, "Timeout cannot be greater than " + std::to_string(most.count() / 3600) + " hours");
+    const std::chrono::seconds max_lifetime = core_->options().max_lifetime();
+    if (seconds > max_lifetime.count())
+      throw http_refusal(400,
+                         "Timeout cannot be greater than " + std::to_string(max_lifetime.count() / 3600) + " hours");
     return std::chrono::seconds(seconds);
   }
 
@@ -110,16 +111,17 @@ class control_plane {
     settings.pauses_at_end = fields.boolean("autoPause").value_or(false);
     settings.owner = owner_;
     refuse_what_is_not_here(fields);
-    const sandbox_registry::sandbox_pointer one = co_await sandbox_registry::create(core_, std::move(settings), life);
-    co_return json_reply(201, sandbox_object(*one));
+    const sandbox_registry::sandbox_pointer sandbox =
+        co_await sandbox_registry::create(core_, std::move(settings), life);
+    co_return json_reply(201, sandbox_object(*sandbox));
   }
 
   std::string template_of(std::string name) const {
     for (char& c : name) c = cofferdam::detail::lowered(c);
     const std::string plain = name.substr(0, name.find(':'));
     const std::vector<std::string>& known = core_->options().templates();
-    const bool is_known =
-        std::any_of(known.begin(), known.end(), [&](const std::string& one) { return one == "*" || one == plain; });
+    const bool is_known = std::any_of(known.begin(), known.end(),
+                                      [&](const std::string& pattern) { return pattern == "*" || pattern == plain; });
     const bool is_name = !plain.empty() && plain.size() <= 128 &&
                          std::all_of(plain.begin(), plain.end(), [](char c) { return c > ' ' && c < 0x7F; });
     if (!is_known || !is_name) throw http_refusal(404, "template '" + one_line(name.substr(0, 128)) + "' not found");
@@ -128,10 +130,10 @@ class control_plane {
 
   /// Limits the size, because lists and commands repeat these strings.
   static void check_size(std::string_view name, const string_pairs& strings) {
-    constexpr std::size_t most = std::size_t{64} * 1024;
+    constexpr std::size_t max_bytes = std::size_t{64} * 1024;
     std::size_t size = 0;
     for (const auto& [key, value] : strings) size += key.size() + value.size();
-    if (size > most) throw http_refusal(400, std::string(name) + ": more than 64 KiB");
+    if (size > max_bytes) throw http_refusal(400, std::string(name) + ": more than 64 KiB");
   }
 
   /// Refuses options that are not supported: a client must not believe in isolation that does not exist.
@@ -151,22 +153,23 @@ class control_plane {
 
   http_reply list(bool is_old) const {
     const list_filter filter{query_fields(call_.query()), is_old};
-    std::vector<const served_sandbox*> all;
+    std::vector<const served_sandbox*> matching;
     std::size_t running = 0;
-    for (const auto& [id, one] : core_->sandboxes()) {
-      if (one->settings().owner != owner_ || !filter.takes(*one)) continue;
-      if (one->now() == served_sandbox::state::running) ++running;
-      if (filter.is_behind(*one)) all.push_back(one.get());
+    for (const auto& [id, sandbox] : core_->sandboxes()) {
+      if (sandbox->settings().owner != owner_ || !filter.takes(*sandbox)) continue;
+      if (sandbox->now() == served_sandbox::state::running) ++running;
+      if (filter.is_behind(*sandbox)) matching.push_back(sandbox.get());
     }
-    std::sort(all.begin(), all.end(), [&](const served_sandbox* a, const served_sandbox* b) {
+    std::sort(matching.begin(), matching.end(), [&](const served_sandbox* a, const served_sandbox* b) {
       if (filter.is_ascending()) return a->settings().number < b->settings().number;
       return a->settings().number > b->settings().number;
     });
     boost::json::array listed;
-    for (std::size_t i = 0; i < all.size() && i < filter.most(); ++i) listed.push_back(listed_object(*all[i]));
+    for (std::size_t i = 0; i < matching.size() && i < filter.most(); ++i)
+      listed.push_back(listed_object(*matching[i]));
     http_reply reply = json_reply(200, listed);
-    if (all.size() > filter.most())
-      reply.field("X-Next-Token", std::to_string(all[filter.most() - 1]->settings().number));
+    if (matching.size() > filter.most())
+      reply.field("X-Next-Token", std::to_string(matching[filter.most() - 1]->settings().number));
     if (!is_old) reply.field("X-Total-Running", std::to_string(running));
     return reply;
   }
@@ -178,7 +181,7 @@ class control_plane {
     return json_reply(200, answer);
   }
 
-  awaitable<http_reply> act(sandbox_registry::sandbox_pointer one, std::string what, bool is_v2) {
+  awaitable<http_reply> act(sandbox_registry::sandbox_pointer sandbox, std::string what, bool is_v2) {
     const std::string& method = call_.method();
     const bool is_get = what == "metrics" || what == "logs";
     const bool is_known = is_get || what == "connect" || what == "resume" || what == "pause" || what == "timeout" ||
@@ -195,25 +198,25 @@ class control_plane {
     if (what == "timeout") {
       const std::int64_t seconds = fields.number("timeout").value_or(-1);
       if (seconds < 0) throw http_refusal(400, "validation error: \"timeout\" must be an integer of at least 0");
-      if (one->now() != served_sandbox::state::running)
-        throw http_refusal(409, "Sandbox \"" + one->settings().id + "\" is not running");
+      if (sandbox->now() != served_sandbox::state::running)
+        throw http_refusal(409, "Sandbox \"" + sandbox->settings().id + "\" is not running");
       const std::chrono::seconds longest = core_->options().max_lifetime();
-      one->live(std::min(longest, std::chrono::seconds(std::min<std::int64_t>(seconds, longest.count()))));
+      sandbox->live(std::min(longest, std::chrono::seconds(std::min<std::int64_t>(seconds, longest.count()))));
       co_return http_reply(204);
     }
     if (what == "refreshes") {
       const std::int64_t seconds = fields.number("duration").value_or(0);
       if (seconds < 0 || seconds > 3600)
         throw http_refusal(400, "validation error: \"duration\" must be an integer from 0 to 3600");
-      prolong(*one, std::chrono::seconds(std::max<std::int64_t>(15, seconds)));
+      prolong(*sandbox, std::chrono::seconds(std::max<std::int64_t>(15, seconds)));
       co_return http_reply(204);
     }
     if (what == "pause") {
-      if (!one->can_pause())
+      if (!sandbox->can_pause())
         throw http_refusal(501, "Error pausing sandbox - what is behind this gateway cannot be paused");
-      const bool done = co_await served_sandbox::pause(one);
+      const bool done = co_await served_sandbox::pause(sandbox);
       if (!done)
-        throw http_refusal(409, "Error pausing sandbox - sandbox '" + one->settings().id + "' is already paused");
+        throw http_refusal(409, "Error pausing sandbox - sandbox '" + sandbox->settings().id + "' is already paused");
       co_return http_reply(204);
     }
     const std::optional<std::int64_t> asked = fields.number("timeout");
@@ -222,17 +225,18 @@ class control_plane {
           400, "validation error: request body has an error: doesn't match schema: property \"timeout\" is missing");
     const std::int64_t usual = what == "resume" ? 15 : 300;
     const std::chrono::seconds life = checked_life(asked.value_or(usual));
-    const bool resumed = co_await served_sandbox::resume(one, life);
-    if (one->now() == served_sandbox::state::ended) one = core_->find(one->settings().id, owner_);
-    if (what == "resume" && !resumed) throw http_refusal(409, "Sandbox " + one->settings().id + " is already running");
-    if (!resumed) prolong(*one, life);
+    const bool resumed = co_await served_sandbox::resume(sandbox, life);
+    if (sandbox->now() == served_sandbox::state::ended) sandbox = core_->find(sandbox->settings().id, owner_);
+    if (what == "resume" && !resumed)
+      throw http_refusal(409, "Sandbox " + sandbox->settings().id + " is already running");
+    if (!resumed) prolong(*sandbox, life);
     int status = 200;
     if (resumed) status = 201;
-    co_return json_reply(status, sandbox_object(*one));
+    co_return json_reply(status, sandbox_object(*sandbox));
   }
 
-  static void prolong(served_sandbox& one, std::chrono::seconds life) {
-    if (one.rest() < life) one.live(life);
+  static void prolong(served_sandbox& sandbox, std::chrono::seconds life) {
+    if (sandbox.rest() < life) sandbox.live(life);
   }
 
   static http_reply logs() {

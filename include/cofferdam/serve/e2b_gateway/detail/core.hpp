@@ -62,8 +62,8 @@ class sandbox_registry : public std::enable_shared_from_this<sandbox_registry> {
     const std::string_view key = call.field("X-API-KEY").value_or(std::string_view());
     const cofferdam::detail::sha256_digest digest = cofferdam::detail::sha256_of(key);
     bool is_known = keys_.empty() && !key.empty();
-    for (const cofferdam::detail::sha256_digest& one : keys_)
-      if (CRYPTO_memcmp(one.data(), digest.data(), one.size()) == 0) is_known = true;
+    for (const cofferdam::detail::sha256_digest& key_digest : keys_)
+      if (CRYPTO_memcmp(key_digest.data(), digest.data(), key_digest.size()) == 0) is_known = true;
     if (!is_known)
       throw http_refusal(401,
                          "Invalid API key, please visit https://e2b.dev/docs/api-key for more information.\n"
@@ -92,14 +92,14 @@ class sandbox_registry : public std::enable_shared_from_this<sandbox_registry> {
   /// \throws http_refusal if the limit is reached; the exceptions of the provider.
   static awaitable<sandbox_pointer> create(std::shared_ptr<sandbox_registry> self, sandbox_settings settings,
                                            std::chrono::seconds life) {
-    const std::size_t most = self->options_.sandboxes();
+    const std::size_t max_sandboxes = self->options_.sandboxes();
     if (self->is_over_) throw http_refusal(503, "The gateway is being stopped");
     // No key may use the share of others.
-    const std::size_t share = std::max<std::size_t>(most / std::max<std::size_t>(self->keys_.size(), 1), 1);
+    const std::size_t share = std::max<std::size_t>(max_sandboxes / std::max<std::size_t>(self->keys_.size(), 1), 1);
     const std::shared_ptr<cofferdam::detail::async_semaphore> part = self->share_of(settings.owner, share);
     if (!part->try_acquire(1)) throw too_many(share);
     cofferdam::detail::held_permits of_owner(*part, 1);
-    if (!self->places_->try_acquire(1)) throw too_many(most);
+    if (!self->places_->try_acquire(1)) throw too_many(max_sandboxes);
     auto place = std::make_unique<owner_place>(self->places_, part, std::move(of_owner),
                                                cofferdam::detail::held_permits(*self->places_, 1));
     opened_environment opened = co_await self->opener_();
@@ -145,11 +145,11 @@ class sandbox_registry : public std::enable_shared_from_this<sandbox_registry> {
   /// \throws http_refusal 408 or 503 after the time limit; the exceptions of `http_call::read_some`.
   static awaitable<cofferdam::detail::request_body> read_body(std::shared_ptr<sandbox_registry> self, http_call& call,
                                                               cofferdam::detail::sha256_digest owner) {
-    const std::size_t most = self->options_.message();
-    call.body_limit(most);
-    std::size_t units = most;
+    const std::size_t max_bytes = self->options_.message();
+    call.body_limit(max_bytes);
+    std::size_t units = max_bytes;
     if (const auto length = call.field("Content-Length"))
-      units = std::min(most, number_from<std::size_t>(*length).value_or(most));
+      units = std::min(max_bytes, number_from<std::size_t>(*length).value_or(max_bytes));
     cofferdam::detail::request_body body;
     try {
       co_await in_time(self->executor_, self->options_.message_timeout(),
@@ -165,24 +165,24 @@ class sandbox_registry : public std::enable_shared_from_this<sandbox_registry> {
   static std::vector<std::string> hosts_of(const e2b_gateway::options& options) {
     std::vector<std::string> names;
     if (const auto& hosts = options.server().allowed_hosts()) {
-      for (std::string one : *hosts) {
-        if (!one.starts_with('[')) one = one.substr(0, one.find(':'));
-        names.push_back(std::move(one));
+      for (std::string host : *hosts) {
+        if (!host.starts_with('[')) host = host.substr(0, host.find(':'));
+        names.push_back(std::move(host));
       }
     }
     return names;
   }
 
-  static http_refusal too_many(std::size_t most) {
-    return {429, "you have reached the maximum number of concurrent E2B sandboxes (" + std::to_string(most) +
+  static http_refusal too_many(std::size_t limit) {
+    return {429, "you have reached the maximum number of concurrent E2B sandboxes (" + std::to_string(limit) +
                      "). If you need more, raise the gateway's limit"};
   }
 
   std::shared_ptr<cofferdam::detail::async_semaphore> share_of(const cofferdam::detail::sha256_digest& owner,
-                                                               std::size_t most) {
-    std::erase_if(shares_, [](const auto& one) { return one.second.expired(); });
+                                                               std::size_t permits) {
+    std::erase_if(shares_, [](const auto& entry) { return entry.second.expired(); });
     std::shared_ptr<cofferdam::detail::async_semaphore> share = shares_[owner].lock();
-    if (!share) share = std::make_shared<cofferdam::detail::async_semaphore>(executor_, most);
+    if (!share) share = std::make_shared<cofferdam::detail::async_semaphore>(executor_, permits);
     shares_[owner] = share;
     return share;
   }

@@ -107,8 +107,9 @@ class dispatcher {
 
   static awaitable<void> serve_signed(std::shared_ptr<sandbox_registry> core, http_call& call) {
     std::shared_ptr<served_sandbox> found;
-    for (const auto& [id, one] : core->sandboxes())
-      if (one->now() == served_sandbox::state::running && files_endpoint::is_signed_by(*one, call)) found = one;
+    for (const auto& [id, sandbox] : core->sandboxes())
+      if (sandbox->now() == served_sandbox::state::running && files_endpoint::is_signed_by(*sandbox, call))
+        found = sandbox;
     if (!found) {
       co_await call.reply(error_reply(401, "invalid signature"));
       co_return;
@@ -118,21 +119,21 @@ class dispatcher {
 
   static awaitable<void> serve_sandbox(std::shared_ptr<sandbox_registry> core, http_call& call, std::string id,
                                        std::uint16_t port) {
-    std::shared_ptr<served_sandbox> one = core->running(id);
-    if (!one) {
+    std::shared_ptr<served_sandbox> sandbox = core->running(id);
+    if (!sandbox) {
       co_await call.reply(not_found_reply(id));
       co_return;
     }
     if (port != envd_port) {
       // If the sandbox is secured, so are its services. E2B's clients send one of two tokens.
-      if (!may_enter(*one, call) && !may_pass(*one, call)) {
+      if (!may_enter(*sandbox, call) && !may_pass(*sandbox, call)) {
         co_await call.reply(unauthorized_reply());
         co_return;
       }
       bool is_served = false;
       bool is_lost = false;
       try {
-        is_served = co_await served_sandbox::serve(one, port, call);
+        is_served = co_await served_sandbox::serve(sandbox, port, call);
       } catch (const error& failure) {
         if (failure.code() != exec_errc::environment_closed || call.replied()) throw;
         is_lost = true;
@@ -144,21 +145,21 @@ class dispatcher {
       }
       co_return;
     }
-    co_await serve_envd(core, std::move(one), call);
+    co_await serve_envd(core, std::move(sandbox), call);
   }
 
-  static bool may_enter(const served_sandbox& one, const http_call& call) {
-    const std::optional<std::string>& token = one.settings().token;
+  static bool may_enter(const served_sandbox& sandbox, const http_call& call) {
+    const std::optional<std::string>& token = sandbox.settings().token;
     return !token || cofferdam::detail::same_secret(call.field("X-Access-Token").value_or(std::string_view()), *token);
   }
 
-  static bool may_pass(const served_sandbox& one, const http_call& call) {
-    const std::optional<std::string>& token = one.settings().traffic_token;
+  static bool may_pass(const served_sandbox& sandbox, const http_call& call) {
+    const std::optional<std::string>& token = sandbox.settings().traffic_token;
     return token &&
            cofferdam::detail::same_secret(call.field("E2B-Traffic-Access-Token").value_or(std::string_view()), *token);
   }
 
-  static awaitable<void> serve_envd(std::shared_ptr<sandbox_registry> core, std::shared_ptr<served_sandbox> one,
+  static awaitable<void> serve_envd(std::shared_ptr<sandbox_registry> core, std::shared_ptr<served_sandbox> sandbox,
                                     http_call& call) {
     const std::string path(call.path());
     if (path == "/health") {
@@ -168,7 +169,7 @@ class dispatcher {
       co_return;
     }
     if (path == "/files") {
-      co_await serve_files(core, std::move(one), call);
+      co_await serve_files(core, std::move(sandbox), call);
       co_return;
     }
     for (const char* const reserved :
@@ -182,16 +183,16 @@ class dispatcher {
       co_await call.reply(json_reply(404, object));
       co_return;
     }
-    if (!may_enter(*one, call)) {
+    if (!may_enter(*sandbox, call)) {
       co_await call.reply(unauthorized_reply());
       co_return;
     }
     if (path == "/envs" && call.method() == "GET") {
       boost::json::object variables;
       variables["E2B_SANDBOX"] = "true";
-      variables["E2B_SANDBOX_ID"] = one->settings().id;
-      variables["E2B_TEMPLATE_ID"] = one->settings().template_name;
-      for (const auto& [name, value] : one->settings().variables)
+      variables["E2B_SANDBOX_ID"] = sandbox->settings().id;
+      variables["E2B_TEMPLATE_ID"] = sandbox->settings().template_name;
+      for (const auto& [name, value] : sandbox->settings().variables)
         variables[valid_json_text(name)] = valid_json_text(value);
       co_await call.reply(json_reply(200, variables));
       co_return;
@@ -203,21 +204,21 @@ class dispatcher {
     constexpr std::string_view processes = "/process.Process/";
     constexpr std::string_view filesystem = "/filesystem.Filesystem/";
     if (path.starts_with(processes)) {
-      co_await serve_rpc<process_service>(core, std::move(one), call, path.substr(processes.size()));
+      co_await serve_rpc<process_service>(core, std::move(sandbox), call, path.substr(processes.size()));
     } else if (path.starts_with(filesystem)) {
-      co_await serve_rpc<filesystem_service>(core, std::move(one), call, path.substr(filesystem.size()));
+      co_await serve_rpc<filesystem_service>(core, std::move(sandbox), call, path.substr(filesystem.size()));
     } else {
       co_await call.reply(not_here());
     }
   }
   static http_reply not_here() { return text_reply(404, "404 page not found\n"); }
 
-  static awaitable<void> serve_files(std::shared_ptr<sandbox_registry> core, std::shared_ptr<served_sandbox> one,
+  static awaitable<void> serve_files(std::shared_ptr<sandbox_registry> core, std::shared_ptr<served_sandbox> sandbox,
                                      http_call& call) {
     std::optional<http_reply> reply;
-    const std::string id = one->settings().id;
+    const std::string id = sandbox->settings().id;
     try {
-      co_await files_endpoint::answer(files_endpoint(core, one, call));
+      co_await files_endpoint::answer(files_endpoint(core, sandbox, call));
     } catch (const http_refusal& refusal) {
       reply = error_reply(refusal.status(), refusal.what());
     } catch (const error& failure) {
@@ -239,7 +240,7 @@ class dispatcher {
 
   // ---- Connect ----
   template <class Service>
-  static awaitable<void> serve_rpc(std::shared_ptr<sandbox_registry> core, std::shared_ptr<served_sandbox> one,
+  static awaitable<void> serve_rpc(std::shared_ptr<sandbox_registry> core, std::shared_ptr<served_sandbox> sandbox,
                                    http_call& call, std::string method) {
     const bool is_stream = Service::is_stream(method);
     if (!is_stream && !Service::is_unary(method)) {
@@ -256,7 +257,7 @@ class dispatcher {
       co_await call.reply(std::move(*refused));
       co_return;
     }
-    rpc_call rpc(std::move(core), std::move(one), call);
+    rpc_call rpc(std::move(core), std::move(sandbox), call);
     Service service(rpc);
     std::optional<http_reply> late;
     try {

@@ -28,36 +28,36 @@ class metadata_store {
   static values of(const http_fields& fields) {
     constexpr std::string_view prefix = "X-Metadata-";
     constexpr std::size_t max_key = 246;
-    constexpr std::size_t most = 4096;
-    values all;
+    constexpr std::size_t max_total = 4096;
+    values result;
     std::size_t size = 0;
-    for (const http_field& one : fields) {
-      const std::string_view name = one.name();
+    for (const http_field& field : fields) {
+      const std::string_view name = field.name();
       if (name.size() < prefix.size() || !cofferdam::detail::same_ignoring_case(name.substr(0, prefix.size()), prefix))
         continue;
       std::string key(name.substr(prefix.size()));
       for (char& c : key) c = cofferdam::detail::lowered(c);
       if (key.empty() || key.size() > max_key)
         throw http_refusal(400, "file metadata: a key has 1 to " + std::to_string(max_key) + " characters");
-      for (const char c : one.value())
+      for (const char c : field.value())
         if (c < ' ' || c > '~') throw http_refusal(400, "file metadata: a value is printable US-ASCII");
-      size += key.size() + one.value().size();
-      all.insert_or_assign(std::move(key), std::string(one.value()));
+      size += key.size() + field.value().size();
+      result.insert_or_assign(std::move(key), std::string(field.value()));
     }
-    if (size > most)
-      throw http_refusal(400, "file metadata: more than " + std::to_string(most) + " bytes of keys and values");
-    return all;
+    if (size > max_total)
+      throw http_refusal(400, "file metadata: more than " + std::to_string(max_total) + " bytes of keys and values");
+    return result;
   }
 
   /// Replaces the metadata of a file.
   /// \throws http_refusal 507 if there is no room for it.
-  void assign(const std::string& path, const values& all) {
+  void assign(const std::string& path, const values& metadata) {
     forget(path);
-    if (all.empty()) return;
-    const std::size_t size = size_of(path, all);
+    if (metadata.empty()) return;
+    const std::size_t size = size_of(path, metadata);
     if (size > max_bytes - bytes_) throw http_refusal(507, "file metadata: the sandbox has 4 MiB of it already");
     bytes_ += size;
-    files_.emplace(path, all);
+    files_.emplace(path, metadata);
   }
   /// Forgets a path that was removed, and everything below it.
   void removed(const std::string& path) {
@@ -79,9 +79,9 @@ class metadata_store {
     for (auto at = files_.lower_bound(from + "/"); at != files_.end() && at->first.starts_with(from + "/");)
       at = take(at);
     removed(to);
-    for (auto& [path, all] : taken) {
-      bytes_ += size_of(path, all);
-      files_.insert_or_assign(path, std::move(all));
+    for (auto& [path, metadata] : taken) {
+      bytes_ += size_of(path, metadata);
+      files_.insert_or_assign(path, std::move(metadata));
     }
   }
 
@@ -89,17 +89,17 @@ class metadata_store {
   void describe(boost::json::object& file, const std::string& path) const {
     const auto found = files_.find(path);
     if (found == files_.end()) return;
-    boost::json::object all;
-    for (const auto& [key, value] : found->second) all[boost::json::string_view(key.data(), key.size())] = value;
-    file["metadata"] = std::move(all);
+    boost::json::object object;
+    for (const auto& [key, value] : found->second) object[boost::json::string_view(key.data(), key.size())] = value;
+    file["metadata"] = std::move(object);
   }
 
  private:
   static constexpr std::size_t max_bytes = std::size_t{4} * 1024 * 1024;
 
-  static std::size_t size_of(const std::string& path, const values& all) noexcept {
+  static std::size_t size_of(const std::string& path, const values& metadata) noexcept {
     std::size_t size = path.size() + 128;
-    for (const auto& [key, value] : all) size += key.size() + value.size() + 128;
+    for (const auto& [key, value] : metadata) size += key.size() + value.size() + 128;
     return size;
   }
   void forget(const std::string& path) noexcept {

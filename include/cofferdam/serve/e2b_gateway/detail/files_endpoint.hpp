@@ -129,8 +129,8 @@ class files_endpoint {
                                                 {".gif", "image/gif"},
                                                 {".svg", "image/svg+xml"},
                                                 {".pdf", "application/pdf"}}};
-    for (const row& one : known)
-      if (path.ends_with(one.ending)) return std::string(one.type);
+    for (const row& entry : known)
+      if (path.ends_with(entry.ending)) return std::string(entry.type);
     return "application/octet-stream";
   }
 
@@ -220,14 +220,14 @@ class files_endpoint {
     if (failure) std::rethrow_exception(failure);
     if (!report.ok()) throw refusal(report.failed().front().reason(), report.failed().front().source());
     boost::json::array answer;
-    for (const transferred_file& one : report.files()) {
+    for (const transferred_file& file : report.files()) {
       boost::json::object object;
-      const std::string whole = sandbox_->paths().outside(one.destination());
+      const std::string whole = sandbox_->paths().outside(file.destination());
       object["name"] = valid_json_text(std::string_view(whole).substr(whole.rfind('/') + 1));
       object["path"] = valid_json_text(whole);
       object["type"] = "file";
-      sandbox_->metadata().assign(one.destination(), metadata);
-      sandbox_->metadata().describe(object, one.destination());
+      sandbox_->metadata().assign(file.destination(), metadata);
+      sandbox_->metadata().describe(object, file.destination());
       answer.push_back(std::move(object));
     }
     http_reply reply = text_reply(200, boost::json::serialize(answer));

@@ -79,8 +79,8 @@ class filesystem_service {
   awaitable<std::optional<directory_entry>> look(std::string path) {
     std::optional<directory_entry> found;
     try {
-      const directory_entry one = co_await files().stat(std::move(path));
-      found = one;
+      const directory_entry entry = co_await files().stat(std::move(path));
+      found = entry;
     } catch (const error& failure) {
       if (failure.code() != exec_errc::not_found && failure.code() != exec_errc::not_a_directory) throw;
     }
@@ -112,11 +112,11 @@ class filesystem_service {
     check_directory(found, path, "path not found: path ", "path is not a directory: ");
     co_await rpc_.take_listing();
     const list_options options = list_options().depth(depth).entries(max_listed);
-    const std::vector<directory_entry> all = co_await listed(
+    const std::vector<directory_entry> listing = co_await listed(
         path, options, "more than " + std::to_string(max_listed) + " entries; list a directory below, or less deep");
     boost::json::array entries;
-    for (const directory_entry& one : all)
-      entries.push_back(sandbox_.describe(one, cofferdam::detail::joined_path(path, one.path())));
+    for (const directory_entry& entry : listing)
+      entries.push_back(sandbox_.describe(entry, cofferdam::detail::joined_path(path, entry.path())));
     boost::json::object answer;
     if (!entries.empty()) answer["entries"] = std::move(entries);
     co_return answer;
@@ -172,8 +172,8 @@ class filesystem_service {
   // ---- watching: by polling ----
   class watching {
    public:
-    watching(served_sandbox& sandbox, std::size_t most) : sandbox_(sandbox) {
-      if (sandbox.watching + sandbox.watchers().size() >= most)
+    watching(served_sandbox& sandbox, std::size_t max_watchers) : sandbox_(sandbox) {
+      if (sandbox.watching + sandbox.watchers().size() >= max_watchers)
         throw rpc_failure(cofferdam::detail::connect_code::resource_exhausted,
                           "the sandbox has as many watchers as this gateway allows");
       ++sandbox_.watching;
@@ -193,13 +193,13 @@ class filesystem_service {
     const bool is_recursive = fields().boolean("recursive").value_or(false);
     const bool with_entries =
         fields().boolean("includeEntry").value_or(fields().boolean("include_entry").value_or(false));
-    const auto made = std::make_shared<directory_watch>(path, is_recursive, with_entries);
+    const auto created = std::make_shared<directory_watch>(path, is_recursive, with_entries);
     rpc_.forget();
     co_await sandbox_.looks().acquire(1, "watch");
     const cofferdam::detail::held_permits turn(sandbox_.looks(), 1);
-    const std::vector<directory_entry> all = co_await watched(*made);
-    made->look(all);
-    co_return made;
+    const std::vector<directory_entry> entries = co_await watched(*created);
+    created->look(entries);
+    co_return created;
   }
 
   awaitable<std::vector<directory_entry>> watched(const directory_watch& watch) {
@@ -214,15 +214,15 @@ class filesystem_service {
   awaitable<std::vector<directory_entry>> listed(std::string path, list_options options, std::string sentence) {
     options.path_bytes(max_listed_bytes);
     bool is_too_much = false;
-    std::vector<directory_entry> all;
+    std::vector<directory_entry> entries;
     try {
-      all = co_await files().list(path, options);
+      entries = co_await files().list(path, options);
     } catch (const error& failure) {
       if (failure.code() != exec_errc::too_large) throw;
       is_too_much = true;
     }
     if (is_too_much) throw rpc_failure(cofferdam::detail::connect_code::resource_exhausted, sentence);
-    co_return all;
+    co_return entries;
   }
 
   boost::json::object event_object(const directory_watch& watch, const file_event& event) const {
@@ -238,13 +238,13 @@ class filesystem_service {
   awaitable<std::vector<file_event>> changes(std::shared_ptr<directory_watch> watch) {
     co_await sandbox_.looks().acquire(1, "watch");
     const cofferdam::detail::held_permits turn(sandbox_.looks(), 1);
-    std::vector<directory_entry> all;
+    std::vector<directory_entry> entries;
     try {
-      all = co_await watched(*watch);
+      entries = co_await watched(*watch);
     } catch (const error& failure) {
       if (failure.code() != exec_errc::not_found && failure.code() != exec_errc::not_a_directory) throw;
     }
-    co_return watch->look(all);
+    co_return watch->look(entries);
   }
 
   awaitable<void> watch() {
@@ -284,9 +284,9 @@ class filesystem_service {
 
   awaitable<boost::json::object> create_watcher() {
     const watching mine(sandbox_, rpc_.core()->options().watchers());
-    const std::shared_ptr<directory_watch> made = co_await begin_watch();
+    const std::shared_ptr<directory_watch> created = co_await begin_watch();
     const std::string id = "w" + cofferdam::detail::random_characters(20, "abcdefghijklmnopqrstuvwxyz0123456789");
-    if (sandbox_.now() != served_sandbox::state::ended) sandbox_.watchers().emplace(id, made);
+    if (sandbox_.now() != served_sandbox::state::ended) sandbox_.watchers().emplace(id, created);
     boost::json::object answer;
     answer["watcherId"] = id;
     co_return answer;

@@ -37,9 +37,9 @@ inline std::string ascii_json(const boost::json::value& value) {
     for (int shift = 12; shift >= 0; shift -= 4) ascii += "0123456789abcdef"[unit >> shift & 15U];
   };
   for (std::string_view rest = text; !rest.empty();) {
-    const cofferdam::detail::utf8_unit one = cofferdam::detail::decode_utf8(rest);
-    const std::uint32_t point = one.code_point();
-    rest.remove_prefix(one.size());
+    const cofferdam::detail::utf8_unit decoded = cofferdam::detail::decode_utf8(rest);
+    const std::uint32_t point = decoded.code_point();
+    rest.remove_prefix(decoded.size());
     if (point < 0x80) {
       ascii += static_cast<char>(point);
     } else if (point < 0x10000) {
@@ -70,8 +70,9 @@ inline std::string interpreter_count_line(std::int64_t count) {
 /// \param name,value,traceback  texts of the guest or of this library; cut to a maximum length.
 inline std::string interpreter_error_line(std::string_view name, std::string_view value, std::string_view traceback) {
   const auto some = [](std::string_view text) {
-    constexpr std::size_t most = std::size_t{128} * 1024;
-    return valid_json_text(text.size() > most ? cofferdam::detail::without_cut_end(text.substr(0, most)) : text);
+    constexpr std::size_t max_bytes = std::size_t{128} * 1024;
+    return valid_json_text(text.size() > max_bytes ? cofferdam::detail::without_cut_end(text.substr(0, max_bytes))
+                                                   : text);
   };
   boost::json::object object;
   object["type"] = "error";
@@ -139,18 +140,18 @@ class interpreter_output {
     told_ += piece.size();
     held_ += as_text(piece);
     const std::size_t whole = cofferdam::detail::without_cut_end(held_).size();
-    std::string said = line(std::string_view(held_).substr(0, whole));
+    std::string result = line(std::string_view(held_).substr(0, whole));
     held_.erase(0, whole);
-    return said;
+    return result;
   }
   /// Returns the kept output that was not sent before.
-  std::string finish(const captured_output& all) {
-    const bytes_view head(all.head());
+  std::string finish(const captured_output& captured) {
+    const bytes_view head(captured.head());
     held_ += as_text(head.subspan(told_ < head.size() ? told_ : head.size()));
-    if (all.cut() == 0) return line(held_);
+    if (captured.cut() == 0) return line(held_);
     std::string text(cofferdam::detail::without_cut_end(held_));
-    text += captured_output::cut_marker(all.cut(), all.total());
-    text += cofferdam::detail::without_cut_start(as_text(all.tail()));
+    text += captured_output::cut_marker(captured.cut(), captured.total());
+    text += cofferdam::detail::without_cut_start(as_text(captured.tail()));
     return line(text);
   }
 

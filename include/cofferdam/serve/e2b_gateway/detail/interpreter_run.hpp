@@ -29,10 +29,10 @@ namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail {
 /// The bytes that the code interpreters of all sandboxes hold for their clients, or one sandbox's part of them.
 class interpreter_memory {
  public:
-  explicit interpreter_memory(std::size_t most) noexcept : most_(most), left_(most) {}
+  explicit interpreter_memory(std::size_t max_bytes) noexcept : most_(max_bytes), left_(max_bytes) {}
   /// A sandbox's part: a quarter, but at least room for one request.
-  interpreter_memory(std::shared_ptr<interpreter_memory> all, std::size_t request) noexcept
-      : all_(std::move(all)), most_(std::min(all_->most_, std::max(all_->most_ / 4, request))), left_(most_) {}
+  interpreter_memory(std::shared_ptr<interpreter_memory> parent, std::size_t request) noexcept
+      : all_(std::move(parent)), most_(std::min(all_->most_, std::max(all_->most_ / 4, request))), left_(most_) {}
 
   bool take(std::size_t size) noexcept {
     if (left_ < size) return false;

@@ -111,14 +111,14 @@ class interpreter_service final : public e2b_gateway::port_service {
       boost::json::array where;
       where.emplace_back("body");
       if (!member_.empty()) where.emplace_back(cofferdam::detail::json_view(member_));
-      boost::json::object one;
-      one["type"] = "value_error";
-      one["loc"] = std::move(where);
-      one["msg"] = cofferdam::detail::json_view(why_);
-      boost::json::array all;
-      all.emplace_back(std::move(one));
+      boost::json::object entry;
+      entry["type"] = "value_error";
+      entry["loc"] = std::move(where);
+      entry["msg"] = cofferdam::detail::json_view(why_);
+      boost::json::array entries;
+      entries.emplace_back(std::move(entry));
       boost::json::object object;
-      object["detail"] = std::move(all);
+      object["detail"] = std::move(entries);
       return object;
     }
 
@@ -153,8 +153,8 @@ class interpreter_service final : public e2b_gateway::port_service {
     } else if (path == "/contexts") {
       if (is_get) reply = json_reply(200, list());
       if (is_post) {
-        boost::json::object made = co_await make_context(call);
-        reply = json_reply(200, made);
+        boost::json::object created = co_await make_context(call);
+        reply = json_reply(200, created);
       }
     } else if (path.starts_with(contexts)) {
       std::string id = path.substr(contexts.size());
@@ -203,12 +203,12 @@ class interpreter_service final : public e2b_gateway::port_service {
     return std::string(found->get_string().data(), found->get_string().size());
   }
 
-  static void check_language(const std::optional<std::string>& wanted) {
-    std::string name = wanted.value_or("");
+  static void check_language(const std::optional<std::string>& language) {
+    std::string name = language.value_or("");
     for (char& c : name) c = cofferdam::detail::lowered(c);
     if (name.empty() || name == "python") return;
     throw http_refusal(500, "Failed to create context: there is no kernel for the language '" +
-                                one_line(wanted->substr(0, 64)) + "' here; it is python only");
+                                one_line(language->substr(0, 64)) + "' here; it is python only");
   }
 
   static code_request request_of(const boost::json::object& object, const interpreter_settings& settings) {
@@ -229,18 +229,18 @@ class interpreter_service final : public e2b_gateway::port_service {
 
   // ---- contexts ----
 
-  boost::json::object described(const interpreter_context& one) const {
+  boost::json::object described(const interpreter_context& context) const {
     boost::json::object object;
-    object["id"] = one.id;
+    object["id"] = context.id;
     object["language"] = "python";
-    object["cwd"] = valid_json_text(paths_.outside(one.directory));
+    object["cwd"] = valid_json_text(paths_.outside(context.directory));
     return object;
   }
   boost::json::array list() {
     usual_context();
-    boost::json::array all;
-    for (const context_pointer& one : contexts_) all.emplace_back(described(*one));
-    return all;
+    boost::json::array contexts;
+    for (const context_pointer& context : contexts_) contexts.emplace_back(described(*context));
+    return contexts;
   }
 
   context_pointer add_context(std::string directory) {
@@ -256,13 +256,13 @@ class interpreter_service final : public e2b_gateway::port_service {
     return usual_;
   }
   context_pointer find(const std::string& id) const {
-    for (const context_pointer& one : contexts_)
-      if (one->id == id) return one;
+    for (const context_pointer& context : contexts_)
+      if (context->id == id) return context;
     throw http_refusal(404, "Context " + one_line(id.substr(0, 128)) + " not found");
   }
-  void forget(const context_pointer& one) {
-    one->is_removed = true;
-    std::erase(contexts_, one);
+  void forget(const context_pointer& context) {
+    context->is_removed = true;
+    std::erase(contexts_, context);
   }
 
   awaitable<boost::json::object> make_context(http_call& call) {
@@ -274,29 +274,29 @@ class interpreter_service final : public e2b_gateway::port_service {
     const std::optional<std::string> directory = text(object, "cwd");
     std::string inside = paths_.inside(directory.value_or(""));
     co_await start_runner();
-    const context_pointer one = add_context(std::move(inside));
+    const context_pointer context = add_context(std::move(inside));
     std::exception_ptr failure;
     bool is_there = false;
     try {
-      const bool prepared = co_await prepare(one);
+      const bool prepared = co_await prepare(context);
       is_there = prepared;
     } catch (...) {
       failure = std::current_exception();
     }
-    if (!is_there) forget(one);
+    if (!is_there) forget(context);
     if (failure) std::rethrow_exception(failure);
     if (!is_there) throw http_refusal(500, "Failed to set working directory");
-    co_return described(*one);
+    co_return described(*context);
   }
 
   awaitable<void> end_context(std::string id, bool restarts) {
-    const context_pointer one = find(id);
-    const std::string name = one->name();
+    const context_pointer context = find(id);
+    const std::string name = context->name();
     if (restarts)
-      ++one->restarts;
+      ++context->restarts;
     else
-      forget(one);
-    one->count = 0;
+      forget(context);
+    context->count = 0;
     if (!runner_) co_return;
     const auto drops = [&] { return drop(*runner_, name); };
     co_await cofferdam::detail::shielded(drops);
@@ -324,19 +324,19 @@ class interpreter_service final : public e2b_gateway::port_service {
 
   /// Makes the runner's context if it does not exist (any more).
   /// \return  false if its directory does not exist.
-  awaitable<bool> prepare(context_pointer one) {
+  awaitable<bool> prepare(context_pointer context) {
     const std::vector<std::string> living = co_await runner_->contexts();
-    if (std::find(living.begin(), living.end(), one->name()) != living.end()) co_return true;
-    one->count = 0;
-    if (one->directory == ".") co_return true;
+    if (std::find(living.begin(), living.end(), context->name()) != living.end()) co_return true;
+    context->count = 0;
+    if (context->directory == ".") co_return true;
     code_request enter(
         "import os, sys\n"
         "os.chdir(cofferdam_directory)\n"
         "sys.path[-1] = os.getcwd()\n"
         "del os, sys, cofferdam_directory\n");
-    enter.context(one->name()).timeout(std::chrono::seconds(30));
-    enter.variable("cofferdam_directory", boost::json::value(valid_json_text(one->directory)));
-    const std::string name = one->name();
+    enter.context(context->name()).timeout(std::chrono::seconds(30));
+    enter.variable("cofferdam_directory", boost::json::value(valid_json_text(context->directory)));
+    const std::string name = context->name();
     bool is_there = false;
     const auto enters = [&]() -> awaitable<void> {
       code_result result = co_await runner_->run_code(std::move(enter));
@@ -363,8 +363,8 @@ class interpreter_service final : public e2b_gateway::port_service {
 
   static http_refusal too_many() { return {429, "Too many executions wait in this sandbox"}; }
 
-  static awaitable<void> until_over(run_pointer one) {
-    while (!one->is_over) co_await one->until_changed();
+  static awaitable<void> until_over(run_pointer execution) {
+    while (!execution->is_over) co_await execution->until_changed();
   }
 
   awaitable<void> execute(http_call& call) {
@@ -384,30 +384,31 @@ class interpreter_service final : public e2b_gateway::port_service {
     check_language(language);
     const context_pointer where = id && *id != "default" ? find(*id) : usual_context();
     co_await start_runner();
-    const auto one = std::make_shared<interpreter_run>(executor_, *settings_, memory_, where, std::move(request));
+    const auto execution = std::make_shared<interpreter_run>(executor_, *settings_, memory_, where, std::move(request));
     bool is_begun = false;
     const auto runs = [&]() -> awaitable<void> {
-      auto over = [one](std::exception_ptr failure) {
-        one->failure = std::move(failure);
-        one->is_over = true;
-        one->change();
+      auto over = [execution](std::exception_ptr failure) {
+        execution->failure = std::move(failure);
+        execution->is_over = true;
+        execution->change();
       };
-      asio::co_spawn(executor_, run(one), asio::bind_cancellation_slot(one->cancel.slot(), std::move(over)));
+      asio::co_spawn(executor_, run(execution),
+                     asio::bind_cancellation_slot(execution->cancel.slot(), std::move(over)));
       is_begun = true;
-      co_await stream(call, one);
+      co_await stream(call, execution);
     };
-    const auto ends = [&one, &is_begun]() -> awaitable<void> {
-      if (one->is_over || !is_begun) return {};  // otherwise the client has disconnected, or the sandbox ends
-      one->cancel.emit(asio::cancellation_type::terminal);
-      return until_over(one);
+    const auto ends = [&execution, &is_begun]() -> awaitable<void> {
+      if (execution->is_over || !is_begun) return {};  // otherwise the client has disconnected, or the sandbox ends
+      execution->cancel.emit(asio::cancellation_type::terminal);
+      return until_over(execution);
     };
     co_await cofferdam::detail::with_cleanup(runs, ends);
-    if (one->failure) std::rethrow_exception(one->failure);
+    if (execution->failure) std::rethrow_exception(execution->failure);
   }
 
   /// Runs the code when it is its turn, and reports the outcome.
-  awaitable<void> run(run_pointer one) {
-    const context_pointer where = one->context;
+  awaitable<void> run(run_pointer execution) {
+    const context_pointer where = execution->context;
     co_await where->turn.acquire(1, "execute");
     const cofferdam::detail::held_permits turn(where->turn, 1);
     const std::uint64_t restarts = where->restarts;
@@ -417,42 +418,44 @@ class interpreter_service final : public e2b_gateway::port_service {
       is_there = prepared;
     }
     if (where->is_removed || where->restarts != restarts) {
-      one->conclude(code_result(), restarts);
-      one->end();
+      execution->conclude(code_result(), restarts);
+      execution->end();
       co_return;
     }
     if (!is_there) {
-      one->say(interpreter_error_line("ExecutionAborted", "The context's working directory is not there any more", ""));
-      one->end();
+      execution->say(
+          interpreter_error_line("ExecutionAborted", "The context's working directory is not there any more", ""));
+      execution->end();
       co_return;
     }
-    one->say(interpreter_count_line(++where->count));
-    interpreter_run& told = *one;
+    execution->say(interpreter_count_line(++where->count));
+    interpreter_run& told = *execution;
     const std::string name = where->name();
-    one->request.context(name);
-    one->request.on_output([&told](output_stream stream, bytes_view piece) { told.hear(stream, piece); });
-    one->request.on_display([&told](display_output shown) { told.show(shown); });
-    code_result result = co_await runner_->run_code(std::move(one->request));
-    one->conclude(result, restarts);
-    one->end();
+    execution->request.context(name);
+    execution->request.on_output([&told](output_stream stream, bytes_view piece) { told.hear(stream, piece); });
+    execution->request.on_display([&told](display_output shown) { told.show(shown); });
+    code_result result = co_await runner_->run_code(std::move(execution->request));
+    execution->conclude(result, restarts);
+    execution->end();
     const bool is_left = where->is_removed || where->restarts != restarts;
     if (is_left) co_await runner_->end_context(name);  // a new context with this name would otherwise never be ended
   }
 
   /// Sends a run's lines, and keep-alive messages.
-  awaitable<void> stream(http_call& call, run_pointer one) {
+  awaitable<void> stream(http_call& call, run_pointer execution) {
     co_await call.begin(http_reply(200));
     for (;;) {
-      while (one->has_lines()) {
-        const std::string text = one->take_lines();
+      while (execution->has_lines()) {
+        const std::string text = execution->take_lines();
         co_await call.write(text);
-        one->written();
+        execution->written();
       }
-      if (one->is_over) co_return;
+      if (execution->is_over) co_return;
       const auto limit = std::chrono::steady_clock::now() + settings_->keepalive;
-      co_await one->until_changed(limit);
-      const bool is_silent = !one->has_lines() && !one->is_over && std::chrono::steady_clock::now() >= limit;
-      if (is_silent) one->say(interpreter_line("keepalive"));
+      co_await execution->until_changed(limit);
+      const bool is_silent =
+          !execution->has_lines() && !execution->is_over && std::chrono::steady_clock::now() >= limit;
+      if (is_silent) execution->say(interpreter_line("keepalive"));
     }
   }
 

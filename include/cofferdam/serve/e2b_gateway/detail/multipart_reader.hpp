@@ -68,7 +68,7 @@ class multipart_reader {
   bool ended() const noexcept { return state_ == state::end; }
 
   /// Returns a parameter of a field's value: `; name="value"`, with `\` before a quote or itself.
-  static std::optional<std::string> parameter(std::string_view value, std::string_view wanted) {
+  static std::optional<std::string> parameter(std::string_view value, std::string_view parameter_name) {
     std::size_t at = value.find(';');
     while (at < value.size()) {
       const std::size_t equals = value.find('=', at);
@@ -89,7 +89,7 @@ class multipart_reader {
         text = cofferdam::detail::without_blanks(value.substr(at, end - at));
         at = end;
       }
-      if (cofferdam::detail::same_ignoring_case(name, wanted)) return text;
+      if (cofferdam::detail::same_ignoring_case(name, parameter_name)) return text;
     }
     return std::nullopt;
   }

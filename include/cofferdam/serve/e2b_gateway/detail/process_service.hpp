@@ -48,25 +48,25 @@ class process_service {
       co_return list();
     }
     const message_fields fields(rpc_.message());
-    const std::shared_ptr<served_process> one = find(fields.object("process"));
+    const std::shared_ptr<served_process> target = find(fields.object("process"));
     if (method == "SendInput") {
-      co_await give_input(one, fields.object("input"));
+      co_await give_input(target, fields.object("input"));
     } else if (method == "SendSignal") {
       const int number = signal_of(fields.find("signal"));
-      co_await served_process::signal(one, number);
+      co_await served_process::signal(target, number);
     } else if (method == "Update") {
       if (const boost::json::object* const terminal = fields.object("pty")) {
-        if (!one->has_terminal())
+        if (!target->has_terminal())
           throw rpc_failure(cofferdam::detail::connect_code::internal,
                             "error resizing tty: tty not assigned to process");
         const terminal_size size = size_of(*terminal);
-        co_await served_process::resize(one, size.rows(), size.columns());
+        co_await served_process::resize(target, size.rows(), size.columns());
       }
     } else {
-      if (one->has_terminal())
+      if (target->has_terminal())
         throw rpc_failure(cofferdam::detail::connect_code::unknown, "cannot close stdin for a tty process");
-      if (one->over()) throw not_found(one->pid());
-      co_await served_process::close_input(one);
+      if (target->over()) throw not_found(target->pid());
+      co_await served_process::close_input(target);
     }
     co_return boost::json::object();
   }
@@ -112,16 +112,16 @@ class process_service {
   }
 
   boost::json::object list() const {
-    boost::json::array all;
-    for (const auto& [pid, one] : sandbox_.processes()) {
+    boost::json::array listed;
+    for (const auto& [pid, served] : sandbox_.processes()) {
       boost::json::object described;
-      described["config"] = one->config();
+      described["config"] = served->config();
       described["pid"] = pid;
-      if (!one->tag().empty()) described["tag"] = valid_json_text(one->tag());
-      all.push_back(std::move(described));
+      if (!served->tag().empty()) described["tag"] = valid_json_text(served->tag());
+      listed.push_back(std::move(described));
     }
     boost::json::object answer;
-    if (!all.empty()) answer["processes"] = std::move(all);
+    if (!listed.empty()) answer["processes"] = std::move(listed);
     return answer;
   }
 
@@ -146,14 +146,14 @@ class process_service {
       rows = fields.number("rows").value_or(0);
       columns = fields.number("cols").value_or(0);
     }
-    constexpr std::uint32_t most = std::numeric_limits<std::uint16_t>::max();
-    if (rows == 0 || columns == 0 || rows > most || columns > most)
+    constexpr std::uint32_t limit = std::numeric_limits<std::uint16_t>::max();
+    if (rows == 0 || columns == 0 || rows > limit || columns > limit)
       throw rpc_failure(cofferdam::detail::connect_code::invalid_argument,
                         "a terminal has 1 to 65535 rows and columns");
     return {static_cast<std::uint16_t>(rows), static_cast<std::uint16_t>(columns)};
   }
 
-  awaitable<void> give_input(std::shared_ptr<served_process> one, const boost::json::object* input) {
+  awaitable<void> give_input(std::shared_ptr<served_process> served, const boost::json::object* input) {
     std::optional<bytes> typed;
     std::optional<bytes> data;
     if (input != nullptr) {
@@ -162,13 +162,13 @@ class process_service {
       typed = fields.data("pty");
     }
     if (!typed && !data) throw rpc_failure(cofferdam::detail::connect_code::unimplemented, "invalid input type <nil>");
-    if (data && one->has_terminal())
+    if (data && served->has_terminal())
       throw rpc_failure(cofferdam::detail::connect_code::internal,
                         "error writing to stdin: tty assigned to process — input should be written to the "
                         "pty, not the stdin");
-    if (typed && !one->has_terminal())
+    if (typed && !served->has_terminal())
       throw rpc_failure(cofferdam::detail::connect_code::internal, "error writing to tty: tty not assigned to process");
-    if (!one->has_input() || one->over())
+    if (!served->has_input() || served->over())
       throw rpc_failure(cofferdam::detail::connect_code::internal,
                         "error writing to stdin: stdin not enabled or closed");
     if (typed) data = std::move(typed);
@@ -180,7 +180,7 @@ class process_service {
     rpc_.forget();
     std::optional<std::string> failed;
     try {
-      co_await served_process::write(one, std::move(*data));
+      co_await served_process::write(served, std::move(*data));
     } catch (const error& failure) {
       if (failure.code() != exec_errc::io_error && failure.code() != exec_errc::unsupported) throw;
       failed = failure.what();
@@ -213,34 +213,34 @@ class process_service {
     if (const boost::json::value* const args = config.find("args")) {
       if (!args->is_array())
         throw rpc_failure(cofferdam::detail::connect_code::invalid_argument, "unmarshal message: args is no list");
-      for (const boost::json::value& one : args->get_array()) {
-        if (!one.is_string())
+      for (const boost::json::value& argument : args->get_array()) {
+        if (!argument.is_string())
           throw rpc_failure(cofferdam::detail::connect_code::invalid_argument,
                             "unmarshal message: an argument is no string");
-        words.emplace_back(one.get_string().data(), one.get_string().size());
+        words.emplace_back(argument.get_string().data(), argument.get_string().size());
       }
     }
-    command made = argv(std::move(words));
-    made.timeout(no_timeout).keep_output(0);
-    made.variable("E2B_SANDBOX", "true").variable("E2B_SANDBOX_ID", sandbox_.settings().id);
-    made.variable("E2B_TEMPLATE_ID", sandbox_.settings().template_name);
-    for (const auto& [name, value] : sandbox_.settings().variables) made.variable(name, value);
+    command prepared = argv(std::move(words));
+    prepared.timeout(no_timeout).keep_output(0);
+    prepared.variable("E2B_SANDBOX", "true").variable("E2B_SANDBOX_ID", sandbox_.settings().id);
+    prepared.variable("E2B_TEMPLATE_ID", sandbox_.settings().template_name);
+    for (const auto& [name, value] : sandbox_.settings().variables) prepared.variable(name, value);
     if (const boost::json::object* const variables = config.object("envs")) {
       for (const auto& [name, value] : *variables) {
         if (!value.is_string())
           throw rpc_failure(cofferdam::detail::connect_code::invalid_argument,
                             "unmarshal message: a variable is no string");
-        made.variable(std::string(name.data(), name.size()),
-                      std::string(value.get_string().data(), value.get_string().size()));
+        prepared.variable(std::string(name.data(), name.size()),
+                          std::string(value.get_string().data(), value.get_string().size()));
       }
     }
     if (const boost::json::object* const terminal = fields.object("pty")) {
       const terminal_size size = size_of(*terminal);
-      made.terminal(size.rows(), size.columns()).open_input();
+      prepared.terminal(size.rows(), size.columns()).open_input();
     } else if (fields.boolean("stdin").value_or(true)) {
-      made.open_input();
+      prepared.open_input();
     }
-    return made;
+    return prepared;
   }
 
   awaitable<void> find_directory(std::string given, std::string inside) {
@@ -269,11 +269,11 @@ class process_service {
     served_sandbox& sandbox_;
   };
 
-  awaitable<process> run(command made) {
-    const background_policy wanted = rpc_.core()->options().background();
-    if (wanted == background_policy::keep && sandbox_.keeps_background) {
+  awaitable<process> run(command prepared) {
+    const background_policy policy = rpc_.core()->options().background();
+    if (policy == background_policy::keep && sandbox_.keeps_background) {
       try {
-        command keeping = made;
+        command keeping = prepared;
         keeping.background(background_policy::keep);
         process running = co_await sandbox_.environment().start(std::move(keeping));
         co_return running;
@@ -282,7 +282,7 @@ class process_service {
         sandbox_.keeps_background = false;
       }
     }
-    process running = co_await sandbox_.environment().start(std::move(made));
+    process running = co_await sandbox_.environment().start(std::move(prepared));
     co_return running;
   }
 
@@ -303,39 +303,39 @@ class process_service {
       throw rpc_failure(cofferdam::detail::connect_code::invalid_argument,
                         "the tag is longer than " + std::to_string(max_tag) + " bytes");
     const starting place(sandbox_);
-    command made = make_command(fields, config_fields);
+    command prepared = make_command(fields, config_fields);
     const std::string directory = config_fields.text("cwd").value_or(std::string());
     if (!directory.empty()) {
       std::string inside = sandbox_.paths().inside(directory);
       co_await find_directory(directory, inside);
-      made.working_directory(std::move(inside));
+      prepared.working_directory(std::move(inside));
     }
-    const bool has_terminal = made.terminal().has_value();
-    const bool has_input = made.has_open_input();
+    const bool has_terminal = prepared.terminal().has_value();
+    const bool has_input = prepared.has_open_input();
     boost::json::object shown = described(*config);
     rpc_.forget();
-    process running = co_await run(std::move(made));
+    process running = co_await run(std::move(prepared));
     if (sandbox_.now() == served_sandbox::state::ended)
       throw error(exec_errc::environment_closed, "start: the sandbox has ended");
-    const auto one = std::make_shared<served_process>(sandbox_.executor(), std::move(running), sandbox_.next_pid(),
-                                                      std::move(shown), std::move(tag), has_terminal, has_input);
-    served_process::listener mine(one, sandbox_.executor());
-    sandbox_.add(one);
-    if (rpc_.due()) sandbox_.tasks().spawn(served_process::kill_at(one, *rpc_.due()));
-    co_await send(*one, mine);
+    const auto served = std::make_shared<served_process>(sandbox_.executor(), std::move(running), sandbox_.next_pid(),
+                                                         std::move(shown), std::move(tag), has_terminal, has_input);
+    served_process::listener mine(served, sandbox_.executor());
+    sandbox_.add(served);
+    if (rpc_.due()) sandbox_.tasks().spawn(served_process::kill_at(served, *rpc_.due()));
+    co_await send(*served, mine);
   }
 
   /// Returns the requested members of ProcessConfig; of a very long one only the program, because it stays in memory as
   /// long as the process runs.
   static boost::json::object described(const boost::json::object& config) {
-    constexpr std::size_t most = std::size_t{16} * 1024;
+    constexpr std::size_t max_bytes = std::size_t{16} * 1024;
     boost::json::object shown;
     std::size_t size = 0;
     for (const char* const name : {"cmd", "cwd", "args", "envs"}) {
       const boost::json::value* const found = config.if_contains(name);
       if (found == nullptr) continue;
       size += boost::json::serialize(*found).size();
-      if (size <= most) shown[name] = *found;
+      if (size <= max_bytes) shown[name] = *found;
     }
     return shown;
   }
@@ -343,22 +343,22 @@ class process_service {
   // ---- Connect ----
   awaitable<void> connect() {
     const boost::json::object* const selector = message_fields(rpc_.message()).object("process");
-    std::shared_ptr<served_process> one;
+    std::shared_ptr<served_process> served;
     if (selector != nullptr)
-      if (const auto pid = message_fields(*selector).number("pid")) one = sandbox_.find_ended(*pid);
-    if (!one) one = find(selector);
+      if (const auto pid = message_fields(*selector).number("pid")) served = sandbox_.find_ended(*pid);
+    if (!served) served = find(selector);
     rpc_.forget();
-    if (one->listeners() >= rpc_.core()->options().subscribers())
+    if (served->listeners() >= rpc_.core()->options().subscribers())
       throw rpc_failure(cofferdam::detail::connect_code::resource_exhausted,
                         "as many streams listen to the process as this gateway allows");
-    served_process::listener mine(one, sandbox_.executor());
-    co_await send(*one, mine);
+    served_process::listener mine(served, sandbox_.executor());
+    co_await send(*served, mine);
   }
 
-  awaitable<void> send(served_process& one, served_process::listener& mine) {
+  awaitable<void> send(served_process& served, served_process::listener& mine) {
     http_call& call = rpc_.call();
     co_await rpc_.begin_stream();
-    const std::string first = one.start_message();
+    const std::string first = served.start_message();
     co_await call.write(first);
     const auto far = steady_clock::time_point::max();
     const steady_clock::time_point due = rpc_.due().value_or(far);
@@ -368,7 +368,7 @@ class process_service {
       if (const encoded_message message = mine.take()) {
         co_await call.write(*message);
         ping = steady_clock::now() + rpc_.keepalive();
-      } else if (one.over()) {
+      } else if (served.over()) {
         break;
       } else if (steady_clock::now() >= due) {
         co_await rpc_.end_stream(cofferdam::detail::connect_code::deadline_exceeded, "context deadline exceeded");
@@ -379,11 +379,11 @@ class process_service {
         ping = steady_clock::now() + rpc_.keepalive();
       }
     }
-    if (!one.end()) throw error(exec_errc::environment_closed, "the sandbox has ended");
-    if (one.timed_out() && steady_clock::now() >= due) {
+    if (!served.end()) throw error(exec_errc::environment_closed, "the sandbox has ended");
+    if (served.timed_out() && steady_clock::now() >= due) {
       co_await rpc_.end_stream(cofferdam::detail::connect_code::deadline_exceeded, "context deadline exceeded");
     } else {
-      co_await call.write(*one.end());
+      co_await call.write(*served.end());
       co_await rpc_.end_stream();
     }
   }
@@ -391,11 +391,11 @@ class process_service {
   // ---- StreamInput ----
   awaitable<void> take_input() {
     // A stream may last long: it holds little, and does not use the memory that all requests share.
-    constexpr std::size_t most = std::size_t{1024} * 1024;
-    cofferdam::detail::connect_envelope_reader reader(std::min(most, rpc_.core()->options().message()));
+    constexpr std::size_t max_bytes = std::size_t{1024} * 1024;
+    cofferdam::detail::connect_envelope_reader reader(std::min(max_bytes, rpc_.core()->options().message()));
     rpc_.call().body_limit(std::nullopt);
     std::array<std::byte, 16 * 1024> piece;
-    std::shared_ptr<served_process> one;
+    std::shared_ptr<served_process> served;
     for (;;) {
       const std::size_t count = co_await rpc_.call().read_some(piece);
       if (count == 0) break;
@@ -406,11 +406,11 @@ class process_service {
         rpc_.parse(envelope->payload());
         const message_fields fields(rpc_.message());
         if (const boost::json::object* const begun = fields.object("start")) {
-          one = find(message_fields(*begun).object("process"));
+          served = find(message_fields(*begun).object("process"));
         } else if (const boost::json::object* const given = fields.object("data")) {
-          if (!one)
+          if (!served)
             throw rpc_failure(cofferdam::detail::connect_code::invalid_argument, "the first message must be start");
-          co_await give_input(one, message_fields(*given).object("input"));
+          co_await give_input(served, message_fields(*given).object("input"));
         }
       }
     }

@@ -37,7 +37,7 @@ class single_file_source final : public file_source {
     if (std::exchange(is_given_, true)) co_return std::nullopt;
     co_return header_;
   }
-  awaitable<bytes> read(std::size_t most) override { return of_.read(most); }
+  awaitable<bytes> read(std::size_t max_bytes) override { return of_.read(max_bytes); }
 
  private:
   file_source& of_;
@@ -74,8 +74,8 @@ exec cat >&3)sh";
     const std::string path = header.destination();
     std::optional<directory_entry> found;
     try {
-      const directory_entry one = co_await environment.files().stat(path);
-      found = one;
+      const directory_entry entry = co_await environment.files().stat(path);
+      found = entry;
     } catch (const error& failure) {
       if (failure.code() != exec_errc::not_found) throw;
     }
@@ -97,8 +97,8 @@ exec cat >&3)sh";
   }
 
   static awaitable<transferred_file> put_whole(any_environment& environment, file_source& source, file_header header) {
-    single_file_source one(source, std::move(header));
-    transfer_result report = co_await environment.files().put_files(one);
+    single_file_source single_file(source, std::move(header));
+    transfer_result report = co_await environment.files().put_files(single_file);
     if (!report.ok()) throw error(report.failed().front().reason());
     co_return report.files().front();
   }

@@ -107,7 +107,7 @@ class request_router {
   /// \param names  further hosts, without ports, for the API and, with headers, for sandboxes.
   request_router(std::string domain, std::vector<std::string> names)
       : domain_(std::move(domain)), names_(std::move(names)) {
-    for (std::string& one : names_) one = lower(one);
+    for (std::string& name : names_) name = lower(name);
   }
 
   request_route find(const http_request_head& head) const {

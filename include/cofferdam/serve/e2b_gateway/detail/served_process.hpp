@@ -194,7 +194,7 @@ class served_process : public std::enable_shared_from_this<served_process> {
     ~ending() {
       of_.over_ = true;
       of_.ended_.notify();
-      for (listener* const one : of_.listeners_) one->wake();
+      for (listener* const subscriber : of_.listeners_) subscriber->wake();
     }
 
    private:
@@ -218,11 +218,11 @@ class served_process : public std::enable_shared_from_this<served_process> {
     payload += cofferdam::detail::base64_encode(piece.data());
     payload += R"("}}})";
     const auto message = std::make_shared<const std::string>(cofferdam::detail::connect_message(payload));
-    for (listener* const one : listeners_) one->give(message);
+    for (listener* const subscriber : listeners_) subscriber->give(message);
   }
   bool is_full() const noexcept {
     return std::any_of(listeners_.begin(), listeners_.end(),
-                       [](const listener* one) { return one->pending_.size() >= max_pending; });
+                       [](const listener* subscriber) { return subscriber->pending_.size() >= max_pending; });
   }
 
   process running_;

@@ -56,10 +56,13 @@ struct sandbox_settings {
 /// A slot among the sandboxes of all keys, and among those of its own key. The destructor returns both.
 class owner_place {
  public:
-  owner_place(std::shared_ptr<cofferdam::detail::async_semaphore> all,
+  owner_place(std::shared_ptr<cofferdam::detail::async_semaphore> total_slots,
               std::shared_ptr<cofferdam::detail::async_semaphore> part, cofferdam::detail::held_permits of_owner,
               cofferdam::detail::held_permits of_all) noexcept
-      : all_(std::move(all)), part_(std::move(part)), of_owner_(std::move(of_owner)), of_all_(std::move(of_all)) {}
+      : all_(std::move(total_slots)),
+        part_(std::move(part)),
+        of_owner_(std::move(of_owner)),
+        of_all_(std::move(of_all)) {}
 
  private:
   std::shared_ptr<cofferdam::detail::async_semaphore> all_;  // both outlive the permits taken from them
@@ -156,10 +159,10 @@ class served_sandbox : public std::enable_shared_from_this<served_sandbox> {
   /// Returns the next number. The numbers are not process ids of a system, and are larger than the maximum of Linux. So
   /// a command that kills by such a number does not hit another process.
   std::uint32_t next_pid() noexcept { return next_pid_++; }
-  void add(const std::shared_ptr<served_process>& one) {
+  void add(const std::shared_ptr<served_process>& served) {
     forget_old();
-    processes_.emplace(one->pid(), one);
-    tasks_->spawn(pump(shared_from_this(), one));
+    processes_.emplace(served->pid(), served);
+    tasks_->spawn(pump(shared_from_this(), served));
   }
   /// Returns a running process; null if there is none.
   std::shared_ptr<served_process> find_process(std::uint32_t pid) const {
@@ -171,13 +174,13 @@ class served_sandbox : public std::enable_shared_from_this<served_sandbox> {
   /// Returns a process that has ended less than `ended_time` ago.
   std::shared_ptr<served_process> find_ended(std::uint32_t pid) {
     forget_old();
-    for (const auto& [when, one] : ended_)
-      if (one->pid() == pid) return one;
+    for (const auto& [when, served] : ended_)
+      if (served->pid() == pid) return served;
     return nullptr;
   }
   std::shared_ptr<served_process> find_process(std::string_view tag) const {
-    for (const auto& [pid, one] : processes_)
-      if (!one->tag().empty() && one->tag() == tag) return one;
+    for (const auto& [pid, served] : processes_)
+      if (!served->tag().empty() && served->tag() == tag) return served;
     return nullptr;
   }
   /// Processes that are being started.
@@ -297,12 +300,12 @@ class served_sandbox : public std::enable_shared_from_this<served_sandbox> {
     while (self->state_ != state::ended) co_await self->changed_.wait();
     throw error(exec_errc::environment_closed, "the sandbox has ended");
   }
-  static awaitable<void> pump(std::shared_ptr<served_sandbox> self, std::shared_ptr<served_process> one) {
-    co_await served_process::pump(one);
-    self->processes_.erase(one->pid());
-    one->forget_request();
-    if (!one->end() || self->state_ == state::ended) co_return;
-    self->ended_.emplace_back(steady_clock::now(), one);
+  static awaitable<void> pump(std::shared_ptr<served_sandbox> self, std::shared_ptr<served_process> served) {
+    co_await served_process::pump(served);
+    self->processes_.erase(served->pid());
+    served->forget_request();
+    if (!served->end() || self->state_ == state::ended) co_return;
+    self->ended_.emplace_back(steady_clock::now(), served);
     self->forget_old();
     if (!std::exchange(self->is_sweeping_, true)) self->tasks_->spawn(sweep(self));
   }
@@ -315,9 +318,9 @@ class served_sandbox : public std::enable_shared_from_this<served_sandbox> {
     self->is_sweeping_ = false;
   }
   void forget_old() {
-    constexpr std::size_t most = 256;
+    constexpr std::size_t max_ended = 256;
     const steady_clock::time_point old = steady_clock::now() - ended_time;
-    while (!ended_.empty() && (ended_.front().first <= old || ended_.size() > most)) ended_.pop_front();
+    while (!ended_.empty() && (ended_.front().first <= old || ended_.size() > max_ended)) ended_.pop_front();
   }
   void wake() noexcept { changed_.notify(); }
 

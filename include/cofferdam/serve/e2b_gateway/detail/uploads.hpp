@@ -34,8 +34,8 @@ class upload_source : public file_source {
   const std::exception_ptr& failure() const noexcept { return failure_; }
 
   /// Declares that the body is gzip.
-  /// \param most  maximum size of its content, in bytes.
-  void decode_gzip(std::uint64_t most) { gzip_.emplace(most); }
+  /// \param max_bytes  maximum size of its content, in bytes.
+  void decode_gzip(std::uint64_t max_bytes) { gzip_.emplace(max_bytes); }
 
  protected:
   explicit upload_source(http_call& call) noexcept : call_(call) {}
@@ -101,12 +101,12 @@ class raw_upload final : public upload_source {
     if (length && !is_gzip()) size = number_from<std::uint64_t>(*length).value_or(0);
     co_return file_header(destination_, destination_, file_type::regular, size, 0644);
   }
-  awaitable<bytes> read(std::size_t most) override {
+  awaitable<bytes> read(std::size_t max_bytes) override {
     if (rest_.empty() && !is_over_) {
       rest_ = co_await more();
       is_over_ = rest_.empty();
     }
-    const std::string_view piece = rest_.substr(0, most);
+    const std::string_view piece = rest_.substr(0, max_bytes);
     rest_.remove_prefix(piece.size());
     co_return to_bytes(piece);
   }
@@ -144,13 +144,13 @@ class form_upload final : public upload_source {
     co_return header;
   }
 
-  awaitable<bytes> read(std::size_t most) override {
+  awaitable<bytes> read(std::size_t max_bytes) override {
     while (rest_.empty() && in_file_) {
       const event what = co_await step();
       if (what == event::content) rest_ = reader_.content();
       if (what == event::part_end || what == event::end) in_file_ = false;
     }
-    const std::string_view piece = rest_.substr(0, most);
+    const std::string_view piece = rest_.substr(0, max_bytes);
     rest_.remove_prefix(piece.size());
     co_return to_bytes(piece);
   }

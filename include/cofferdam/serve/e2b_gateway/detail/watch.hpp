@@ -49,12 +49,12 @@ class directory_watch {
   /// \return        what has changed since the last call; nothing the first time.
   std::vector<file_event> look(const std::vector<directory_entry>& listed) {
     std::map<std::string, directory_entry, std::less<>> now;
-    for (const directory_entry& one : listed) now.emplace(one.path(), one);
+    for (const directory_entry& entry : listed) now.emplace(entry.path(), entry);
     std::vector<file_event> events;
     if (has_looked_) {
       for (const auto& [name, old] : known_)
         if (!now.contains(name)) events.emplace_back("EVENT_TYPE_REMOVE", name, nullptr);
-      for (const auto& [name, one] : now) compare(name, one, events);
+      for (const auto& [name, entry] : now) compare(name, entry, events);
     }
     known_ = std::move(now);
     has_looked_ = true;
@@ -62,17 +62,17 @@ class directory_watch {
   }
 
  private:
-  void compare(const std::string& name, const directory_entry& one, std::vector<file_event>& events) const {
+  void compare(const std::string& name, const directory_entry& entry, std::vector<file_event>& events) const {
     const auto old = known_.find(name);
     if (old == known_.end()) {
-      events.emplace_back("EVENT_TYPE_CREATE", name, &one);
-      if (one.is_regular()) events.emplace_back("EVENT_TYPE_WRITE", name, &one);
-    } else if (old->second.type() != one.type()) {
+      events.emplace_back("EVENT_TYPE_CREATE", name, &entry);
+      if (entry.is_regular()) events.emplace_back("EVENT_TYPE_WRITE", name, &entry);
+    } else if (old->second.type() != entry.type()) {
       events.emplace_back("EVENT_TYPE_REMOVE", name, nullptr);
-      events.emplace_back("EVENT_TYPE_CREATE", name, &one);
+      events.emplace_back("EVENT_TYPE_CREATE", name, &entry);
     } else {
-      if (old->second.size() != one.size()) events.emplace_back("EVENT_TYPE_WRITE", name, &one);
-      if (old->second.mode() != one.mode()) events.emplace_back("EVENT_TYPE_CHMOD", name, &one);
+      if (old->second.size() != entry.size()) events.emplace_back("EVENT_TYPE_WRITE", name, &entry);
+      if (old->second.mode() != entry.mode()) events.emplace_back("EVENT_TYPE_CHMOD", name, &entry);
     }
   }
 

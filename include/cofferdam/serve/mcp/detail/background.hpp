@@ -125,8 +125,8 @@ class background_commands {
 
   std::size_t running() const noexcept {
     std::size_t count = starting_;
-    for (const auto& one : all_)
-      if (!one->over()) ++count;
+    for (const auto& entry : all_)
+      if (!entry->over()) ++count;
     return count;
   }
   /// A slot among the running commands, for a command that is being started.
@@ -145,8 +145,8 @@ class background_commands {
   std::shared_ptr<background_command> add(std::string line, std::shared_ptr<any_environment> environment,
                                           process running) {
     std::size_t ended = 0;
-    for (const auto& one : all_)
-      if (one->over()) ++ended;
+    for (const auto& entry : all_)
+      if (entry->over()) ++ended;
     for (auto at = all_.begin(); at != all_.end() && ended >= max_ended;) {
       if ((*at)->over()) {
         at = all_.erase(at);
@@ -161,8 +161,8 @@ class background_commands {
   }
   /// Returns null if there is none.
   std::shared_ptr<background_command> find(std::string_view id) const {
-    for (const auto& one : all_)
-      if (one->id == id) return one;
+    for (const auto& entry : all_)
+      if (entry->id == id) return entry;
     return nullptr;
   }
   const std::list<std::shared_ptr<background_command>>& all() const noexcept { return all_; }

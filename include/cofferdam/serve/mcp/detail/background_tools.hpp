@@ -168,8 +168,8 @@ class basic_background_tools {
     co_return take_output(*found, self->kept_output_);
   }
 
-  /// \param most  bytes of each stream.
-  static answer take_output(background_command& from, std::size_t most) {
+  /// \param max_bytes  bytes of each stream.
+  static answer take_output(background_command& from, std::size_t max_bytes) {
     boost::json::object facts;
     std::string text;
     facts["id"] = from.id;
@@ -179,8 +179,8 @@ class basic_background_tools {
     if (!from.result && from.over()) facts["reason"] = from.lost;
     std::uint64_t dropped_out = 0;
     std::uint64_t dropped_err = 0;
-    const std::string out = from.out.take(most, from.over(), dropped_out);
-    const std::string err = from.err.take(most, from.over(), dropped_err);
+    const std::string out = from.out.take(max_bytes, from.over(), dropped_out);
+    const std::string err = from.err.take(max_bytes, from.over(), dropped_err);
     const bool more = !(from.out.empty() && from.err.empty()) && out.size() + err.size() != 0;
     text += "\n";
     if (dropped_out + dropped_err != 0)
@@ -266,9 +266,9 @@ class basic_background_tools {
   }
 
   static answer told(std::string text, boost::json::object facts) {
-    answer made(text);
-    made.structured(std::move(facts));
-    return made;
+    answer result(text);
+    result.structured(std::move(facts));
+    return result;
   }
 
   std::size_t kept_output_;

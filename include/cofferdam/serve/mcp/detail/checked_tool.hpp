@@ -21,10 +21,10 @@ namespace cofferdam::inline COFFERDAM_ABI::mcp::detail {
 
 /// The function of a built-in tool, called with arguments that match its schema. `of` is the tool's data.
 template <class Of>
-using checked_work = awaitable<answer> (*)(std::shared_ptr<const Of> of, call& made,
+using checked_work = awaitable<answer> (*)(std::shared_ptr<const Of> of, call& invocation,
                                            tools::checked_arguments arguments);
 
-inline awaitable<answer> said(answer made) { co_return made; }
+inline awaitable<answer> said(answer result) { co_return result; }
 
 /// Returns the options' note about the environment, as one more item of the list in a tool's description.
 inline std::string environment_note(const server_options& options) {
@@ -34,17 +34,17 @@ inline std::string environment_note(const server_options& options) {
 /// Wraps a user's handler, and checks its arguments first.
 inline tool_handler checked(const tools::definition& what, tool_handler serve) {
   if (what.input())
-    return [schema = *what.input(), serve = std::move(serve)](call& made) -> awaitable<answer> {
-      const std::string complaint = argument_complaint(schema, made.own_arguments());
-      if (!complaint.empty()) return said(answer::failed(made.name() + ": " + complaint));
-      return serve(made);
+    return [schema = *what.input(), serve = std::move(serve)](call& invocation) -> awaitable<answer> {
+      const std::string complaint = argument_complaint(schema, invocation.own_arguments());
+      if (!complaint.empty()) return said(answer::failed(invocation.name() + ": " + complaint));
+      return serve(invocation);
     };
-  return [list = what.arguments(), serve = std::move(serve)](call& made) -> awaitable<answer> {
+  return [list = what.arguments(), serve = std::move(serve)](call& invocation) -> awaitable<answer> {
     tools::checked_arguments values;
-    const std::string complaint = list.check(made.arguments(), values);
-    if (!complaint.empty()) return said(answer::failed(made.name() + ": " + complaint));
-    made.own_arguments() = std::move(values).values();
-    return serve(made);
+    const std::string complaint = list.check(invocation.arguments(), values);
+    if (!complaint.empty()) return said(answer::failed(invocation.name() + ": " + complaint));
+    invocation.own_arguments() = std::move(values).values();
+    return serve(invocation);
   };
 }
 
@@ -54,11 +54,11 @@ template <class Of>
 void add_checked(server_core& core, std::shared_ptr<const Of> of, const tools::argument_list& arguments,
                  tools::definition what, checked_work<Of> work) {
   tools::definition described = std::move(what).input(arguments.schema());
-  tool_handler serve = [of = std::move(of), &arguments, work](call& made) -> awaitable<answer> {
+  tool_handler serve = [of = std::move(of), &arguments, work](call& invocation) -> awaitable<answer> {
     tools::checked_arguments values;
-    const std::string complaint = arguments.check(made.arguments(), values);
-    if (!complaint.empty()) return said(answer::failed(made.name() + ": " + complaint));
-    return work(of, made, std::move(values));
+    const std::string complaint = arguments.check(invocation.arguments(), values);
+    if (!complaint.empty()) return said(answer::failed(invocation.name() + ": " + complaint));
+    return work(of, invocation, std::move(values));
   };
   core.tools.push_back(std::make_shared<const registered_tool>(std::move(described), std::move(serve)));
 }

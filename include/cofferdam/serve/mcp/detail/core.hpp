@@ -71,23 +71,23 @@ class server_core {
 
   /// Kept alive by the caller for the length of a call.
   std::shared_ptr<const registered_tool> tool(std::string_view name) const {
-    for (const auto& one : tools)
-      if (one->what.name() == name) return one;
+    for (const auto& entry : tools)
+      if (entry->what.name() == name) return entry;
     return nullptr;
   }
   std::shared_ptr<const registered_prompt> prompt(std::string_view name) const {
-    for (const auto& one : prompts)
-      if (one->what.name() == name) return one;
+    for (const auto& entry : prompts)
+      if (entry->what.name() == name) return entry;
     return nullptr;
   }
 
-  void listen(const std::shared_ptr<change_listener>& one) { listeners_.push_back(one); }
+  void listen(const std::shared_ptr<change_listener>& observer) { listeners_.push_back(observer); }
   void changed(std::string_view kind, bool is_resource) {
     ++revision;
-    std::erase_if(listeners_, [](const std::weak_ptr<change_listener>& one) { return one.expired(); });
-    const std::list<std::weak_ptr<change_listener>> all = listeners_;
-    for (const std::weak_ptr<change_listener>& one : all)
-      if (const auto alive = one.lock()) alive->changed(kind, is_resource);
+    std::erase_if(listeners_, [](const std::weak_ptr<change_listener>& observer) { return observer.expired(); });
+    const std::list<std::weak_ptr<change_listener>> snapshot = listeners_;
+    for (const std::weak_ptr<change_listener>& observer : snapshot)
+      if (const auto alive = observer.lock()) alive->changed(kind, is_resource);
   }
 
   void report(const std::string& doing, const std::exception_ptr& failure) const {
@@ -95,27 +95,27 @@ class server_core {
   }
 
   boost::json::object identity(std::string_view version) const {
-    boost::json::object made;
-    made["name"] = options_.name();
-    if (!options_.title().empty() && version >= "2025-06-18") made["title"] = options_.title();
-    made["version"] = options_.version();
-    return made;
+    boost::json::object result;
+    result["name"] = options_.name();
+    if (!options_.title().empty() && version >= "2025-06-18") result["title"] = options_.title();
+    result["version"] = options_.version();
+    return result;
   }
 
   boost::json::object capabilities() const {
     boost::json::object lists;
     lists["listChanged"] = true;
-    boost::json::object made;
-    if (!tools.empty()) made["tools"] = lists;
+    boost::json::object result;
+    if (!tools.empty()) result["tools"] = lists;
     if (!resources.empty() || plan.open_environment) {
       boost::json::object mine = lists;
       mine["subscribe"] = !resources.empty();
-      made["resources"] = std::move(mine);
+      result["resources"] = std::move(mine);
     }
-    if (!prompts.empty()) made["prompts"] = lists;
-    if (complete) made["completions"] = boost::json::object();
-    made["logging"] = boost::json::object();
-    return made;
+    if (!prompts.empty()) result["prompts"] = lists;
+    if (complete) result["completions"] = boost::json::object();
+    result["logging"] = boost::json::object();
+    return result;
   }
 
  private:

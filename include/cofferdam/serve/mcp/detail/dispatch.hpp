@@ -37,66 +37,67 @@ namespace cofferdam::inline COFFERDAM_ABI::mcp::detail {
 class dispatch {
  public:
   /// Sets the client and its version; returns an error reply if they are invalid. MCP, "Lifecycle".
-  static std::optional<reply> admit(session_state& of, request& one) {
-    const boost::json::object& params = one.message.params;
+  static std::optional<reply> admit(session_state& of, request& pending) {
+    const boost::json::object& params = pending.message.params;
     const boost::json::object* const meta = object_at(params, "_meta");
     if (meta != nullptr) {
       if (const boost::json::value* const token = meta->if_contains("progressToken");
           token != nullptr && (token->is_string() || token->is_number()))
-        one.progress_token = *token;
+        pending.progress_token = *token;
     }
-    if (meta != nullptr && meta->contains(json_view(meta_version))) return admit_modern(one, *meta);
-    one.version = of.version;
-    one.capabilities = of.capabilities;
-    one.level = of.level;
-    if (!of.version.empty() || one.message.method == "initialize") return std::nullopt;
-    one.version = std::string(latest_legacy);
+    if (meta != nullptr && meta->contains(json_view(meta_version))) return admit_modern(pending, *meta);
+    pending.version = of.version;
+    pending.capabilities = of.capabilities;
+    pending.level = of.level;
+    if (!of.version.empty() || pending.message.method == "initialize") return std::nullopt;
+    pending.version = std::string(latest_legacy);
     for (const char* const method : {"tools/call", "resources/read", "prompts/get", "completion/complete"})
-      if (one.message.method == method)
-        return reply(rpc_error(one.id, invalid_request, "Invalid Request: send initialize first"), reply_kind::refused);
+      if (pending.message.method == method)
+        return reply(rpc_error(pending.id, invalid_request, "Invalid Request: send initialize first"),
+                     reply_kind::refused);
     return std::nullopt;
   }
 
   /// \throws failure; other exceptions of a method are not reported to the client.
-  static awaitable<reply> answer_to(std::shared_ptr<session_state> of, std::shared_ptr<request> one) {
-    const std::string& method = one->message.method;
+  static awaitable<reply> answer_to(std::shared_ptr<session_state> of, std::shared_ptr<request> pending) {
+    const std::string& method = pending->message.method;
     if (method == "tools/call") {
-      boost::json::object called = co_await call_tool(of, one);
-      co_return reply(rpc_result(one->id, called));
+      boost::json::object called = co_await call_tool(of, pending);
+      co_return reply(rpc_result(pending->id, called));
     }
     if (method == "resources/list") {
-      boost::json::object listed = co_await list_resources(of, one);
-      co_return reply(rpc_result(one->id, listed));
+      boost::json::object listed = co_await list_resources(of, pending);
+      co_return reply(rpc_result(pending->id, listed));
     }
     if (method == "resources/read") {
-      boost::json::object read = co_await read_resource(of, one);
-      co_return reply(rpc_result(one->id, read));
+      boost::json::object read = co_await read_resource(of, pending);
+      co_return reply(rpc_result(pending->id, read));
     }
     if (method == "prompts/get") {
-      boost::json::object said = co_await get_prompt(of, one);
-      co_return reply(rpc_result(one->id, said));
+      boost::json::object prompt = co_await get_prompt(of, pending);
+      co_return reply(rpc_result(pending->id, prompt));
     }
     if (method == "completion/complete" && of->core->complete) {
-      boost::json::object completed = co_await complete(of, one);
-      co_return reply(rpc_result(one->id, completed));
+      boost::json::object completed = co_await complete(of, pending);
+      co_return reply(rpc_result(pending->id, completed));
     }
-    if (one->modern && method == "subscriptions/listen") {
-      boost::json::object ended = co_await listen(of, one);
-      co_return reply(rpc_result(one->id, ended));
+    if (pending->modern && method == "subscriptions/listen") {
+      boost::json::object ended = co_await listen(of, pending);
+      co_return reply(rpc_result(pending->id, ended));
     }
-    if (std::optional<reply> now = answer_now(*of, *one)) co_return std::move(*now);
+    if (std::optional<reply> now = answer_now(*of, *pending)) co_return std::move(*now);
     throw failure(internal_error, "Internal error");
   }
 
   /// Returns the answer to a request that needs no waiting; otherwise no value.
   /// \throws failure
-  static std::optional<reply> answer_now(session_state& of, request& one) {
-    const std::string& method = one.message.method;
+  static std::optional<reply> answer_now(session_state& of, request& pending) {
+    const std::string& method = pending.message.method;
     for (const char* const waits : {"tools/call", "resources/list", "resources/read", "prompts/get"})
       if (method == waits) return std::nullopt;
     if (method == "completion/complete" && of.core->complete) return std::nullopt;
-    if (one.modern && method == "subscriptions/listen") return std::nullopt;
-    return at_once(of, one);
+    if (pending.modern && method == "subscriptions/listen") return std::nullopt;
+    return at_once(of, pending);
   }
 
   /// Waits until the client has read enough of earlier answers; first come, first served.
@@ -115,41 +116,42 @@ class dispatch {
   }
 
  private:
-  static reply refused(const request& one, int code, const std::string& why, const boost::json::value& data = nullptr) {
-    return reply(rpc_error(one.id, code, why, data), reply_kind::refused);
+  static reply refused(const request& pending, int code, const std::string& why,
+                       const boost::json::value& data = nullptr) {
+    return reply(rpc_error(pending.id, code, why, data), reply_kind::refused);
   }
 
-  static std::optional<reply> admit_modern(request& one, const boost::json::object& meta) {
-    one.modern = true;
+  static std::optional<reply> admit_modern(request& pending, const boost::json::object& meta) {
+    pending.modern = true;
     const std::optional<std::string> version(if_text_at(meta, meta_version));
-    if (!version) return refused(one, invalid_params, std::string(meta_version) + " must be a string");
+    if (!version) return refused(pending, invalid_params, std::string(meta_version) + " must be a string");
     if (*version != modern_version) {
       boost::json::object data;
       boost::json::array supported;
       supported.emplace_back(json_view(modern_version));
       data["supported"] = std::move(supported);
       data["requested"] = *version;
-      return refused(one, unsupported_version, "Unsupported protocol version: " + one_line(*version, 60),
+      return refused(pending, unsupported_version, "Unsupported protocol version: " + one_line(*version, 60),
                      std::move(data));
     }
-    one.version = *version;
+    pending.version = *version;
     const boost::json::object* const capabilities = object_at(meta, meta_capabilities);
     if (capabilities == nullptr)
-      return refused(one, invalid_params, std::string(meta_capabilities) + " is missing, or no object");
-    one.capabilities = *capabilities;
+      return refused(pending, invalid_params, std::string(meta_capabilities) + " is missing, or no object");
+    pending.capabilities = *capabilities;
     if (const boost::json::value* const level = meta.if_contains(json_view(meta_log_level)); level != nullptr) {
       const std::optional<int> known = log_level(text_at(meta, meta_log_level));
-      if (!known) return refused(one, invalid_params, std::string(meta_log_level) + " is none of the levels");
-      one.level = *known;
+      if (!known) return refused(pending, invalid_params, std::string(meta_log_level) + " is none of the levels");
+      pending.level = *known;
     }
     return std::nullopt;
   }
 
   /// Adds the members that the era requires to a result.
   /// \param seconds  the time for which a client may cache it; no value if it is not a list.
-  static boost::json::object finished(const session_state& of, const request& one, boost::json::object result,
+  static boost::json::object finished(const session_state& of, const request& pending, boost::json::object result,
                                       std::optional<int> seconds = std::nullopt) {
-    if (!one.modern) return result;
+    if (!pending.modern) return result;
     if (!result.contains("resultType")) result["resultType"] = "complete";
     if (seconds) {
       result["ttlMs"] = *seconds * 1000;
@@ -158,44 +160,44 @@ class dispatch {
     boost::json::object meta;
     if (boost::json::value* const had = result.if_contains("_meta"); had != nullptr && had->is_object())
       meta = had->get_object();
-    meta[json_view(meta_server)] = of.core->identity(one.version);
+    meta[json_view(meta_server)] = of.core->identity(pending.version);
     result["_meta"] = std::move(meta);
     return result;
   }
 
   // ---- requests without waiting ----
-  static reply at_once(session_state& of, request& one) {
-    const std::string& method = one.message.method;
-    const boost::json::object& params = one.message.params;
+  static reply at_once(session_state& of, request& pending) {
+    const std::string& method = pending.message.method;
+    const boost::json::object& params = pending.message.params;
     const server_core& core = *of.core;
-    const auto result = [&](boost::json::object made, std::optional<int> seconds = std::nullopt) {
-      return reply(rpc_result(one.id, finished(of, one, std::move(made), seconds)));
+    const auto result = [&](boost::json::object body, std::optional<int> seconds = std::nullopt) {
+      return reply(rpc_result(pending.id, finished(of, pending, std::move(body), seconds)));
     };
     const std::size_t page = core.options().page();
     if (method == "tools/list") {
-      boost::json::array all;
-      for (const auto& each : core.tools) all.push_back(tool_json(each->what, one.version));
-      return result(page_of(params, "tools", std::move(all), page, core.revision), 300);
+      boost::json::array entries;
+      for (const auto& each : core.tools) entries.push_back(tool_json(each->what, pending.version));
+      return result(page_of(params, "tools", std::move(entries), page, core.revision), 300);
     }
     if (method == "resources/templates/list") {
-      boost::json::array all;
+      boost::json::array entries;
       for (const auto& each : core.resources)
-        if (each->what.is_template()) all.push_back(each->what.json(one.version));
+        if (each->what.is_template()) entries.push_back(each->what.json(pending.version));
       if (of.place->has_environment())
-        all.push_back(resource_definition(std::string(workspace_uri) + "{+path}", "workspace file")
-                          .description("A file of the workspace that tools work in, by its path there.")
-                          .json(one.version));
-      return result(page_of(params, "resourceTemplates", std::move(all), page, core.revision), 300);
+        entries.push_back(resource_definition(std::string(workspace_uri) + "{+path}", "workspace file")
+                              .description("A file of the workspace that tools work in, by its path there.")
+                              .json(pending.version));
+      return result(page_of(params, "resourceTemplates", std::move(entries), page, core.revision), 300);
     }
     if (method == "prompts/list" && !core.prompts.empty()) {
-      boost::json::array all;
-      for (const auto& each : core.prompts) all.push_back(each->what.json(one.version));
-      return result(page_of(params, "prompts", std::move(all), page, core.revision), 300);
+      boost::json::array entries;
+      for (const auto& each : core.prompts) entries.push_back(each->what.json(pending.version));
+      return result(page_of(params, "prompts", std::move(entries), page, core.revision), 300);
     }
-    if (one.modern) {
+    if (pending.modern) {
       if (method == "server/discover") return result(discovered(of), 0);
     } else {
-      if (method == "initialize") return initialize(of, one);
+      if (method == "initialize") return initialize(of, pending);
       if (method == "ping") return result(boost::json::object());
       if (method == "logging/setLevel") {
         const std::optional<int> level = log_level(text_at(params, "level"));
@@ -217,7 +219,7 @@ class dispatch {
         return result(boost::json::object());
       }
     }
-    return reply(rpc_error(one.id, method_not_found, "Method not found: " + one_line(method, 100)),
+    return reply(rpc_error(pending.id, method_not_found, "Method not found: " + one_line(method, 100)),
                  reply_kind::unknown_method);
   }
 
@@ -227,40 +229,40 @@ class dispatch {
   }
 
   static boost::json::object discovered(const session_state& of) {
-    boost::json::object made;
+    boost::json::object result;
     boost::json::array versions;
     versions.emplace_back(json_view(modern_version));
-    made["supportedVersions"] = std::move(versions);
-    made["capabilities"] = of.core->capabilities();
-    if (const std::string words = instructions(of); !words.empty()) made["instructions"] = words;
-    return made;
+    result["supportedVersions"] = std::move(versions);
+    result["capabilities"] = of.core->capabilities();
+    if (const std::string words = instructions(of); !words.empty()) result["instructions"] = words;
+    return result;
   }
 
-  static reply initialize(session_state& of, request& one) {
-    const boost::json::object& params = one.message.params;
+  static reply initialize(session_state& of, request& pending) {
+    const boost::json::object& params = pending.message.params;
     if (!of.version.empty()) throw failure(invalid_request, "Invalid Request: this session is initialized already");
-    const std::optional<std::string> wanted(if_text_at(params, "protocolVersion"));
+    const std::optional<std::string> requested_version(if_text_at(params, "protocolVersion"));
     const boost::json::object* const capabilities = object_at(params, "capabilities");
-    if (!wanted) throw failure(invalid_params, "'protocolVersion' must be a string");
+    if (!requested_version) throw failure(invalid_params, "'protocolVersion' must be a string");
     if (capabilities == nullptr) throw failure(invalid_params, "'capabilities' must be an object");
     if (object_at(params, "clientInfo") == nullptr) throw failure(invalid_params, "'clientInfo' must be an object");
     // Kept as long as the session.
-    if (one.message.size > 256 * 1024) throw failure(invalid_params, "the handshake has more than 256 KiB");
-    of.version = std::string(negotiate(*wanted));
+    if (pending.message.size > 256 * 1024) throw failure(invalid_params, "the handshake has more than 256 KiB");
+    of.version = std::string(negotiate(*requested_version));
     of.capabilities = *capabilities;
-    boost::json::object made;
-    made["protocolVersion"] = of.version;
-    made["capabilities"] = of.core->capabilities();
-    made["serverInfo"] = of.core->identity(of.version);
-    if (const std::string words = instructions(of); !words.empty()) made["instructions"] = words;
-    return reply(rpc_result(one.id, made));
+    boost::json::object result;
+    result["protocolVersion"] = of.version;
+    result["capabilities"] = of.core->capabilities();
+    result["serverInfo"] = of.core->identity(of.version);
+    if (const std::string words = instructions(of); !words.empty()) result["instructions"] = words;
+    return reply(rpc_result(pending.id, result));
   }
 
   // ---- tools ----
   /// Returns the purpose of a state: its owner and its request.
-  static std::string purpose(const session_state& of, const request& one) {
-    const boost::json::object& params = one.message.params;
-    std::string text = of.principal + '\0' + one.message.method;
+  static std::string purpose(const session_state& of, const request& pending) {
+    const boost::json::object& params = pending.message.params;
+    std::string text = of.principal + '\0' + pending.message.method;
     for (const char* const member : {"name", "uri", "arguments"}) {
       text += '\0';
       if (const boost::json::value* const found = params.if_contains(member)) text += boost::json::serialize(*found);
@@ -269,81 +271,84 @@ class dispatch {
   }
 
   /// Restores the state that a client sends back.
-  static void resume(session_state& of, const request& one, call& made) {
-    const boost::json::object& params = one.message.params;
-    if (!one.modern) return;
+  static void resume(session_state& of, const request& pending, call& invocation) {
+    const boost::json::object& params = pending.message.params;
+    if (!pending.modern) return;
     boost::json::object responses;
     if (const boost::json::object* const given = object_at(params, "inputResponses")) responses = *given;
     std::string state;
     if (const boost::json::value* const given = params.if_contains("requestState"); given != nullptr) {
       const failure wrong(invalid_params, "'requestState' is not one that this server has given for this request");
       if (!given->is_string()) throw wrong;
-      const std::optional<std::string> opened = of.core->sealed.open(purpose(of, one), view_of(given->get_string()));
+      const std::optional<std::string> opened =
+          of.core->sealed.open(purpose(of, pending), view_of(given->get_string()));
       if (!opened) throw wrong;
       state = *opened;
     }
-    made.resume(std::move(responses), std::move(state));
+    invocation.resume(std::move(responses), std::move(state));
   }
 
-  static boost::json::object asked_for(session_state& of, const request& one, const answer& made) {
-    if (!one.modern) throw failure(internal_error, "This needs a client of 2026-07-28 or newer");
-    for (const auto& each : *made.requests()) {
-      const boost::json::object* const wanted = each.value().if_object();
-      const std::string method = wanted == nullptr ? "" : std::string(text_at(*wanted, "method"));
+  static boost::json::object asked_for(session_state& of, const request& pending, const answer& handler_answer) {
+    if (!pending.modern) throw failure(internal_error, "This needs a client of 2026-07-28 or newer");
+    for (const auto& each : *handler_answer.requests()) {
+      const boost::json::object* const input_request = each.value().if_object();
+      const std::string method = input_request == nullptr ? "" : std::string(text_at(*input_request, "method"));
       const std::string capability = method.substr(0, method.find('/'));
-      if (!one.capabilities.contains(json_view(capability))) throw failure::missing_capability(capability);
+      if (!pending.capabilities.contains(json_view(capability))) throw failure::missing_capability(capability);
     }
     boost::json::object result;
     result["resultType"] = "input_required";
-    if (!made.requests()->empty()) result["inputRequests"] = *made.requests();
-    if (!made.state().empty()) result["requestState"] = of.core->sealed.seal(purpose(of, one), made.state());
+    if (!handler_answer.requests()->empty()) result["inputRequests"] = *handler_answer.requests();
+    if (!handler_answer.state().empty())
+      result["requestState"] = of.core->sealed.seal(purpose(of, pending), handler_answer.state());
     return result;
   }
 
-  static boost::json::object arguments_of(const request& one) {
-    const boost::json::value* const given = one.message.params.if_contains("arguments");
+  static boost::json::object arguments_of(const request& pending) {
+    const boost::json::value* const given = pending.message.params.if_contains("arguments");
     if (given == nullptr || given->is_null()) return {};
     if (!given->is_object()) throw failure(invalid_params, "'arguments' must be an object");
     return given->get_object();
   }
 
-  static awaitable<boost::json::object> call_tool(std::shared_ptr<session_state> of, std::shared_ptr<request> one) {
-    const std::optional<std::string> name(if_text_at(one->message.params, "name"));
+  static awaitable<boost::json::object> call_tool(std::shared_ptr<session_state> of, std::shared_ptr<request> pending) {
+    const std::optional<std::string> name(if_text_at(pending->message.params, "name"));
     if (!name) throw failure(invalid_params, "'name' must be a string");
     const std::shared_ptr<const registered_tool> found = of->core->tool(*name);
     if (!found) throw failure(invalid_params, "Unknown tool: " + one_line(*name, 130));
-    call made(one, *name, arguments_of(*one));
-    resume(*of, *one, made);
+    call invocation(pending, *name, arguments_of(*pending));
+    resume(*of, *pending, invocation);
     const auto generation = of->place->generation();
-    answer said;
+    answer handler_answer;
     std::exception_ptr told;
     try {
-      answer worked = co_await found->serve(made);
-      said = std::move(worked);
+      answer worked = co_await found->serve(invocation);
+      handler_answer = std::move(worked);
     } catch (const failure&) {
       throw;
     } catch (const error& wrong) {
-      if (one->cancelled || wrong.code() == exec_errc::cancelled) throw;
+      if (pending->cancelled || wrong.code() == exec_errc::cancelled) throw;
       const bool lost = cofferdam::detail::is_environment_gone(wrong);
       if (lost) of->place->drop(generation);
-      said = answer::failed("could not run: " + std::string(wrong.what()) +
-                            (lost ? "\nWhat ran it is gone, with its files; the next call gets a new one." : ""));
+      handler_answer =
+          answer::failed("could not run: " + std::string(wrong.what()) +
+                         (lost ? "\nWhat ran it is gone, with its files; the next call gets a new one." : ""));
       if (lost || wrong.code() == exec_errc::provider_failed) told = std::current_exception();
     } catch (...) {  // a handler may throw anything
-      if (one->cancelled) throw;
+      if (pending->cancelled) throw;
       told = std::current_exception();
-      said = answer::failed("Error: the tool failed inside the server.");
+      handler_answer = answer::failed("Error: the tool failed inside the server.");
     }
     if (told) of->core->report("tools/call " + *name, told);
-    if (said.requests()) co_return finished(*of, *one, asked_for(*of, *one, said));
-    co_return finished(*of, *one, tool_result(said, one->version));
+    if (handler_answer.requests()) co_return finished(*of, *pending, asked_for(*of, *pending, handler_answer));
+    co_return finished(*of, *pending, tool_result(handler_answer, pending->version));
   }
 
   // ---- resources ----
-  static failure no_such_resource(const request& one, const std::string& uri) {
+  static failure no_such_resource(const request& pending, const std::string& uri) {
     boost::json::object data;
     data["uri"] = uri;
-    return {one.modern ? int{invalid_params} : int{no_resource}, "Resource not found: " + one_line(uri, 200),
+    return {pending.modern ? int{invalid_params} : int{no_resource}, "Resource not found: " + one_line(uri, 200),
             std::move(data)};
   }
 
@@ -358,12 +363,12 @@ class dispatch {
 
   /// Lists all files; if the tree is too large to be listed for each page, only its top level.
   static awaitable<std::vector<directory_entry>> workspace_files(std::shared_ptr<session_state> of) {
-    const list_options all = list_options().entries(100'000).path_bytes(std::size_t{32} * 1024 * 1024);
-    const list_options top = list_options(all).depth(1);
+    const list_options recursive = list_options().entries(100'000).path_bytes(std::size_t{32} * 1024 * 1024);
+    const list_options top = list_options(recursive).depth(1);
     std::vector<directory_entry> files;
     bool is_too_large = false;
     try {
-      files = co_await of->place->face().files().list(".", all);
+      files = co_await of->place->face().files().list(".", recursive);
     } catch (const error& failure) {
       if (failure.code() != exec_errc::too_large) throw;
       is_too_large = true;
@@ -373,36 +378,37 @@ class dispatch {
   }
 
   static awaitable<boost::json::object> list_resources(std::shared_ptr<session_state> of,
-                                                       std::shared_ptr<request> one) {
-    boost::json::array all;
+                                                       std::shared_ptr<request> pending) {
+    boost::json::array entries;
     for (const auto& each : of->core->resources)
-      if (!each->what.is_template()) all.push_back(each->what.json(one->version));
+      if (!each->what.is_template()) entries.push_back(each->what.json(pending->version));
     std::uint64_t revision = of->core->revision;
     if (of->place->may_have_files()) {
-      constexpr std::size_t most = 10'000;
+      constexpr std::size_t max_entries = 10'000;
       co_await take_turn(of);
       const cofferdam::detail::held_permits turn = of->place->turn();
       const std::vector<directory_entry> files = co_await workspace_files(of);
       for (const directory_entry& each : files) {
-        if (!each.is_regular() || all.size() == most) continue;
-        boost::json::object made;
-        made["uri"] = uri_of(each.path());
-        made["name"] = one_line(each.path(), 200);
-        made["description"] = "A file of the workspace, of " + std::to_string(each.size()) + " bytes.";
+        if (!each.is_regular() || entries.size() == max_entries) continue;
+        boost::json::object entry;
+        entry["uri"] = uri_of(each.path());
+        entry["name"] = one_line(each.path(), 200);
+        entry["description"] = "A file of the workspace, of " + std::to_string(each.size()) + " bytes.";
         if (const std::string_view type = mime_type_of(each.path()); !type.empty())
-          made["mimeType"] = boost::json::string(json_view(type));
-        made["size"] = each.size();
-        all.push_back(std::move(made));
+          entry["mimeType"] = boost::json::string(json_view(type));
+        entry["size"] = each.size();
+        entries.push_back(std::move(entry));
       }
-      revision = revision * 1'000'003 + all.size();
+      revision = revision * 1'000'003 + entries.size();
     }
     boost::json::object page =
-        page_of(one->message.params, "resources", std::move(all), of->core->options().page(), revision);
-    co_return finished(*of, *one, std::move(page), 0);
+        page_of(pending->message.params, "resources", std::move(entries), of->core->options().page(), revision);
+    co_return finished(*of, *pending, std::move(page), 0);
   }
 
-  static awaitable<boost::json::object> read_resource(std::shared_ptr<session_state> of, std::shared_ptr<request> one) {
-    const std::optional<std::string> uri(if_text_at(one->message.params, "uri"));
+  static awaitable<boost::json::object> read_resource(std::shared_ptr<session_state> of,
+                                                      std::shared_ptr<request> pending) {
+    const std::optional<std::string> uri(if_text_at(pending->message.params, "uri"));
     if (!uri) throw failure(invalid_params, "'uri' must be a string");
     const auto since = std::chrono::steady_clock::now();
     co_await take_turn(of);
@@ -419,33 +425,33 @@ class dispatch {
       break;
     }
     if (found) {
-      call made(one, *uri, std::move(variables));
-      resume(*of, *one, made);
-      const content read = co_await found->serve(made);
+      call invocation(pending, *uri, std::move(variables));
+      resume(*of, *pending, invocation);
+      const content read = co_await found->serve(invocation);
       contents.push_back(read.json().at("resource"));
     } else {
       const std::optional<std::string> path = path_of(*uri);
-      if (!path || !of->place->may_have_files()) throw no_such_resource(*one, *uri);
-      boost::json::object file = co_await read_file(of, one, *uri, *path);
+      if (!path || !of->place->may_have_files()) throw no_such_resource(*pending, *uri);
+      boost::json::object file = co_await read_file(of, pending, *uri, *path);
       contents.push_back(std::move(file));
     }
     boost::json::object result;
     result["contents"] = std::move(contents);
-    co_return finished(*of, *one, std::move(result), 0);
+    co_return finished(*of, *pending, std::move(result), 0);
   }
 
-  static awaitable<boost::json::object> read_file(std::shared_ptr<session_state> of, std::shared_ptr<request> one,
+  static awaitable<boost::json::object> read_file(std::shared_ptr<session_state> of, std::shared_ptr<request> pending,
                                                   std::string uri, std::string path) {
-    constexpr std::size_t most = std::size_t{8} * 1024 * 1024;
+    constexpr std::size_t max_bytes = std::size_t{8} * 1024 * 1024;
     bytes content;
     try {
-      bytes read = co_await of->place->face().read_file(path, most);
+      bytes read = co_await of->place->face().read_file(path, max_bytes);
       content = std::move(read);
     } catch (const error& wrong) {
       for (const exec_errc code :
            {exec_errc::not_found, exec_errc::not_a_file, exec_errc::not_a_directory, exec_errc::outside_workspace,
             exec_errc::permission_denied, exec_errc::invalid_argument})
-        if (wrong.code() == code) throw no_such_resource(*one, uri);
+        if (wrong.code() == code) throw no_such_resource(*pending, uri);
       if (wrong.code() == exec_errc::too_large)
         throw failure(invalid_params, "The file has more than 8 MiB: read parts of it with a tool");
       throw;
@@ -457,50 +463,51 @@ class dispatch {
                          text.find('\0') == std::string_view::npos &&
                          cofferdam::detail::valid_utf8_prefix(text) == text.size();
     if (type.empty()) type = is_text ? "text/plain" : "application/octet-stream";
-    boost::json::object made;
-    made["uri"] = uri;
-    made["mimeType"] = boost::json::string(json_view(type));
+    boost::json::object result;
+    result["uri"] = uri;
+    result["mimeType"] = boost::json::string(json_view(type));
     if (is_text) {
-      made["text"] = boost::json::string(json_view(text));
+      result["text"] = boost::json::string(json_view(text));
     } else {
-      made["blob"] = cofferdam::detail::base64_encode(content);
+      result["blob"] = cofferdam::detail::base64_encode(content);
     }
-    co_return made;
+    co_return result;
   }
 
   // ---- prompts and completions ----
-  static awaitable<boost::json::object> get_prompt(std::shared_ptr<session_state> of, std::shared_ptr<request> one) {
-    const std::optional<std::string> name(if_text_at(one->message.params, "name"));
+  static awaitable<boost::json::object> get_prompt(std::shared_ptr<session_state> of,
+                                                   std::shared_ptr<request> pending) {
+    const std::optional<std::string> name(if_text_at(pending->message.params, "name"));
     if (!name) throw failure(invalid_params, "'name' must be a string");
     const std::shared_ptr<const registered_prompt> found = of->core->prompt(*name);
     if (!found) throw failure(invalid_params, "Unknown prompt: " + one_line(*name, 130));
-    call made(one, *name, arguments_of(*one));
-    for (const boost::json::value& wanted : found->what.required())
-      if (!made.arguments().contains(wanted.get_string()))
-        throw failure(invalid_params, "The argument '" + std::string(view_of(wanted.get_string())) + "' is missing");
-    resume(*of, *one, made);
-    const std::vector<prompt_message> said = co_await found->serve(made);
-    if (const std::optional<answer>& wanted = made.wanted_input())
-      co_return finished(*of, *one, asked_for(*of, *one, *wanted));
+    call invocation(pending, *name, arguments_of(*pending));
+    for (const boost::json::value& required : found->what.required())
+      if (!invocation.arguments().contains(required.get_string()))
+        throw failure(invalid_params, "The argument '" + std::string(view_of(required.get_string())) + "' is missing");
+    resume(*of, *pending, invocation);
+    const std::vector<prompt_message> prompt_messages = co_await found->serve(invocation);
+    if (const std::optional<answer>& input_request = invocation.wanted_input())
+      co_return finished(*of, *pending, asked_for(*of, *pending, *input_request));
     boost::json::array messages;
-    for (const prompt_message& each : said) {
+    for (const prompt_message& each : prompt_messages) {
       boost::json::object message;
       message["role"] = each.role();
-      message["content"] = block_for(each.words(), one->version);
+      message["content"] = block_for(each.words(), pending->version);
       messages.push_back(std::move(message));
     }
     boost::json::object result;
     result["description"] = found->what.description();
     result["messages"] = std::move(messages);
-    co_return finished(*of, *one, std::move(result));
+    co_return finished(*of, *pending, std::move(result));
   }
 
-  static awaitable<boost::json::object> complete(std::shared_ptr<session_state> of, std::shared_ptr<request> one) {
-    const boost::json::object* const argument = object_at(one->message.params, "argument");
-    if (object_at(one->message.params, "ref") == nullptr || argument == nullptr || !if_text_at(*argument, "name"))
+  static awaitable<boost::json::object> complete(std::shared_ptr<session_state> of, std::shared_ptr<request> pending) {
+    const boost::json::object* const argument = object_at(pending->message.params, "argument");
+    if (object_at(pending->message.params, "ref") == nullptr || argument == nullptr || !if_text_at(*argument, "name"))
       throw failure(invalid_params, "'ref' and 'argument' must be objects");
-    call made(one, std::string(text_at(*argument, "name")), one->message.params);
-    const std::vector<std::string> values = co_await of->core->complete(made);
+    call invocation(pending, std::string(text_at(*argument, "name")), pending->message.params);
+    const std::vector<std::string> values = co_await of->core->complete(invocation);
     boost::json::array shown;
     for (const std::string& each : values)
       if (shown.size() < 100) shown.emplace_back(each);
@@ -510,27 +517,27 @@ class dispatch {
     completion["values"] = std::move(shown);
     boost::json::object result;
     result["completion"] = std::move(completion);
-    co_return finished(*of, *one, std::move(result));
+    co_return finished(*of, *pending, std::move(result));
   }
 
   // ---- subscriptions ----
-  static awaitable<boost::json::object> listen(std::shared_ptr<session_state> of, std::shared_ptr<request> one) {
-    const auto mine = std::make_shared<subscription>(of->core->executor(), one);
+  static awaitable<boost::json::object> listen(std::shared_ptr<session_state> of, std::shared_ptr<request> pending) {
+    const auto mine = std::make_shared<subscription>(of->core->executor(), pending);
     const boost::json::object has = of->core->capabilities();
     mine->acknowledge(has.contains("tools"), has.contains("prompts"), has.contains("resources"));
     of->subscriptions.push_back(mine);
     const leaving at_end(*of, mine);
     while (!of->closing) co_await mine->ended.wait();
     boost::json::object meta;
-    meta[json_view(meta_subscription)] = one->message.id;
+    meta[json_view(meta_subscription)] = pending->message.id;
     boost::json::object result;
     result["_meta"] = std::move(meta);
-    co_return finished(*of, *one, std::move(result));
+    co_return finished(*of, *pending, std::move(result));
   }
 
   class leaving {
    public:
-    leaving(session_state& of, std::shared_ptr<subscription> one) : of_(of), one_(std::move(one)) {}
+    leaving(session_state& of, std::shared_ptr<subscription> subscribed) : of_(of), one_(std::move(subscribed)) {}
     leaving(const leaving&) = delete;
     leaving& operator=(const leaving&) = delete;
     ~leaving() { of_.subscriptions.remove(one_); }

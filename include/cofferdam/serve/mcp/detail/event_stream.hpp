@@ -77,10 +77,10 @@ class event_stream final : public outlet {
   }
   /// Returns the text of the event after `seen`; null if there is none yet. `seen` becomes its number.
   std::shared_ptr<const unread_text> next(std::uint64_t& seen) const {
-    for (const item& one : events_) {
-      if (one.number <= seen) continue;
-      seen = one.number;
-      return one.text;
+    for (const item& event : events_) {
+      if (event.number <= seen) continue;
+      seen = event.number;
+      return event.text;
     }
     return nullptr;
   }

@@ -29,10 +29,10 @@
 namespace cofferdam::inline COFFERDAM_ABI::mcp::detail {
 
 inline std::string lowered(std::string_view text) {
-  std::string made(text);
-  for (char& c : made)
+  std::string result(text);
+  for (char& c : result)
     if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  return made;
+  return result;
 }
 inline std::string_view trimmed(std::string_view text) {
   while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
@@ -68,8 +68,8 @@ inline bool is_own_host(std::string_view host, const std::vector<std::string>& o
   if (name.empty()) return false;
   if (is_own_name(name)) return true;
   const std::string whole = lowered(host);
-  return std::any_of(others.begin(), others.end(), [&](const std::string& one) {
-    const std::string other = lowered(one);
+  return std::any_of(others.begin(), others.end(), [&](const std::string& allowed) {
+    const std::string other = lowered(allowed);
     return other == name || other == whole;
   });
 }
@@ -78,8 +78,8 @@ inline bool is_own_host(std::string_view host, const std::vector<std::string>& o
 inline bool is_own_origin(std::string_view origin, const std::vector<std::string>& hosts,
                           const std::vector<std::string>& origins) {
   const std::string whole = lowered(origin);
-  for (const std::string& one : origins)
-    if (lowered(one) == whole) return true;
+  for (const std::string& allowed : origins)
+    if (lowered(allowed) == whole) return true;
   for (const std::string_view scheme : {"http://", "https://"})
     if (whole.starts_with(scheme)) return is_own_host(std::string_view(whole).substr(scheme.size()), hosts);
   return false;
@@ -101,10 +101,10 @@ inline bool is_json_type(std::string_view field) {
 inline std::optional<std::size_t> token_of(std::string_view field, const std::vector<std::string>& tokens) {
   constexpr std::string_view scheme = "bearer ";
   if (field.size() < scheme.size() || lowered(field.substr(0, scheme.size())) != scheme) return std::nullopt;
-  const std::string_view said = trimmed(field.substr(scheme.size()));
+  const std::string_view token = trimmed(field.substr(scheme.size()));
   std::optional<std::size_t> found;
   for (std::size_t i = 0; i < tokens.size(); ++i)
-    if (cofferdam::detail::same_secret(said, tokens[i])) found = i;
+    if (cofferdam::detail::same_secret(token, tokens[i])) found = i;
   return found;
 }
 
@@ -126,8 +126,8 @@ inline bool accepts(std::string_view field, std::string_view type) {
   const std::string_view family = type.substr(0, type.find('/'));
   while (!field.empty()) {
     const std::size_t comma = std::min(field.find(','), field.size());
-    const std::string_view one = field.substr(0, comma);
-    const std::string name = lowered(trimmed(one.substr(0, one.find(';'))));
+    const std::string_view media_range = field.substr(0, comma);
+    const std::string name = lowered(trimmed(media_range.substr(0, media_range.find(';'))));
     if (name == type || name == "*/*" || name == std::string(family) + "/*") return true;
     field.remove_prefix(std::min(comma + 1, field.size()));
   }
@@ -159,11 +159,11 @@ inline std::string header_complaint(const rpc_message& message, const field_look
   if (message.method == "tools/call" || message.method == "prompts/get") member = "name";
   if (message.method == "resources/read") member = "uri";
   if (member != nullptr) {
-    const std::optional<std::string> wanted(if_text_at(message.params, member));
+    const std::optional<std::string> expected(if_text_at(message.params, member));
     const std::optional<std::string_view> name = field("Mcp-Name");
-    if (wanted) {
+    if (expected) {
       if (!name) return "the Mcp-Name field is missing";
-      if (decoded_field(*name) != wanted) return "the Mcp-Name field names something else than the body";
+      if (decoded_field(*name) != expected) return "the Mcp-Name field names something else than the body";
     }
   }
   if (tool == nullptr) return {};
@@ -176,11 +176,11 @@ inline std::string header_complaint(const rpc_message& message, const field_look
     if (!header) continue;
     const std::string name = "Mcp-Param-" + std::string(*header);
     const boost::json::value* const given = arguments == nullptr ? nullptr : arguments->if_contains(each.key());
-    const std::optional<std::string_view> said = field(name);
+    const std::optional<std::string_view> field_value = field(name);
     const bool is_given = given != nullptr && !given->is_null();
-    if (!is_given && !said) continue;
-    if (is_given != said.has_value()) return "the field " + name + " and the body disagree";
-    const std::optional<std::string> text = decoded_field(*said);
+    if (!is_given && !field_value) continue;
+    if (is_given != field_value.has_value()) return "the field " + name + " and the body disagree";
+    const std::optional<std::string> text = decoded_field(*field_value);
     bool same = false;
     if (text && given->is_string()) same = *text == view_of(given->get_string());
     if (text && given->is_bool()) same = *text == (given->get_bool() ? "true" : "false");

@@ -109,13 +109,13 @@ class http_endpoint : public std::enable_shared_from_this<http_endpoint> {
   static awaitable<void> close(std::shared_ptr<http_endpoint> self) {
     self->closed_ = true;
     self->work_->cancel();
-    std::vector<std::shared_ptr<http_session>> all;
-    for (const auto& [id, one] : self->sessions_) all.push_back(one);
-    for (const auto& [key, one] : self->shared_) all.push_back(one);
+    std::vector<std::shared_ptr<http_session>> open_sessions;
+    for (const auto& [id, client_session] : self->sessions_) open_sessions.push_back(client_session);
+    for (const auto& [key, client_session] : self->shared_) open_sessions.push_back(client_session);
     self->sessions_.clear();
     self->shared_.clear();
     const auto closing = std::make_shared<tasks>(self->core_->executor());
-    for (const auto& one : all) closing->spawn(end(one));
+    for (const auto& client_session : open_sessions) closing->spawn(end(client_session));
     co_await tasks::join(closing);
     co_await tasks::join(self->closing_);
     try {
@@ -126,14 +126,14 @@ class http_endpoint : public std::enable_shared_from_this<http_endpoint> {
 
  private:
   static http_reply refusal(int status, int code, std::string_view why) {
-    http_reply made(status);
-    made.content("application/json", rpc_error("null", code, why));
-    return made;
+    http_reply response(status);
+    response.content("application/json", rpc_error("null", code, why));
+    return response;
   }
   static http_reply json(int status, std::string_view text) {
-    http_reply made(status);
-    made.content("application/json", text);
-    return made;
+    http_reply response(status);
+    response.content("application/json", text);
+    return response;
   }
   static constexpr std::size_t max_copied = std::size_t{64} * 1024;
   /// Replies with JSON, without copying a long text.
@@ -155,21 +155,23 @@ class http_endpoint : public std::enable_shared_from_this<http_endpoint> {
     }
   }
 
-  static awaitable<void> end(std::shared_ptr<http_session> one) {
-    if (one->side) one->side->finish(std::nullopt);
-    co_await session::close(one->inside);
+  static awaitable<void> end(std::shared_ptr<http_session> client_session) {
+    if (client_session->side) client_session->side->finish(std::nullopt);
+    co_await session::close(client_session->inside);
   }
   /// Ends a session in the background; failures are reported to the operator of the server.
-  static awaitable<void> end_beside(std::shared_ptr<http_endpoint> self, std::shared_ptr<http_session> one) {
+  static awaitable<void> end_beside(std::shared_ptr<http_endpoint> self, std::shared_ptr<http_session> client_session) {
     std::exception_ptr failure;
     try {
-      co_await end(one);
+      co_await end(client_session);
     } catch (const std::exception&) {
       failure = std::current_exception();
     }
     if (failure) self->core_->report("the end of a session", failure);
   }
-  void drop(const std::shared_ptr<http_session>& one) { closing_->spawn(end_beside(shared_from_this(), one)); }
+  void drop(const std::shared_ptr<http_session>& client_session) {
+    closing_->spawn(end_beside(shared_from_this(), client_session));
+  }
 
   void end_idle(std::chrono::steady_clock::time_point since) {
     for (auto at = sessions_.begin(); at != sessions_.end();) {
@@ -248,10 +250,10 @@ class http_endpoint : public std::enable_shared_from_this<http_endpoint> {
     const std::string version(trimmed(call.field("MCP-Protocol-Version").value_or("")));
     bool modern = false;
     if (!input.is_batch && input.messages.size() == 1) {
-      const rpc_message& one = input.messages.front();
-      const boost::json::object* const meta = object_at(one.params, "_meta");
+      const rpc_message& message = input.messages.front();
+      const boost::json::object* const meta = object_at(message.params, "_meta");
       modern = meta != nullptr && meta->contains(json_view(meta_version));
-      if (!modern && !version.empty() && !is_legacy(version) && one.method != "initialize" &&
+      if (!modern && !version.empty() && !is_legacy(version) && message.method != "initialize" &&
           !call.field("Mcp-Session-Id"))
         modern = true;
     }
@@ -271,18 +273,18 @@ class http_endpoint : public std::enable_shared_from_this<http_endpoint> {
   /// Returns the place that a client of the modern era has named; null if the limit is reached.
   std::shared_ptr<http_session> shared(std::size_t owner, const std::string& name) {
     const auto found = shared_.find({owner, name});
-    std::shared_ptr<http_session> one;
+    std::shared_ptr<http_session> client_session;
     if (found != shared_.end()) {
-      one = found->second;
+      client_session = found->second;
     } else {
       if (closed_ || (!name.empty() && !has_place_for(owner))) return nullptr;
       std::string who = principal(owner);
       if (!name.empty()) who += " place " + name;
-      one = std::make_shared<http_session>(session::make(core_, std::move(who)), name, owner);
-      shared_.emplace(std::pair(owner, name), one);
+      client_session = std::make_shared<http_session>(session::make(core_, std::move(who)), name, owner);
+      shared_.emplace(std::pair(owner, name), client_session);
     }
-    one->used = std::chrono::steady_clock::now();
-    return one;
+    client_session->used = std::chrono::steady_clock::now();
+    return client_session;
   }
 
   /// Returns the error in the field with the name of a place; empty if it is valid.
@@ -331,23 +333,25 @@ class http_endpoint : public std::enable_shared_from_this<http_endpoint> {
       co_await call.reply(refusal(400, refused_by_transport, wrong));
       co_return;
     }
-    const std::shared_ptr<http_session> one = self->shared(owner, std::string(call.field(place_field).value_or("")));
-    if (!one) {
+    const std::shared_ptr<http_session> client_session =
+        self->shared(owner, std::string(call.field(place_field).value_or("")));
+    if (!client_session) {
       co_await call.reply(refusal(503, refused_by_transport,
                                   "too many places and sessions; use one that is there, or try again later"));
       co_return;
     }
-    if (const std::optional<std::string> wrong = self->modern_complaint(*one->inside, message, call, version)) {
+    if (const std::optional<std::string> wrong =
+            self->modern_complaint(*client_session->inside, message, call, version)) {
       co_await call.reply(json(400, *wrong));
       co_return;
     }
     const auto stream =
-        std::make_shared<event_stream>(self->core_->executor(), one->inside->unread, std::string(), false);
+        std::make_shared<event_stream>(self->core_->executor(), client_session->inside->unread, std::string(), false);
     const std::shared_ptr<request> running =
-        one->inside->receive(std::move(message), stream, request_ids::of_many_clients);
+        client_session->inside->receive(std::move(message), stream, request_ids::of_many_clients);
     // The end of the connection cancels the request.
     const cancelling at_end(running);
-    const in_use counted(*one);
+    const in_use counted(*client_session);
     co_await answer_with(call, stream, false, "", true, true);
   }
 
@@ -364,25 +368,25 @@ class http_endpoint : public std::enable_shared_from_this<http_endpoint> {
                         input.messages.front().kind == rpc_kind::request &&
                         input.messages.front().method == "initialize";
     const bool has_session = call.field("Mcp-Session-Id").has_value();
-    std::shared_ptr<http_session> one = self->find(call, owner);
-    if (has_session && !one) {
+    std::shared_ptr<http_session> client_session = self->find(call, owner);
+    if (has_session && !client_session) {
       co_await call.reply(no_such_session());
       co_return;
     }
     if (begins) {
-      if (one) {
+      if (client_session) {
         co_await call.reply(refusal(400, invalid_request, "Invalid Request: Server already initialized"));
         co_return;
       }
       co_await initialize(self, call, owner, std::move(input.messages.front()));
       co_return;
     }
-    if (input.is_batch && (!one || one->inside->version != "2025-03-26")) {
+    if (input.is_batch && (!client_session || client_session->inside->version != "2025-03-26")) {
       co_await call.reply(
           refusal(400, invalid_request, "Invalid Request: this version of the protocol has no batches"));
       co_return;
     }
-    if (!one) {
+    if (!client_session) {
       co_await call.reply(refusal(400, refused_by_transport, "Bad Request: Mcp-Session-Id header is required"));
       co_return;
     }
@@ -391,35 +395,35 @@ class http_endpoint : public std::enable_shared_from_this<http_endpoint> {
       co_return;
     }
     if (input.is_batch) {
-      co_await answer_batch(one, call, std::move(input));
+      co_await answer_batch(client_session, call, std::move(input));
       co_return;
     }
     if (input.messages.empty() || input.messages.front().kind != rpc_kind::request) {
-      for (rpc_message& each : input.messages) one->inside->receive(std::move(each), nullptr);
+      for (rpc_message& each : input.messages) client_session->inside->receive(std::move(each), nullptr);
       co_await call.reply(http_reply(202));
       co_return;
     }
-    const std::shared_ptr<event_stream> stream = one->open_stream();
-    one->inside->receive(std::move(input.messages.front()), stream);
-    const in_use counted(*one);
+    const std::shared_ptr<event_stream> stream = client_session->open_stream();
+    client_session->inside->receive(std::move(input.messages.front()), stream);
+    const in_use counted(*client_session);
     const bool as_json = self->core_->options().json_answers();
-    co_await answer_with(call, stream, true, one->inside->version, false, as_json);
+    co_await answer_with(call, stream, true, client_session->inside->version, false, as_json);
   }
 
   /// Returns true if a token may have another session or named place: no token may use the share of others.
   bool has_place_for(std::size_t owner) const {
-    const std::size_t most = core_->options().sessions();
+    const std::size_t limit = core_->options().sessions();
     const std::size_t tokens = std::max<std::size_t>(core_->options().tokens().size(), 1);
-    std::size_t all = sessions_.size();
+    std::size_t total = sessions_.size();
     std::size_t mine = 0;
-    for (const auto& [id, one] : sessions_)
-      if (one->owner == owner) ++mine;
-    for (const auto& [key, one] : shared_) {
+    for (const auto& [id, client_session] : sessions_)
+      if (client_session->owner == owner) ++mine;
+    for (const auto& [key, client_session] : shared_) {
       if (key.second.empty()) continue;
-      ++all;
-      if (one->owner == owner) ++mine;
+      ++total;
+      if (client_session->owner == owner) ++mine;
     }
-    return all < most && mine < std::max<std::size_t>(most / tokens, 1);
+    return total < limit && mine < std::max<std::size_t>(limit / tokens, 1);
   }
 
   static awaitable<void> initialize(std::shared_ptr<http_endpoint> self, http_call& call, std::size_t owner,
@@ -429,26 +433,26 @@ class http_endpoint : public std::enable_shared_from_this<http_endpoint> {
       co_return;
     }
     const std::string id = http_session::new_id();
-    const auto made =
+    const auto client_session =
         std::make_shared<http_session>(session::make(self->core_, principal(owner) + " session " + id), id, owner);
-    made->side = std::make_shared<event_stream>(self->core_->executor(), made->inside->unread,
-                                                http_session::new_id().substr(0, 16), true);
-    made->inside->side = made->side;
-    self->sessions_[made->id] = made;
-    const std::shared_ptr<event_stream> stream = made->open_stream();
-    made->inside->receive(std::move(message), stream);
+    client_session->side = std::make_shared<event_stream>(self->core_->executor(), client_session->inside->unread,
+                                                          http_session::new_id().substr(0, 16), true);
+    client_session->inside->side = client_session->side;
+    self->sessions_[client_session->id] = client_session;
+    const std::shared_ptr<event_stream> stream = client_session->open_stream();
+    client_session->inside->receive(std::move(message), stream);
     while (!stream->is_done()) co_await stream->change();
     http_reply answered = json(200, stream->last()->view());
-    if (made->inside->version.empty()) {
-      self->sessions_.erase(made->id);
-      self->drop(made);
+    if (client_session->inside->version.empty()) {
+      self->sessions_.erase(client_session->id);
+      self->drop(client_session);
     } else {
-      answered.field("Mcp-Session-Id", made->id);
+      answered.field("Mcp-Session-Id", client_session->id);
     }
     co_await call.reply(std::move(answered));
   }
 
-  static awaitable<void> answer_batch(std::shared_ptr<http_session> one, http_call& call, rpc_input input) {
+  static awaitable<void> answer_batch(std::shared_ptr<http_session> client_session, http_call& call, rpc_input input) {
     std::vector<std::shared_ptr<event_stream>> streams;
     std::string text;
     const auto add = [&text](std::string_view message) {
@@ -460,13 +464,13 @@ class http_endpoint : public std::enable_shared_from_this<http_endpoint> {
     for (rpc_message& each : input.messages) {
       std::shared_ptr<event_stream> stream;
       if (each.kind == rpc_kind::request) {
-        stream =
-            std::make_shared<event_stream>(one->inside->core->executor(), one->inside->unread, std::string(), false);
+        stream = std::make_shared<event_stream>(client_session->inside->core->executor(),
+                                                client_session->inside->unread, std::string(), false);
         streams.push_back(stream);
       }
-      one->inside->receive(std::move(each), stream);
+      client_session->inside->receive(std::move(each), stream);
     }
-    const in_use counted(*one);
+    const in_use counted(*client_session);
     for (const std::shared_ptr<event_stream>& stream : streams) {
       while (!stream->is_done()) co_await stream->change();
       if (stream->has_answer()) add(stream->last()->view());
@@ -477,7 +481,7 @@ class http_endpoint : public std::enable_shared_from_this<http_endpoint> {
     }
     text += ']';
     streams.clear();
-    const auto whole = std::make_shared<const unread_text>(one->inside->unread, std::move(text));
+    const auto whole = std::make_shared<const unread_text>(client_session->inside->unread, std::move(text));
     co_await reply_json(call, 200, whole);
   }
 
@@ -542,18 +546,18 @@ class http_endpoint : public std::enable_shared_from_this<http_endpoint> {
 
   // ---- GET and DELETE ----
   static awaitable<void> get(std::shared_ptr<http_endpoint> self, http_call& call, std::size_t owner) {
-    const std::shared_ptr<http_session> one = self->find(call, owner);
+    const std::shared_ptr<http_session> client_session = self->find(call, owner);
     std::optional<http_reply> no;
     std::shared_ptr<event_stream> stream;
     std::uint64_t seen = 0;
     if (!accepts(call.field("Accept").value_or(""), "text/event-stream")) {
       no = refusal(406, refused_by_transport, "Not Acceptable: Client must accept text/event-stream");
-    } else if (!one) {
+    } else if (!client_session) {
       no = no_such_session();
     } else {
       no = wrong_version(call);
       const auto last = call.field("Last-Event-ID");
-      stream = last ? one->find(trimmed(*last), seen) : one->side;
+      stream = last ? client_session->find(trimmed(*last), seen) : client_session->side;
       if (!no && (!stream || !stream->has_all_since(seen)) && last)
         no = refusal(400, refused_by_transport, "Bad Request: that event is not kept any more");
       if (!no && !last && stream->is_attached())
@@ -565,21 +569,21 @@ class http_endpoint : public std::enable_shared_from_this<http_endpoint> {
       co_return;
     }
     const attached mine(stream);
-    const in_use counted(*one);
+    const in_use counted(*client_session);
     std::string first;
-    if (one->inside->version >= "2025-11-25")
+    if (client_session->inside->version >= "2025-11-25")
       first = "id: " + stream->id() + "_" + std::to_string(seen) + "\nretry: 1000\ndata: \n\n";
     co_await write_events(call, stream, mine.reader(), seen, true, std::move(first));
   }
 
   static awaitable<void> remove(std::shared_ptr<http_endpoint> self, http_call& call, std::size_t owner) {
-    const std::shared_ptr<http_session> one = self->find(call, owner);
-    if (!one) {
+    const std::shared_ptr<http_session> client_session = self->find(call, owner);
+    if (!client_session) {
       co_await call.reply(no_such_session());
       co_return;
     }
-    self->sessions_.erase(one->id);
-    self->drop(one);
+    self->sessions_.erase(client_session->id);
+    self->drop(client_session);
     co_await call.reply(http_reply(200));
   }
 

@@ -36,13 +36,13 @@ class http_session : public std::enable_shared_from_this<http_session> {
 
   /// The stream of a request's messages, which is kept for a while after its end.
   std::shared_ptr<event_stream> open_stream() {
-    const auto made =
+    const auto stream =
         std::make_shared<event_stream>(inside->core->executor(), inside->unread, new_id().substr(0, 16), true);
-    made->on_left([of = weak_from_this()] {
+    stream->on_left([of = weak_from_this()] {
       if (const auto self = of.lock()) self->forget_old();
     });
-    streams_.push_back(made);
-    return made;
+    streams_.push_back(stream);
+    return stream;
   }
   /// Returns the stream to which the event with this id belongs, and the event's number; null if it was removed.
   std::shared_ptr<event_stream> find(std::string_view event_id, std::uint64_t& number) const {
@@ -55,8 +55,8 @@ class http_session : public std::enable_shared_from_this<http_session> {
     }
     const std::string_view stream = event_id.substr(0, mark);
     if (side && side->id() == stream) return side;
-    for (const auto& one : streams_)
-      if (one->id() == stream) return one;
+    for (const auto& candidate : streams_)
+      if (candidate->id() == stream) return candidate;
     return nullptr;
   }
 

@@ -121,52 +121,52 @@ inline void read_rpc_value(boost::json::value value, const rpc_limits& limits, s
     wrong("Invalid Request: 'id' must be a string (of at most 1024 bytes) or an integer");
     return;
   }
-  rpc_message made;
-  made.size = size;
-  if (has_good_id) made.id = *id;
+  rpc_message message;
+  message.size = size;
+  if (has_good_id) message.id = *id;
   const boost::json::value* const method = object->if_contains("method");
   if (method == nullptr) {
     if (id == nullptr || object->contains("result") == object->contains("error")) {
       wrong("Invalid Request: there is neither 'method' nor an answer", known_id);
       return;
     }
-    made.kind = rpc_kind::response;
-    made.whole = std::move(*object);
-    into.messages.push_back(std::move(made));
+    message.kind = rpc_kind::response;
+    message.whole = std::move(*object);
+    into.messages.push_back(std::move(message));
     return;
   }
   if (!method->is_string()) {
     wrong("Invalid Request: 'method' must be a string", known_id);
     return;
   }
-  made.method = std::string(view_of(method->get_string()));
-  made.kind = id != nullptr ? rpc_kind::request : rpc_kind::notification;
+  message.method = std::string(view_of(method->get_string()));
+  message.kind = id != nullptr ? rpc_kind::request : rpc_kind::notification;
   if (boost::json::value* const params = object->if_contains("params"); params != nullptr && !params->is_null()) {
     if (!params->is_object()) {
       if (id != nullptr) into.faults.emplace_back(rpc_fault(invalid_params, "'params' must be an object"), known_id);
       return;
     }
-    made.params = std::move(params->get_object());
+    message.params = std::move(params->get_object());
   }
-  into.messages.push_back(std::move(made));
+  into.messages.push_back(std::move(message));
 }
 
 /// Parses any text.
 inline rpc_input read_rpc(std::string_view text, const rpc_limits& limits) {
-  rpc_input made;
+  rpc_input input;
   if (text.size() > limits.bytes) {
-    made.faults.emplace_back(
+    input.faults.emplace_back(
         rpc_fault(invalid_request, "Invalid Request: a message has at most " + std::to_string(limits.bytes) + " bytes"),
         nullptr);
-    return made;
+    return input;
   }
   boost::json::parse_options options;
   options.max_depth = limits.depth;
   if (cofferdam::detail::has_more_values(text, limits.values(), options)) {
-    made.faults.emplace_back(rpc_fault(invalid_request, "Invalid Request: a message has at most " +
-                                                            std::to_string(limits.values()) + " JSON values"),
-                             nullptr);
-    return made;
+    input.faults.emplace_back(rpc_fault(invalid_request, "Invalid Request: a message has at most " +
+                                                             std::to_string(limits.values()) + " JSON values"),
+                              nullptr);
+    return input;
   }
   std::error_code failure;
   boost::json::value value = cofferdam::detail::parse_untrusted_json(text, failure, options);
@@ -175,23 +175,23 @@ inline rpc_input read_rpc(std::string_view text, const rpc_limits& limits) {
     if (failure == make_error_code(boost::json::error::too_deep)) why += ": nested too deeply";
     if (failure == make_error_code(boost::json::error::object_too_large))
       why += ": an object has more than " + std::to_string(cofferdam::detail::max_members) + " members";
-    made.faults.emplace_back(rpc_fault(parse_error, why), nullptr);
-    return made;
+    input.faults.emplace_back(rpc_fault(parse_error, why), nullptr);
+    return input;
   }
-  boost::json::array* const all = value.if_array();
-  if (all == nullptr) {
-    read_rpc_value(std::move(value), limits, text.size(), made);
-    return made;
+  boost::json::array* const batch = value.if_array();
+  if (batch == nullptr) {
+    read_rpc_value(std::move(value), limits, text.size(), input);
+    return input;
   }
-  made.is_batch = true;
-  if (all->empty() || all->size() > limits.batch) {
-    made.faults.emplace_back(
+  input.is_batch = true;
+  if (batch->empty() || batch->size() > limits.batch) {
+    input.faults.emplace_back(
         rpc_fault(invalid_request, "Invalid Request: a batch has 1 to " + std::to_string(limits.batch) + " messages"),
         nullptr);
-    return made;
+    return input;
   }
-  for (boost::json::value& each : *all) read_rpc_value(std::move(each), limits, text.size() / all->size(), made);
-  return made;
+  for (boost::json::value& each : *batch) read_rpc_value(std::move(each), limits, text.size() / batch->size(), input);
+  return input;
 }
 
 inline std::string rpc_result(const std::string& id_text, const boost::json::object& result) {

@@ -143,8 +143,8 @@ class lazy_environment {
     return pass(inside_, &any_environment::run_command, std::move(c));
   }
   awaitable<process> start(command c) { return pass(inside_, &any_environment::start, std::move(c)); }
-  awaitable<bytes> read_file(std::string path, std::size_t most) {
-    return pass(inside_, &any_environment::read_file, std::move(path), most);
+  awaitable<bytes> read_file(std::string path, std::size_t max_bytes) {
+    return pass(inside_, &any_environment::read_file, std::move(path), max_bytes);
   }
   awaitable<void> write_file(std::string path, bytes_view content) {
     constexpr awaitable<void> (any_environment::*write)(std::string, bytes_view) = &any_environment::write_file;

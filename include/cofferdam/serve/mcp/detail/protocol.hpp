@@ -17,12 +17,12 @@ inline constexpr std::array<std::string_view, 4> legacy_versions{"2025-11-25", "
 inline constexpr std::string_view latest_legacy = "2025-11-25";
 inline constexpr std::string_view modern_version = "2026-07-28";
 
-/// Returns the version for the answer to a legacy handshake that requests `wanted`.
-inline std::string_view negotiate(std::string_view wanted) noexcept {
-  for (const std::string_view one : legacy_versions)
-    if (one == wanted) return one;
+/// Returns the version for the answer to a legacy handshake that requests `requested`.
+inline std::string_view negotiate(std::string_view requested) noexcept {
+  for (const std::string_view known : legacy_versions)
+    if (known == requested) return known;
   // The draft before the first version, which clients still list.
-  return wanted == "2024-10-07" ? std::string_view("2024-11-05") : latest_legacy;
+  return requested == "2024-10-07" ? std::string_view("2024-11-05") : latest_legacy;
 }
 inline bool is_legacy(std::string_view version) noexcept {
   return version == "2024-10-07" || negotiate(version) == version;

@@ -102,11 +102,11 @@ inline void add_exception(const code_result& result, std::string& text, boost::j
 
 /// Adds the names of the files that the code made or changed, up to a maximum.
 inline void add_files(const code_result& result, std::string& text, boost::json::object& facts) {
-  constexpr std::size_t most = 50;
+  constexpr std::size_t max_files = 50;
   boost::json::array listed;
   std::string names;
   for (const generated_file& file : result.files()) {
-    if (listed.size() == most) {
+    if (listed.size() == max_files) {
       names += ", ...";
       break;
     }

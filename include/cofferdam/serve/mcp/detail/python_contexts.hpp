@@ -21,9 +21,9 @@ class python_contexts {
 
   /// Returns a new id.
   /// \throws error{exec_errc::too_large} if the limit is reached.
-  std::string add(std::size_t most, time_point now) {
-    if (all_.size() >= most)
-      throw error(exec_errc::too_large, "there are " + std::to_string(most) +
+  std::string add(std::size_t limit, time_point now) {
+    if (all_.size() >= limit)
+      throw error(exec_errc::too_large, "there are " + std::to_string(limit) +
                                             " interpreters already; end one with close_python_context first");
     std::string id = "ctx-" + cofferdam::detail::random_name(26);
     all_[id].used = now;

@@ -133,20 +133,20 @@ class python_tool {
         .hints(false, true, true, false);
   }
 
-  static awaitable<answer> create(self_pointer self, call& made, tools::checked_arguments) {
-    const std::shared_ptr<workspace> place = made.inside()->place;
+  static awaitable<answer> create(self_pointer self, call& invocation, tools::checked_arguments) {
+    const std::shared_ptr<workspace> place = invocation.inside()->place;
     const std::string id = place->contexts().add(self->max_contexts_, std::chrono::steady_clock::now());
     if (place->contexts().watch()) place->work().spawn(end_unused(place, self->context_timeout_));
     boost::json::object facts;
     facts["context_id"] = id;
     facts["expires_after_idle_s"] = self->context_timeout_.count();
-    answer said(id + "\n");
-    said.structured(std::move(facts));
-    co_return said;
+    answer result(id + "\n");
+    result.structured(std::move(facts));
+    co_return result;
   }
 
-  static awaitable<answer> close(self_pointer, call& made, tools::checked_arguments arguments) {
-    const std::shared_ptr<workspace> place = made.inside()->place;
+  static awaitable<answer> close(self_pointer, call& invocation, tools::checked_arguments arguments) {
+    const std::shared_ptr<workspace> place = invocation.inside()->place;
     const std::string id = arguments.text("context_id");
     bool closed = place->contexts().remove(id);
     if (closed || id == default_context) {
@@ -156,9 +156,9 @@ class python_tool {
     boost::json::object facts;
     facts["context_id"] = one_line(id, 64);
     facts["closed"] = closed;
-    answer said(closed ? "closed\n" : "there is no interpreter '" + one_line(id, 64) + "'\n");
-    said.structured(std::move(facts));
-    co_return said;
+    answer result(closed ? "closed\n" : "there is no interpreter '" + one_line(id, 64) + "'\n");
+    result.structured(std::move(facts));
+    co_return result;
   }
 
   /// Returns true if the context existed. A context is made at its first use.
@@ -176,9 +176,9 @@ class python_tool {
       timer.expires_after(std::max<std::chrono::milliseconds>(idle / 4, std::chrono::milliseconds(250)));
       co_await timer.async_wait(asio::use_awaitable);
       const std::vector<std::string> old = place->contexts().take_unused(std::chrono::steady_clock::now() - idle);
-      for (const std::string& one : old) {
+      for (const std::string& id : old) {
         try {
-          co_await end_context(place, one);
+          co_await end_context(place, id);
         } catch (const std::exception&) {  // the runner is lost, with all its interpreters
         }
       }
@@ -186,29 +186,29 @@ class python_tool {
     place->contexts().watch_no_more();
   }
 
-  static awaitable<answer> run(self_pointer self, call& made, tools::checked_arguments arguments) {
+  static awaitable<answer> run(self_pointer self, call& invocation, tools::checked_arguments arguments) {
     const std::string context = arguments.text("context_id");
-    python_contexts& contexts = made.inside()->place->contexts();
+    python_contexts& contexts = invocation.inside()->place->contexts();
     if (context != default_context && !contexts.contains(context))
-      co_return answer::failed(made.name() + ": context '" + one_line(context, 64) +
+      co_return answer::failed(invocation.name() + ": context '" + one_line(context, 64) +
                                "' does not exist or has expired; call create_python_context");
     const python_contexts::use in_use(contexts, context);
-    code_request wanted(arguments.text("code"));
-    wanted.context(context).keep_output(self->kept_).timeout(std::chrono::seconds(arguments.integer("timeout_s")));
+    code_request run_request(arguments.text("code"));
+    run_request.context(context).keep_output(self->kept_).timeout(std::chrono::seconds(arguments.integer("timeout_s")));
     const boost::json::object variables = arguments.object("variables");
-    for (const auto& each : variables) wanted.variable(std::string(each.key()), each.value());
+    for (const auto& each : variables) run_request.variable(std::string(each.key()), each.value());
 
-    const std::shared_ptr<workspace> place = made.inside()->place;
+    const std::shared_ptr<workspace> place = invocation.inside()->place;
     const std::shared_ptr<opened_runner> opened = co_await place->runner();
     co_await workspace::take_turn(place);
     const cofferdam::detail::held_permits turn = place->turn();
-    const std::shared_ptr<live_report> report = place->report(made.inside(), made.name());
+    const std::shared_ptr<live_report> report = place->report(invocation.inside(), invocation.name());
     const reporting at_end(report);
     const auto feed = [report](output_stream stream, bytes_view piece) { report->feed(stream, piece); };
-    if (report) wanted.on_output(feed);
+    if (report) run_request.on_output(feed);
     bool was_reset = false;
     if (arguments.boolean("reset")) was_reset = co_await opened->runner.end_context(context);
-    const code_result result = co_await opened->runner.run_code(std::move(wanted));
+    const code_result result = co_await opened->runner.run_code(std::move(run_request));
     co_return python_answer(result, context, was_reset);
   }
 

@@ -137,7 +137,7 @@ class request {
   bool cancelled = false;
   bool ended = false;
 
-  bool at_least(std::string_view wanted) const { return version >= wanted; }
+  bool at_least(std::string_view minimum) const { return version >= minimum; }
   bool wants_log(int severity) const { return severity >= level && !ended; }
   bool wants_progress() const { return !progress_token.is_null() && !ended; }
 

@@ -24,8 +24,8 @@
 namespace cofferdam::inline COFFERDAM_ABI::mcp::detail {
 
 /// Returns a block in the format of that version.
-inline boost::json::object block_for(const content& one, std::string_view version) {
-  const boost::json::object& block = one.json();
+inline boost::json::object block_for(const content& source, std::string_view version) {
+  const boost::json::object& block = source.json();
   const std::string_view type = view_of(block.at("type").get_string());
   std::string words;
   if (type == "resource_link" && version < "2025-06-18") {
@@ -38,13 +38,13 @@ inline boost::json::object block_for(const content& one, std::string_view versio
   return content::text(words).json();
 }
 
-inline boost::json::object tool_result(const answer& made, std::string_view version) {
+inline boost::json::object tool_result(const answer& tool_answer, std::string_view version) {
   boost::json::array blocks;
-  for (const content& one : made.blocks()) blocks.push_back(block_for(one, version));
+  for (const content& block : tool_answer.blocks()) blocks.push_back(block_for(block, version));
   boost::json::object result;
   result["content"] = std::move(blocks);
-  if (made.structured() && version >= "2025-06-18") result["structuredContent"] = *made.structured();
-  result["isError"] = made.is_error();
+  if (tool_answer.structured() && version >= "2025-06-18") result["structuredContent"] = *tool_answer.structured();
+  result["isError"] = tool_answer.is_error();
   return result;
 }
 

@@ -56,18 +56,18 @@ inline std::string expected_type(const boost::json::value& property) {
                                                                                 {"null", "null"},
                                                                                 {"number", "a number"},
                                                                                 {"integer", "an integer"}}};
-  std::string made;
+  std::string result;
   const auto add = [&](const boost::json::value& type) {
     for (const auto& [name, text] : words)
       if (type.is_string() && view_of(type.get_string()) == name)
-        made += (made.empty() ? " must be " : " or ") + std::string(text);
+        result += (result.empty() ? " must be " : " or ") + std::string(text);
   };
   const boost::json::value* const type = cofferdam::detail::member(property.if_object(), "type");
-  if (type == nullptr) return made;
+  if (type == nullptr) return result;
   add(*type);
   if (type->is_array())
     for (const boost::json::value& each : type->get_array()) add(each);
-  return made;
+  return result;
 }
 
 /// Checks a client's arguments against a schema that `tools::definition::input` has accepted. A null that the schema
@@ -75,7 +75,9 @@ inline std::string expected_type(const boost::json::value& property) {
 /// \return  empty if they are valid; otherwise one sentence with the errors, for the model.
 inline std::string argument_complaint(const boost::json::object& schema, boost::json::object& arguments) {
   std::string complaints;
-  const auto complain = [&complaints](const std::string& one) { complaints += (complaints.empty() ? "" : "; ") + one; };
+  const auto complain = [&complaints](const std::string& complaint) {
+    complaints += (complaints.empty() ? "" : "; ") + complaint;
+  };
   const auto quoted = [](boost::json::string_view name) {
     return "'" + one_line(std::string_view(name.data(), name.size()), 60) + "'";
   };

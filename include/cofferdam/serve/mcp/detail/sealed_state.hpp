@@ -71,13 +71,14 @@ class sealed_states {
         .count();
   }
   std::string sign(std::string_view purpose, std::string_view text) const {
-    std::string all(purpose);
-    all += '\0';
-    all += text;
+    std::string signed_text(purpose);
+    signed_text += '\0';
+    signed_text += text;
     std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
     unsigned size = 0;
     if (HMAC(EVP_sha256(), key_.data(), static_cast<int>(key_.size()),
-             reinterpret_cast<const unsigned char*>(all.data()), all.size(), digest.data(), &size) == nullptr)
+             reinterpret_cast<const unsigned char*>(signed_text.data()), signed_text.size(), digest.data(),
+             &size) == nullptr)
       throw error(exec_errc::io_error, "mcp: OpenSSL cannot make an HMAC");
     return cofferdam::detail::base64_encode(bytes_view(reinterpret_cast<const std::byte*>(digest.data()), size),
                                             cofferdam::detail::base64_alphabet::url);

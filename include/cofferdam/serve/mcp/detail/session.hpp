@@ -37,10 +37,10 @@ class session : public session_state, public std::enable_shared_from_this<sessio
 
   /// \param principal  the identity of its client: equal for all sessions in which a client may resume another one.
   static std::shared_ptr<session> make(const std::shared_ptr<server_core>& core, std::string principal) {
-    auto made = std::make_shared<session>(core, std::make_shared<workspace>(core->executor(), core->plan),
-                                          std::move(principal));
-    core->listen(made);
-    return made;
+    auto result = std::make_shared<session>(core, std::make_shared<workspace>(core->executor(), core->plan),
+                                            std::move(principal));
+    core->listen(result);
+    return result;
   }
   /// Makes the session of a client that is identified only by its connection.
   static std::shared_ptr<session> make(const std::shared_ptr<server_core>& core) {
@@ -59,44 +59,45 @@ class session : public session_state, public std::enable_shared_from_this<sessio
       if (message.method == "notifications/cancelled" && ids == request_ids::of_one_client) cancel(message);
       return nullptr;
     }
-    auto one = std::make_shared<request>(std::move(message));
-    one->out = out;
-    one->asked = asked;
-    one->place = place;
-    one->executor = core->executor();
-    if (std::optional<reply> wrong = admit(*one, ids)) {
+    auto pending = std::make_shared<request>(std::move(message));
+    pending->out = out;
+    pending->asked = asked;
+    pending->place = place;
+    pending->executor = core->executor();
+    if (std::optional<reply> wrong = admit(*pending, ids)) {
       out->finish(std::move(wrong));
       return nullptr;
     }
     try {
-      if (std::optional<reply> now = dispatch::answer_now(*this, *one)) {
-        out->finish(kept(*one, std::move(now)));
+      if (std::optional<reply> now = dispatch::answer_now(*this, *pending)) {
+        out->finish(kept(*pending, std::move(now)));
         return nullptr;
       }
     } catch (const failure& wrong) {
-      out->finish(reply(rpc_error(one->id, wrong.code(), wrong.what(), wrong.data())));
+      out->finish(reply(rpc_error(pending->id, wrong.code(), wrong.what(), wrong.data())));
       return nullptr;
     }
-    const std::string key = ids == request_ids::of_one_client ? one->id : "#" + std::to_string(++last_);
-    running_[key] = one;
-    bytes_ += one->message.size;
-    auto done = [self = shared_from_this(), one, key](const std::exception_ptr&, std::optional<reply> last) {
-      one->ended = true;
+    const std::string key = ids == request_ids::of_one_client ? pending->id : "#" + std::to_string(++last_);
+    running_[key] = pending;
+    bytes_ += pending->message.size;
+    auto done = [self = shared_from_this(), pending, key](const std::exception_ptr&, std::optional<reply> last) {
+      pending->ended = true;
       self->running_.erase(key);
-      self->bytes_ -= one->message.size;
-      boost::json::object().swap(one->message.params);  // the transport may keep the request until the answer is sent
-      one->out->finish(one->cancelled ? std::nullopt : self->kept(*one, std::move(last)));
+      self->bytes_ -= pending->message.size;
+      // The transport may keep the request until the answer is sent.
+      boost::json::object().swap(pending->message.params);
+      pending->out->finish(pending->cancelled ? std::nullopt : self->kept(*pending, std::move(last)));
       if (self->running_.empty()) self->none_left_.notify();
     };
-    asio::co_spawn(core->executor(), work(shared_from_this(), one),
-                   asio::bind_cancellation_slot(one->cancel.slot(), std::move(done)));
-    return one;
+    asio::co_spawn(core->executor(), work(shared_from_this(), pending),
+                   asio::bind_cancellation_slot(pending->cancel.slot(), std::move(done)));
+    return pending;
   }
 
-  static void cancel(const std::shared_ptr<request>& one) {
-    if (one->ended || one->cancelled) return;
-    one->cancelled = true;
-    one->cancel.emit(asio::cancellation_type::terminal);
+  static void cancel(const std::shared_ptr<request>& pending) {
+    if (pending->ended || pending->cancelled) return;
+    pending->cancelled = true;
+    pending->cancel.emit(asio::cancellation_type::terminal);
   }
 
   std::size_t requests() const noexcept { return running_.size(); }
@@ -122,42 +123,42 @@ class session : public session_state, public std::enable_shared_from_this<sessio
  private:
   static constexpr std::size_t max_bytes = std::size_t{64} * 1024 * 1024;
 
-  std::optional<reply> admit(request& one, request_ids ids) {
-    const auto refused = [&one](int code, const char* why) {
-      return reply(rpc_error(one.id, code, why), reply_kind::refused);
+  std::optional<reply> admit(request& pending, request_ids ids) {
+    const auto refused = [&pending](int code, const char* why) {
+      return reply(rpc_error(pending.id, code, why), reply_kind::refused);
     };
     if (closing) return refused(internal_error, "the session has ended");
     if (running_.size() >= core->options().requests()) return refused(internal_error, "too many requests at once");
-    if (!running_.empty() && bytes_ + one.message.size > max_bytes)
+    if (!running_.empty() && bytes_ + pending.message.size > max_bytes)
       return refused(internal_error, "too many large requests at once");
-    if (ids == request_ids::of_one_client && running_.contains(one.id))
+    if (ids == request_ids::of_one_client && running_.contains(pending.id))
       return refused(invalid_request, "Invalid Request: a request of this id is being worked on");
-    return dispatch::admit(*this, one);
+    return dispatch::admit(*this, pending);
   }
 
   /// Sends an answer, or an error if there is no room for the answer.
-  std::optional<reply> kept(const request& one, std::optional<reply> made) const {
-    if (!made || unread->has_room(made->text.size())) return made;
-    return reply(rpc_error(one.id, internal_error, unread_answers::complaint));
+  std::optional<reply> kept(const request& pending, std::optional<reply> last) const {
+    if (!last || unread->has_room(last->text.size())) return last;
+    return reply(rpc_error(pending.id, internal_error, unread_answers::complaint));
   }
 
-  static awaitable<std::optional<reply>> work(std::shared_ptr<session> self, std::shared_ptr<request> one) {
+  static awaitable<std::optional<reply>> work(std::shared_ptr<session> self, std::shared_ptr<request> pending) {
     std::optional<reply> last;
     std::exception_ptr told;
     try {
       if (self->unread->is_full()) co_await dispatch::wait_for_room(self, std::chrono::steady_clock::now());
-      reply answered = co_await dispatch::answer_to(self, one);
+      reply answered = co_await dispatch::answer_to(self, pending);
       last = std::move(answered);
     } catch (const failure& wrong) {
       const bool refused = wrong.code() == missing_capability;
-      last = reply(rpc_error(one->id, wrong.code(), wrong.what(), wrong.data()),
+      last = reply(rpc_error(pending->id, wrong.code(), wrong.what(), wrong.data()),
                    refused ? reply_kind::refused : reply_kind::answered);
     } catch (...) {  // a handler may throw anything
       told = std::current_exception();
     }
-    if (told && !one->cancelled) {
-      self->core->report(one->message.method, told);
-      last = reply(rpc_error(one->id, internal_error, "Internal error"));
+    if (told && !pending->cancelled) {
+      self->core->report(pending->message.method, told);
+      last = reply(rpc_error(pending->id, internal_error, "Internal error"));
     }
     co_return last;
   }
@@ -168,19 +169,19 @@ class session : public session_state, public std::enable_shared_from_this<sessio
     const auto found = running_.find(boost::json::serialize(*id));
     // A handshake cannot be cancelled.
     if (found == running_.end() || found->second->message.method == "initialize") return;
-    const std::shared_ptr<request> one = found->second;
-    cancel(one);
+    const std::shared_ptr<request> pending = found->second;
+    cancel(pending);
   }
 
   void leave_subscriptions() {
-    const auto all = subscriptions;
-    for (const auto& one : all) one->ended.notify();
+    const auto snapshot = subscriptions;
+    for (const auto& entry : snapshot) entry->ended.notify();
   }
 
   void cancel_all() {
-    const auto all = running_;
-    for (const auto& [key, one] : all)
-      if (one->message.method != "subscriptions/listen") cancel(one);
+    const auto snapshot = running_;
+    for (const auto& [key, pending] : snapshot)
+      if (pending->message.method != "subscriptions/listen") cancel(pending);
   }
 
   async_event none_left_;

@@ -26,18 +26,18 @@ class subscription {
  public:
   subscription(const asio::any_io_executor& executor, std::shared_ptr<request> of)
       : ended(executor), of_(std::move(of)) {
-    const boost::json::object* const wanted = object_at(of_->message.params, "notifications");
-    if (wanted == nullptr) return;
-    const auto asks = [wanted](const char* name) {
-      const boost::json::value* const one = wanted->if_contains(name);
-      return one != nullptr && one->is_bool() && one->get_bool();
+    const boost::json::object* const notifications = object_at(of_->message.params, "notifications");
+    if (notifications == nullptr) return;
+    const auto asks = [notifications](const char* name) {
+      const boost::json::value* const flag = notifications->if_contains(name);
+      return flag != nullptr && flag->is_bool() && flag->get_bool();
     };
     for (const char* const kind : {"tools", "prompts", "resources"})
       if (asks((std::string(kind) + "ListChanged").c_str())) kinds_.insert(kind);
-    if (const boost::json::value* const uris = wanted->if_contains("resourceSubscriptions");
+    if (const boost::json::value* const uris = notifications->if_contains("resourceSubscriptions");
         uris != nullptr && uris->is_array())
-      for (const boost::json::value& one : uris->get_array())
-        if (one.is_string() && uris_.size() < 1000) uris_.insert(std::string(view_of(one.get_string())));
+      for (const boost::json::value& uri : uris->get_array())
+        if (uri.is_string() && uris_.size() < 1000) uris_.insert(std::string(view_of(uri.get_string())));
   }
 
   async_event ended;
@@ -53,9 +53,9 @@ class subscription {
     keep("prompts", has_prompts);
     keep("resources", has_resources);
     if (!uris_.empty()) {
-      boost::json::array all;
-      for (const std::string& one : uris_) all.emplace_back(one);
-      kept["resourceSubscriptions"] = std::move(all);
+      boost::json::array uris;
+      for (const std::string& uri : uris_) uris.emplace_back(uri);
+      kept["resourceSubscriptions"] = std::move(uris);
     }
     boost::json::object params;
     params["notifications"] = std::move(kept);
@@ -112,8 +112,8 @@ class session_state : public change_listener {
   bool closing = false;
 
   void changed(std::string_view kind, bool is_resource) override {
-    const std::list<std::shared_ptr<subscription>> all = subscriptions;
-    for (const std::shared_ptr<subscription>& one : all) one->changed(kind, is_resource);
+    const std::list<std::shared_ptr<subscription>> snapshot = subscriptions;
+    for (const std::shared_ptr<subscription>& entry : snapshot) entry->changed(kind, is_resource);
     if (version.empty() || !side) return;
     boost::json::object params;
     if (is_resource) {

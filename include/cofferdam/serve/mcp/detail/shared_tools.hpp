@@ -29,10 +29,10 @@ class shared_tools {
  public:
   /// Adds a tool that all clients share.
   /// \param what  the description; its input schema is the tool's own.
-  static void add(server_core& core, tools::any_tool one, tools::definition what) {
-    const auto shared = std::make_shared<tools::any_tool>(std::move(one));
+  static void add(server_core& core, tools::any_tool tool, tools::definition what) {
+    const auto shared = std::make_shared<tools::any_tool>(std::move(tool));
     what.input(shared->parameters());
-    tool_handler serve = [shared](call& made) { return run_shared(shared, made); };
+    tool_handler serve = [shared](call& invocation) { return run_shared(shared, invocation); };
     core.tools.push_back(std::make_shared<const registered_tool>(std::move(what), std::move(serve)));
   }
 
@@ -43,13 +43,13 @@ class shared_tools {
     const tools::any_tool sample = make(none);
     tools::definition described = what ? std::move(*what) : definition_of(sample);
     described.input(sample.parameters());
-    tool_handler serve = [make = std::move(make)](call& made) { return run(make, made); };
+    tool_handler serve = [make = std::move(make)](call& invocation) { return run(make, invocation); };
     core.tools.push_back(std::make_shared<const registered_tool>(std::move(described), std::move(serve)));
   }
 
-  static tools::definition definition_of(const tools::any_tool& one) {
-    return tools::definition(std::string(one.name()), std::string(one.description()))
-        .hints(one.reads_only(), !one.reads_only(), one.reads_only(), !one.reads_only());
+  static tools::definition definition_of(const tools::any_tool& tool) {
+    return tools::definition(std::string(tool.name()), std::string(tool.description()))
+        .hints(tool.reads_only(), !tool.reads_only(), tool.reads_only(), !tool.reads_only());
   }
 
   /// Adds read_file, write_file, list_files and view_image.
@@ -96,34 +96,36 @@ class shared_tools {
     return tools::definition(std::string(sample.name()), std::string(sample.description())).title(title);
   }
 
-  static awaitable<answer> run(workspace::tool_maker make, call& made) {
-    const std::shared_ptr<workspace> place = made.inside()->place;
-    tools::any_tool& tool = place->tool(made.name(), make);
+  static awaitable<answer> run(workspace::tool_maker make, call& invocation) {
+    const std::shared_ptr<workspace> place = invocation.inside()->place;
+    tools::any_tool& tool = place->tool(invocation.name(), make);
     co_await workspace::take_turn(place);
     const cofferdam::detail::held_permits turn = place->turn();
-    answer said = co_await reported(tool, made);
-    co_return said;
+    answer result = co_await reported(tool, invocation);
+    co_return result;
   }
 
-  /// \param one  kept alive by this frame, also if the tool is removed meanwhile.
-  static awaitable<answer> run_shared(std::shared_ptr<tools::any_tool> one, call& made) {
-    answer said = co_await reported(*one, made);
-    co_return said;
+  /// \param tool  kept alive by this frame, also if the tool is removed meanwhile.
+  static awaitable<answer> run_shared(std::shared_ptr<tools::any_tool> tool, call& invocation) {
+    answer result = co_await reported(*tool, invocation);
+    co_return result;
   }
 
-  static awaitable<answer> reported(tools::any_tool& tool, call& made) {
-    const std::shared_ptr<live_report> report = made.inside()->place->report(made.inside(), made.name());
+  static awaitable<answer> reported(tools::any_tool& tool, call& invocation) {
+    const std::shared_ptr<live_report> report =
+        invocation.inside()->place->report(invocation.inside(), invocation.name());
     const reporting at_end(report);
-    boost::json::value arguments = made.arguments();
+    boost::json::value arguments = invocation.arguments();
     tools::tool_output_listener listener;
     if (report) listener = [report](output_stream stream, bytes_view piece) { report->feed(stream, piece); };
     const tools::tool_result result = co_await tool.call(std::move(arguments), std::move(listener));
-    answer said;
-    if (!result.text().empty() || result.images().empty()) said.add(content::text(result.text()));
-    for (const tools::tool_image& image : result.images()) said.add(content::image(image.content(), image.mime_type()));
-    if (!result.data().empty()) said.structured(result.data());
-    said.is_error(!result.success());
-    co_return said;
+    answer tool_answer;
+    if (!result.text().empty() || result.images().empty()) tool_answer.add(content::text(result.text()));
+    for (const tools::tool_image& image : result.images())
+      tool_answer.add(content::image(image.content(), image.mime_type()));
+    if (!result.data().empty()) tool_answer.structured(result.data());
+    tool_answer.is_error(!result.success());
+    co_return tool_answer;
   }
 };
 

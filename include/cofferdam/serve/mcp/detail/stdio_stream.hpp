@@ -152,9 +152,9 @@ class standard_streams {
 
  private:
   static unique_fd saved(int number) {
-    unique_fd made(::fcntl(number, F_DUPFD_CLOEXEC, 3));
-    if (!made) throw standard_end::failed("it is closed", errno);
-    return made;
+    unique_fd copy(::fcntl(number, F_DUPFD_CLOEXEC, 3));
+    if (!copy) throw standard_end::failed("it is closed", errno);
+    return copy;
   }
 
   unique_fd in_;

@@ -13,12 +13,12 @@ namespace cofferdam::inline COFFERDAM_ABI::mcp::detail {
 
 /// Returns the entry of `tools/list` in that version of the protocol.
 inline boost::json::object tool_json(const tools::definition& what, std::string_view version) {
-  boost::json::object made;
-  made["name"] = what.name();
-  if (!what.title().empty() && version >= "2025-06-18") made["title"] = what.title();
-  made["description"] = what.description();
-  made["inputSchema"] = what.parameters();
-  if (what.output() && version >= "2025-06-18") made["outputSchema"] = *what.output();
+  boost::json::object entry;
+  entry["name"] = what.name();
+  if (!what.title().empty() && version >= "2025-06-18") entry["title"] = what.title();
+  entry["description"] = what.description();
+  entry["inputSchema"] = what.parameters();
+  if (what.output() && version >= "2025-06-18") entry["outputSchema"] = *what.output();
   if (version >= "2025-03-26") {
     boost::json::object hints;
     if (!what.title().empty()) hints["title"] = what.title();
@@ -26,9 +26,9 @@ inline boost::json::object tool_json(const tools::definition& what, std::string_
     hints["destructiveHint"] = what.is_destructive();
     hints["idempotentHint"] = what.is_idempotent();
     hints["openWorldHint"] = what.is_open_world();
-    made["annotations"] = std::move(hints);
+    entry["annotations"] = std::move(hints);
   }
-  return made;
+  return entry;
 }
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::mcp::detail

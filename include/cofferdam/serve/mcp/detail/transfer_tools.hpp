@@ -119,8 +119,8 @@ class transfer_tools {
   }
 
   // ---- upload_file ----
-  static awaitable<answer> upload(self_pointer self, call& made, tools::checked_arguments arguments) {
-    const std::shared_ptr<workspace> place = made.inside()->place;
+  static awaitable<answer> upload(self_pointer self, call& invocation, tools::checked_arguments arguments) {
+    const std::shared_ptr<workspace> place = invocation.inside()->place;
     const std::shared_ptr<any_environment> inside = co_await place->environment();
     co_await workspace::take_turn(place);
     const cofferdam::detail::held_permits turn = place->turn();
@@ -128,21 +128,21 @@ class transfer_tools {
     const std::string dest = arguments.text("dest");
     const auto copy = [&](local_environment& from) { return copy_in(from, *inside, source, dest); };
     const transfer_result moved = co_await with(folder(self->input_), copy);
-    boost::json::array all;
+    boost::json::array files;
     std::string text;
-    for (const transferred_file& one : moved.files()) {
-      const std::string shown = one_line(one.destination(), 1000);
-      text += shown + "  " + std::to_string(one.size()) + " bytes\n";
+    for (const transferred_file& transferred : moved.files()) {
+      const std::string shown = one_line(transferred.destination(), 1000);
+      text += shown + "  " + std::to_string(transferred.size()) + " bytes\n";
       boost::json::object file;
       file["path"] = shown;
-      file["size_bytes"] = one.size();
-      all.push_back(std::move(file));
+      file["size_bytes"] = transferred.size();
+      files.push_back(std::move(file));
     }
     boost::json::object facts;
-    facts["files"] = std::move(all);
-    answer said(text.empty() ? "The directory is empty.\n" : text);
-    said.structured(std::move(facts));
-    co_return said;
+    facts["files"] = std::move(files);
+    answer result(text.empty() ? "The directory is empty.\n" : text);
+    result.structured(std::move(facts));
+    co_return result;
   }
 
   static awaitable<transfer_result> copy_in(local_environment& from, any_environment& to, std::string source,
@@ -215,8 +215,8 @@ class transfer_tools {
   }
 
   // ---- download_file ----
-  static awaitable<answer> download(self_pointer self, call& made, tools::checked_arguments arguments) {
-    const std::shared_ptr<workspace> place = made.inside()->place;
+  static awaitable<answer> download(self_pointer self, call& invocation, tools::checked_arguments arguments) {
+    const std::shared_ptr<workspace> place = invocation.inside()->place;
     const std::shared_ptr<any_environment> inside = co_await place->environment();
     co_await workspace::take_turn(place);
     const cofferdam::detail::held_permits turn = place->turn();
@@ -256,10 +256,10 @@ class transfer_tools {
     if (deliver == "link") block = content::link(uri, one_line(path, 200), type);
     facts["size_bytes"] = size;
     text += ", " + std::to_string(size) + " bytes\n";
-    answer said(text);
-    if (block) said.add(std::move(*block));
-    said.structured(std::move(facts));
-    co_return said;
+    answer result(text);
+    if (block) result.add(std::move(*block));
+    result.structured(std::move(facts));
+    co_return result;
   }
 
   static awaitable<transfer_result> copy_out(any_environment& from, local_environment& to, std::string path) {

@@ -93,9 +93,9 @@ class workspace : public std::enable_shared_from_this<workspace> {
   /// Returns a reporter of the work, if the client wants reports; otherwise null.
   std::shared_ptr<live_report> report(const std::shared_ptr<request>& of, const std::string& logger) {
     if (!live_report::is_wanted(*of)) return nullptr;
-    auto made = std::make_shared<live_report>(of, logger);
-    work_->spawn(live_report::run(made));
-    return made;
+    auto reporter = std::make_shared<live_report>(of, logger);
+    work_->spawn(live_report::run(reporter));
+    return reporter;
   }
 
   /// Takes a slot for parallel work.
@@ -160,8 +160,8 @@ class workspace : public std::enable_shared_from_this<workspace> {
     self->commands_.clear();
     co_await lazy<opened_runner>::close(self->runner_);
   }
-  static awaitable<void> close_environment(std::shared_ptr<any_environment> one) { co_await one->close(); }
-  static awaitable<void> close_runner(std::shared_ptr<opened_runner> one) { co_await one->runner.close(); }
+  static awaitable<void> close_environment(std::shared_ptr<any_environment> opened) { co_await opened->close(); }
+  static awaitable<void> close_runner(std::shared_ptr<opened_runner> opened) { co_await opened->runner.close(); }
 
   static lazy<opened_runner>::open_action opener(const workspace_plan& plan,
                                                  const std::shared_ptr<lazy<any_environment>>& environment) {
