@@ -3267,10 +3267,10 @@ class chat_part {
   /// \param content    the file, undecoded.
   /// \param mime_type  such as "image/png".
   static chat_part image(bytes content, std::string mime_type) {
-    chat_part made;
-    made.mime_type_ = std::move(mime_type);
-    made.content_ = std::make_shared<const bytes>(std::move(content));
-    return made;
+    chat_part part;
+    part.mime_type_ = std::move(mime_type);
+    part.content_ = std::make_shared<const bytes>(std::move(content));
+    return part;
   }
 
   bool is_image() const noexcept { return content_ != nullptr; }
@@ -3320,9 +3320,9 @@ class chat_message {
   static chat_message assistant(std::string text) { return {chat_role::assistant, std::move(text)}; }
   /// Makes the answer to a call. It may have images: a client moves them to a place that its service accepts.
   static chat_message tool(std::string call_id, std::string text) {
-    chat_message made(chat_role::tool, std::move(text));
-    made.call_id_ = std::move(call_id);
-    return made;
+    chat_message message(chat_role::tool, std::move(text));
+    message.call_id_ = std::move(call_id);
+    return message;
   }
 
   chat_role role() const noexcept { return role_; }
@@ -3335,18 +3335,18 @@ class chat_message {
   [[nodiscard]] chat_message add(chat_part part) && { return std::move(add(std::move(part))); }
   /// Returns all its texts, joined.
   std::string text() const {
-    std::string all;
-    for (const chat_part& each : parts_) all += each.text();
-    return all;
+    std::string joined;
+    for (const chat_part& each : parts_) joined += each.text();
+    return joined;
   }
 
   /// Returns the tool calls of the model, in its order.
   const std::vector<chat_tool_call>& tool_calls() const noexcept { return calls_; }
-  chat_message& call(chat_tool_call one) & {
-    calls_.push_back(std::move(one));
+  chat_message& call(chat_tool_call tool_call) & {
+    calls_.push_back(std::move(tool_call));
     return *this;
   }
-  [[nodiscard]] chat_message call(chat_tool_call one) && { return std::move(call(std::move(one))); }
+  [[nodiscard]] chat_message call(chat_tool_call tool_call) && { return std::move(call(std::move(tool_call))); }
 
   /// Returns the id of the answered call, in a message of the tool role.
   const std::string& call_id() const noexcept { return call_id_; }
@@ -3551,11 +3551,11 @@ class chat_request {
   explicit chat_request(std::vector<chat_message> messages) : messages_(std::move(messages)) {}
 
   const std::vector<chat_message>& messages() const noexcept { return messages_; }
-  chat_request& add(chat_message one) & {
-    messages_.push_back(std::move(one));
+  chat_request& add(chat_message message) & {
+    messages_.push_back(std::move(message));
     return *this;
   }
-  [[nodiscard]] chat_request add(chat_message one) && { return std::move(add(std::move(one))); }
+  [[nodiscard]] chat_request add(chat_message message) && { return std::move(add(std::move(message))); }
 
   /// Sets the tools. Shared, because the same list is sent in every turn.
   chat_request& tools(std::shared_ptr<const std::vector<chat_tool>> list) & {
@@ -3578,11 +3578,13 @@ class chat_request {
   chat_tool_choice tool_choice() const noexcept { return choice_; }
 
   /// Limits the tokens of the answer. Default: the limit of the client or of the service.
-  chat_request& max_output_tokens(std::uint64_t most) & {
-    max_output_ = most;
+  chat_request& max_output_tokens(std::uint64_t max_tokens) & {
+    max_output_ = max_tokens;
     return *this;
   }
-  [[nodiscard]] chat_request max_output_tokens(std::uint64_t most) && { return std::move(max_output_tokens(most)); }
+  [[nodiscard]] chat_request max_output_tokens(std::uint64_t max_tokens) && {
+    return std::move(max_output_tokens(max_tokens));
+  }
   std::optional<std::uint64_t> max_output_tokens() const noexcept { return max_output_; }
 
   chat_request& temperature(double value) & {
@@ -4763,10 +4765,10 @@ inline std::string_view python_type(const boost::json::value& value) noexcept {
 
 /// Makes a Python `bytes`.
 inline boost::json::value python_bytes(bytes_view content) {
-  boost::json::object made;
-  made["$python"] = "bytes";
-  made["base64"] = detail::base64_encode(content);
-  return made;
+  boost::json::object tagged;
+  tagged["$python"] = "bytes";
+  tagged["base64"] = detail::base64_encode(content);
+  return tagged;
 }
 
 /// Makes a value from JSON from elsewhere: a "$python" in it, at any depth, is a key like any other.
@@ -4784,28 +4786,28 @@ inline boost::json::value python_json(boost::json::value plain) {
     pair.push_back(std::move(each.value()));
     items.push_back(std::move(pair));
   }
-  boost::json::object made;
-  made["$python"] = "dict";
-  made["items"] = std::move(items);
-  return made;
+  boost::json::object tagged;
+  tagged["$python"] = "dict";
+  tagged["items"] = std::move(items);
+  return tagged;
 }
 
 /// Makes an integer of any length, from decimal digits or "0x..."; any other text is a ValueError of the run.
 /// \par Cost  in the run, decimal digits take less than quadratic time; "0x..." takes linear time.
 inline boost::json::value python_int(std::string digits) {
-  boost::json::object made;
-  made["$python"] = "int";
-  made["text"] = std::move(digits);
-  return made;
+  boost::json::object tagged;
+  tagged["$python"] = "int";
+  tagged["text"] = std::move(digits);
+  return tagged;
 }
 
 /// Makes a Python `tuple`, `set` or `frozenset` of these items.
 /// \param kind  one of the three words.
 inline boost::json::value python_items(std::string_view kind, boost::json::array items) {
-  boost::json::object made;
-  made["$python"] = kind;
-  made["items"] = std::move(items);
-  return made;
+  boost::json::object tagged;
+  tagged["$python"] = kind;
+  tagged["items"] = std::move(items);
+  return tagged;
 }
 
 /// Returns the content of a Python `bytes` or `bytearray` from a run; no value for any other value.
@@ -4826,10 +4828,10 @@ inline void mark_special_floats(boost::json::value& value) {
   } else if (value.is_object()) {
     for (auto& each : value.get_object()) mark_special_floats(each.value());
   } else if (value.is_double() && !std::isfinite(value.get_double())) {
-    boost::json::object made;
-    made["$python"] = "float";
-    made["text"] = std::isnan(value.get_double()) ? "nan" : value.get_double() < 0 ? "-inf" : "inf";
-    value = std::move(made);
+    boost::json::object tagged;
+    tagged["$python"] = "float";
+    tagged["text"] = std::isnan(value.get_double()) ? "nan" : value.get_double() < 0 ? "-inf" : "inf";
+    value = std::move(tagged);
   }
 }
 
@@ -6624,8 +6626,8 @@ class agent {
   /// replaces the default ones.
   template <tools::tool T>
     requires std::copy_constructible<T>
-  agent& tool(T one) {
-    makers_.push_back([one = std::move(one)](any_environment&) { return tools::any_tool(one); });
+  agent& tool(T new_tool) {
+    makers_.push_back([new_tool = std::move(new_tool)](any_environment&) { return tools::any_tool(new_tool); });
     return *this;
   }
   /// Adds a tool over the environment of a session: `helper.tool([](any_environment& env) { return
@@ -6672,8 +6674,8 @@ class agent {
     return *this;
   }
   /// Limits the tokens of each answer. Default: the limit of the model.
-  agent& max_output_tokens(std::uint64_t most) {
-    max_output_tokens_ = most;
+  agent& max_output_tokens(std::uint64_t max_tokens) {
+    max_output_tokens_ = max_tokens;
     return *this;
   }
   /// Ends a run at an answer without a tool call; its text is the reason.
@@ -6682,8 +6684,8 @@ class agent {
     return *this;
   }
   /// Sets how many calls of read-only tools run at once. Default 4; 1: one after another.
-  agent& parallel_reads(std::size_t most) {
-    parallel_reads_ = std::max<std::size_t>(most, 1);
+  agent& parallel_reads(std::size_t max_calls) {
+    parallel_reads_ = std::max<std::size_t>(max_calls, 1);
     return *this;
   }
 
@@ -6700,16 +6702,16 @@ class agent {
   /// Makes the tools for one session.
   /// \param environment  outlives them, and must not be moved.
   std::vector<tools::any_tool> make_tools(any_environment& environment) const {
-    std::vector<tools::any_tool> made;
-    for (const tool_maker& each : makers_) made.push_back(each(environment));
+    std::vector<tools::any_tool> tool_list;
+    for (const tool_maker& each : makers_) tool_list.push_back(each(environment));
     if (makers_.empty()) {
-      made.emplace_back(tools::code_exec(environment));
-      made.emplace_back(tools::read_file(environment));
-      made.emplace_back(tools::write_file(environment));
-      made.emplace_back(tools::list_files(environment));
-      made.emplace_back(tools::view_image(environment));
+      tool_list.emplace_back(tools::code_exec(environment));
+      tool_list.emplace_back(tools::read_file(environment));
+      tool_list.emplace_back(tools::write_file(environment));
+      tool_list.emplace_back(tools::list_files(environment));
+      tool_list.emplace_back(tools::view_image(environment));
     }
-    return made;
+    return tool_list;
   }
 
  private:
@@ -7156,11 +7158,11 @@ class agent_session {
   agent_session& on_event(detail::callable_argument<void(const agent_event& what)> listener);
   /// Adds a tool for this session: `work.tool(tools::run_python(runner))`.
   template <tools::tool T>
-  agent_session& tool(T one) {
+  agent_session& tool(T new_tool) {
     if constexpr (std::same_as<T, tools::any_tool>) {
-      add_tool(std::move(one));
+      add_tool(std::move(new_tool));
     } else {
-      add_tool(tools::any_tool(std::move(one)));
+      add_tool(tools::any_tool(std::move(new_tool)));
     }
     return *this;
   }
@@ -7192,7 +7194,7 @@ class agent_session {
   explicit agent_session(std::shared_ptr<detail::session_state> state) noexcept : state_(std::move(state)) {}
 
   static std::shared_ptr<detail::session_state> make_state(agent who, any_environment environment);
-  void add_tool(tools::any_tool one);
+  void add_tool(tools::any_tool new_tool);
 
   std::shared_ptr<detail::session_state> state_;
 };
@@ -8979,8 +8981,8 @@ class chat_completions_options {
     return *this;
   }
   /// Sets the maximum number of tokens of an answer, for requests without a limit.
-  chat_completions_options& max_output_tokens(std::uint64_t most) {
-    max_output_ = most;
+  chat_completions_options& max_output_tokens(std::uint64_t max_tokens) {
+    max_output_ = max_tokens;
     return *this;
   }
   /// Sets the name of the token limit in requests. Default: "max_completion_tokens"; older servers use "max_tokens".
@@ -9014,8 +9016,8 @@ class chat_completions_options {
     return *this;
   }
   /// Sets the maximum wait that a service may request before a retry; a longer one fails at once. Default 120 s.
-  chat_completions_options& max_wait(std::chrono::milliseconds most) {
-    max_wait_ = most;
+  chat_completions_options& max_wait(std::chrono::milliseconds limit) {
+    max_wait_ = limit;
     return *this;
   }
   /// Limits the time for an answer, including retries. Default 10 minutes; more than zero.
@@ -9034,8 +9036,8 @@ class chat_completions_options {
     return *this;
   }
   /// Limits the size of an answer in bytes. Default 16 MiB.
-  chat_completions_options& max_answer(std::size_t most) {
-    max_answer_ = most;
+  chat_completions_options& max_answer(std::size_t max_bytes) {
+    max_answer_ = max_bytes;
     return *this;
   }
 
@@ -9343,15 +9345,15 @@ class service_complaint {
 
   /// \param text  the answer's body, with secrets removed.
   static service_complaint read(std::string_view text) {
-    service_complaint made;
+    service_complaint complaint;
     const std::optional<boost::json::value> value = read_json(text);
     const boost::json::object* const object = value ? value->if_object() : nullptr;
     if (object == nullptr) {
-      made.message = text.substr(0, max_text);
-      return made;
+      complaint.message = text.substr(0, max_text);
+      return complaint;
     }
-    made.take(*object);
-    return made;
+    complaint.take(*object);
+    return complaint;
   }
 
   /// Reads an object that has, or is, an `error`.
@@ -9396,8 +9398,8 @@ inline bool complains_of_length(const service_complaint& what) noexcept {
                                                    "reduce the length of the",
                                                    "exceed context limit",
                                                    "context size has been exceeded"};
-  for (const std::string_view one : words)
-    if (says(what.message, one)) return true;
+  for (const std::string_view phrase : words)
+    if (says(what.message, phrase)) return true;
   return says(what.message, "input length") && says(what.message, "exceeds");
 }
 
@@ -9523,8 +9525,8 @@ inline std::string made_up_id() { return "call_" + random_digits(); }
 /// Assembles an answer from the chunks of a stream, or from one whole message, which is treated as one chunk.
 class completion_assembly {
  public:
-  /// \param most  maximum bytes of all texts together.
-  explicit completion_assembly(std::size_t most) : most_(most) {}
+  /// \param max_bytes  maximum bytes of all texts together.
+  explicit completion_assembly(std::size_t max_bytes) : most_(max_bytes) {}
 
   /// Adds a `chat.completion.chunk`, or a `chat.completion`. Every part may be missing.
   /// \param hears  receives the pieces; may be empty.
@@ -9719,10 +9721,10 @@ inline boost::json::object image_part_json(const chat_part& image) {
 }
 
 inline boost::json::object wire_message(std::string_view role, std::string_view text) {
-  boost::json::object made;
-  made["role"] = json_view(role);
-  made["content"] = wire_text(text);
-  return made;
+  boost::json::object json;
+  json["role"] = json_view(role);
+  json["content"] = wire_text(text);
+  return json;
 }
 
 inline bool has_images(const chat_message& message) {
@@ -9740,45 +9742,45 @@ class wire_messages {
 
   boost::json::array make(const std::vector<chat_message>& messages) {
     for (std::size_t at = 0; at < messages.size();) {
-      const chat_message& one = messages[at];
-      switch (one.role()) {
-        case chat_role::system: list_.push_back(wire_message(system_role_, one.text())); break;
-        case chat_role::user: list_.push_back(user(one)); break;
-        case chat_role::assistant: list_.push_back(assistant(one)); break;
+      const chat_message& message = messages[at];
+      switch (message.role()) {
+        case chat_role::system: list_.push_back(wire_message(system_role_, message.text())); break;
+        case chat_role::user: list_.push_back(user(message)); break;
+        case chat_role::assistant: list_.push_back(assistant(message)); break;
         case chat_role::tool: break;  // an answer without a call
       }
       ++at;
-      if (one.role() == chat_role::assistant && !one.tool_calls().empty()) at = answers(messages, at, one);
+      if (message.role() == chat_role::assistant && !message.tool_calls().empty()) at = answers(messages, at, message);
     }
     return std::move(list_);
   }
 
  private:
-  static boost::json::object user(const chat_message& one) {
-    if (!has_images(one)) return wire_message("user", one.text());
+  static boost::json::object user(const chat_message& message) {
+    if (!has_images(message)) return wire_message("user", message.text());
     boost::json::array parts;
-    for (const chat_part& each : one.parts()) {
+    for (const chat_part& each : message.parts()) {
       if (each.is_image()) {
         parts.push_back(image_part_json(each));
       } else if (!each.text().empty()) {
         parts.push_back(text_part_json(each.text()));
       }
     }
-    boost::json::object made;
-    made["role"] = "user";
-    made["content"] = std::move(parts);
-    return made;
+    boost::json::object json;
+    json["role"] = "user";
+    json["content"] = std::move(parts);
+    return json;
   }
 
-  boost::json::object assistant(const chat_message& one) const {
-    std::string text = one.text();
-    if (text.empty()) text = one.refusal();
-    boost::json::object made = wire_message("assistant", text);
-    if (sends_reasoning_ && !one.reasoning().empty()) made["reasoning_content"] = wire_text(one.reasoning());
-    if (one.tool_calls().empty()) return made;
-    if (text.empty()) made["content"] = nullptr;
+  boost::json::object assistant(const chat_message& message) const {
+    std::string text = message.text();
+    if (text.empty()) text = message.refusal();
+    boost::json::object json = wire_message("assistant", text);
+    if (sends_reasoning_ && !message.reasoning().empty()) json["reasoning_content"] = wire_text(message.reasoning());
+    if (message.tool_calls().empty()) return json;
+    if (text.empty()) json["content"] = nullptr;
     boost::json::array calls;
-    for (const chat_tool_call& each : one.tool_calls()) {
+    for (const chat_tool_call& each : message.tool_calls()) {
       boost::json::object function;
       function["name"] = wire_text(each.name());
       function["arguments"] = wire_text(each.arguments());
@@ -9788,8 +9790,8 @@ class wire_messages {
       call["function"] = std::move(function);
       calls.push_back(std::move(call));
     }
-    made["tool_calls"] = std::move(calls);
-    return made;
+    json["tool_calls"] = std::move(calls);
+    return json;
   }
 
   /// Appends the answers to the calls of one message, in the calls' order. Returns the position after them.
@@ -9801,10 +9803,10 @@ class wire_messages {
       const chat_message* answer = nullptr;
       for (const chat_message*& each : given)
         if (answer == nullptr && each != nullptr && each->call_id() == call.id()) answer = std::exchange(each, nullptr);
-      boost::json::object made =
+      boost::json::object json =
           wire_message("tool", answer == nullptr ? "Error: no result (interrupted)." : text_of(*answer));
-      made["tool_call_id"] = wire_text(call.id());
-      list_.push_back(std::move(made));
+      json["tool_call_id"] = wire_text(call.id());
+      list_.push_back(std::move(json));
       if (answer == nullptr || !has_images(*answer)) continue;
       pictures.push_back(text_part_json("Here is the image for tool call " + call.id() + ":"));
       for (const chat_part& each : answer->parts())
@@ -9831,15 +9833,15 @@ class wire_messages {
   const std::string& system_role_;
 };
 
-inline boost::json::object wire_tool(const chat_tool& one) {
+inline boost::json::object wire_tool(const chat_tool& tool) {
   boost::json::object function;
-  function["name"] = one.name();
-  function["description"] = one.description();
-  function["parameters"] = one.parameters();
-  boost::json::object made;
-  made["type"] = "function";
-  made["function"] = std::move(function);
-  return made;
+  function["name"] = tool.name();
+  function["description"] = tool.description();
+  function["parameters"] = tool.parameters();
+  boost::json::object json;
+  json["type"] = "function";
+  json["function"] = std::move(function);
+  return json;
 }
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail
@@ -9974,36 +9976,36 @@ class completions_core {
   std::string clean(std::string_view text) const { return redactor_.clean(text); }
 
   http_request request(const std::string& body, bool streams, unsigned attempt) const {
-    http_request made("POST", endpoint_.prefix() + "/chat/completions");
-    made.field("Accept", streams ? "text/event-stream" : "application/json");
-    for (const http_field& each : options_.headers()) made.field(each.name(), each.value());
+    http_request post("POST", endpoint_.prefix() + "/chat/completions");
+    post.field("Accept", streams ? "text/event-stream" : "application/json");
+    for (const http_field& each : options_.headers()) post.field(each.name(), each.value());
     if (!authorization_.empty() && !options_.headers().find("Authorization"))
-      made.secret_field("Authorization", authorization_);
-    if (attempt != 0) made.field("X-Stainless-Retry-Count", std::to_string(attempt));
-    made.content("application/json", body);
-    return made;
+      post.secret_field("Authorization", authorization_);
+    if (attempt != 0) post.field("X-Stainless-Retry-Count", std::to_string(attempt));
+    post.content("application/json", body);
+    return post;
   }
 
   std::string body(const chat_request& what) const {
-    boost::json::object made;
-    made["model"] = options_.model();
+    boost::json::object json;
+    json["model"] = options_.model();
     wire_messages writer(options_.sends_reasoning(), options_.system_role());
-    made["messages"] = writer.make(what.messages());
+    json["messages"] = writer.make(what.messages());
     if (!what.tools().empty()) {
       boost::json::array list;
       for (const chat_tool& each : what.tools()) list.push_back(wire_tool(each));
-      made["tools"] = std::move(list);
+      json["tools"] = std::move(list);
       switch (what.tool_choice()) {
-        case chat_tool_choice::automatic: made["tool_choice"] = "auto"; break;
-        case chat_tool_choice::required: made["tool_choice"] = "required"; break;
-        case chat_tool_choice::none: made["tool_choice"] = "none"; break;
+        case chat_tool_choice::automatic: json["tool_choice"] = "auto"; break;
+        case chat_tool_choice::required: json["tool_choice"] = "required"; break;
+        case chat_tool_choice::none: json["tool_choice"] = "none"; break;
       }
-      if (options_.sends_parallel_field()) made["parallel_tool_calls"] = true;
+      if (options_.sends_parallel_field()) json["parallel_tool_calls"] = true;
     }
-    std::optional<std::uint64_t> most = what.max_output_tokens();
-    if (!most) most = options_.max_output_tokens();
-    if (most) made[json_view(options_.token_limit_field())] = *most;
-    if (what.temperature()) made["temperature"] = *what.temperature();
+    std::optional<std::uint64_t> max_tokens = what.max_output_tokens();
+    if (!max_tokens) max_tokens = options_.max_output_tokens();
+    if (max_tokens) json[json_view(options_.token_limit_field())] = *max_tokens;
+    if (what.temperature()) json["temperature"] = *what.temperature();
     if (what.schema()) {
       boost::json::object schema;
       schema["name"] = what.schema_name();
@@ -10012,16 +10014,16 @@ class completions_core {
       boost::json::object format;
       format["type"] = "json_schema";
       format["json_schema"] = std::move(schema);
-      made["response_format"] = std::move(format);
+      json["response_format"] = std::move(format);
     }
     if (what.on_delta()) {
       boost::json::object usage;
       usage["include_usage"] = true;
-      made["stream"] = true;
-      made["stream_options"] = std::move(usage);
+      json["stream"] = true;
+      json["stream_options"] = std::move(usage);
     }
-    for (const auto& each : options_.extra_body()) made[each.key()] = each.value();
-    return readable_json(made);
+    for (const auto& each : options_.extra_body()) json[each.key()] = each.value();
+    return readable_json(json);
   }
 
  private:
@@ -10756,14 +10758,16 @@ class code_request {
 
   /// Adds a function of the host that the code may call: `request.function(tide)` for a `tools::function tide`.
   /// \throws error{exec_errc::invalid_argument} if there is a function of this name already.
-  code_request& function(detail::host_function one) & {
+  code_request& function(detail::host_function new_function) & {
     for (const detail::host_function& each : functions_)
-      if (each.name() == one.name())
-        throw error(exec_errc::invalid_argument, "code_request: there are two functions '" + one.name() + "'");
-    functions_.push_back(std::move(one));
+      if (each.name() == new_function.name())
+        throw error(exec_errc::invalid_argument, "code_request: there are two functions '" + new_function.name() + "'");
+    functions_.push_back(std::move(new_function));
     return *this;
   }
-  [[nodiscard]] code_request function(detail::host_function one) && { return std::move(function(std::move(one))); }
+  [[nodiscard]] code_request function(detail::host_function new_function) && {
+    return std::move(function(std::move(new_function)));
+  }
   /// For runners: the functions in the order in which they were added.
   const std::vector<detail::host_function>& functions() const noexcept { return functions_; }
 
@@ -10806,12 +10810,12 @@ class code_request {
   /// Adds the contents of new and changed files to the result (`generated_file::content`): as many as fit, each of at
   /// most 16 MB. For runners whose files cannot be read otherwise, such as `pyodide()`. Has no effect on a runner with
   /// an `environment()`, which can read the files. The contents come from the guest and are untrusted.
-  /// \param most  maximum bytes of all contents together. Default: 0.
-  code_request& keep_files(std::size_t most) & {
-    kept_files_ = most;
+  /// \param max_bytes  maximum bytes of all contents together. Default: 0.
+  code_request& keep_files(std::size_t max_bytes) & {
+    kept_files_ = max_bytes;
     return *this;
   }
-  [[nodiscard]] code_request keep_files(std::size_t most) && { return std::move(keep_files(most)); }
+  [[nodiscard]] code_request keep_files(std::size_t max_bytes) && { return std::move(keep_files(max_bytes)); }
   std::size_t kept_files() const noexcept { return kept_files_; }
 
   /// Does not print an uncaught exception; `code_result::failure()` has it nevertheless.
@@ -11553,11 +11557,11 @@ class review_verdict {
   bool cached() const noexcept { return cached_; }
 
   static review_verdict refused(std::string word, std::string sha256, std::string reason) {
-    review_verdict made;
-    made.word_ = std::move(word);
-    made.sha256_ = std::move(sha256);
-    made.reason_ = std::move(reason);
-    return made;
+    review_verdict verdict;
+    verdict.word_ = std::move(word);
+    verdict.sha256_ = std::move(sha256);
+    verdict.reason_ = std::move(reason);
+    return verdict;
   }
 
   /// Parses an answer. Returns no value unless it is exactly an answer to this request.
@@ -11568,9 +11572,9 @@ class review_verdict {
 
   /// A verdict for code that was allowed before, byte for byte.
   static review_verdict known(std::string sha256) {
-    review_verdict made = refused("allow", std::move(sha256), "it was allowed before");
-    made.allowed_ = made.cached_ = true;
-    return made;
+    review_verdict verdict = refused("allow", std::move(sha256), "it was allowed before");
+    verdict.allowed_ = verdict.cached_ = true;
+    return verdict;
   }
 
  private:
@@ -11655,22 +11659,23 @@ inline std::optional<review_verdict> review_verdict::read(const chat_reply& repl
     return std::nullopt;
   if (detail::text_at(*answer, "nonce") != nonce || detail::text_at(*answer, "code_sha256") != sha256)
     return std::nullopt;
-  review_verdict made;
-  made.word_ = detail::text_at(*answer, "verdict");
-  made.risk_ = detail::text_at(*answer, "risk");
-  made.reason_ = detail::text_at(*answer, "reason");
-  made.sha256_ = sha256;
-  made.model_ = reply.model();
-  const std::size_t risk = detail::place_in(detail::review_risks, made.risk_);
-  if ((made.word_ != "allow" && made.word_ != "ask" && made.word_ != "deny") || risk == detail::review_risks.size())
+  review_verdict verdict;
+  verdict.word_ = detail::text_at(*answer, "verdict");
+  verdict.risk_ = detail::text_at(*answer, "risk");
+  verdict.reason_ = detail::text_at(*answer, "reason");
+  verdict.sha256_ = sha256;
+  verdict.model_ = reply.model();
+  const std::size_t risk = detail::place_in(detail::review_risks, verdict.risk_);
+  if ((verdict.word_ != "allow" && verdict.word_ != "ask" && verdict.word_ != "deny") ||
+      risk == detail::review_risks.size())
     return std::nullopt;
   bool grave = answer->at("addresses_reviewer").get_bool();
-  if (grave) made.categories_.emplace_back("prompt_injection");
+  if (grave) verdict.categories_.emplace_back("prompt_injection");
   const auto add = [&](const boost::json::value& word) {
     const std::string_view category = word.is_string() ? detail::view_of(word.get_string()) : std::string_view();
     if (detail::place_in(detail::review_categories, category) == detail::review_categories.size()) return false;
-    if (std::find(made.categories_.begin(), made.categories_.end(), category) == made.categories_.end())
-      made.categories_.emplace_back(category);
+    if (std::find(verdict.categories_.begin(), verdict.categories_.end(), category) == verdict.categories_.end())
+      verdict.categories_.emplace_back(category);
     grave = grave || category == "secrets" || category == "sandbox_escape" || category == "remote_code" ||
             category == "prompt_injection";
     return true;
@@ -11684,8 +11689,8 @@ inline std::optional<review_verdict> review_verdict::read(const chat_reply& repl
     if (!finding.at("line").is_int64() || !finding.at("why").is_string() || !add(finding.at("category")))
       return std::nullopt;
   }
-  made.allowed_ = made.word_ == "allow" && risk <= max_risk && !grave;
-  return made;
+  verdict.allowed_ = verdict.word_ == "allow" && risk <= max_risk && !grave;
+  return verdict;
 }
 
 }  // namespace cofferdam::inline COFFERDAM_ABI
@@ -11842,7 +11847,8 @@ class review_question {
 /// The settings for reviewing code by a model. Shared by the runners of one recipe.
 class reviewer {
  public:
-  reviewer(any_chat_model model, review_settings all) : settings(std::move(all)), model_(std::move(model)) {}
+  reviewer(any_chat_model model, review_settings new_settings)
+      : settings(std::move(new_settings)), model_(std::move(model)) {}
 
   const review_settings settings;
 
@@ -11916,38 +11922,38 @@ class reviewer {
   /// Returns no value if the model fails or takes too long.
   static awaitable<std::optional<chat_reply>> answer(std::shared_ptr<reviewer> self, chat_request question) {
     asio::any_io_executor executor = co_await asio::this_coro::executor;
-    const auto one = std::make_shared<review_question>(executor);
+    const auto pending = std::make_shared<review_question>(executor);
     wait_result woken = wait_result::notified;
     bool is_asked = false;
     bool in_time = false;
     const auto asks = [&]() -> awaitable<void> {
-      auto ended = [one](std::exception_ptr failure, chat_reply reply) {
-        one->failure = std::move(failure);
-        one->reply = std::move(reply);
-        one->done = true;
-        one->ended.notify();
+      auto ended = [pending](std::exception_ptr failure, chat_reply reply) {
+        pending->failure = std::move(failure);
+        pending->reply = std::move(reply);
+        pending->done = true;
+        pending->ended.notify();
       };
       asio::co_spawn(executor, self->model_.chat(std::move(question)),
-                     asio::bind_cancellation_slot(one->stop.slot(), std::move(ended)));
+                     asio::bind_cancellation_slot(pending->stop.slot(), std::move(ended)));
       is_asked = true;
       const auto due = async_event::clock::now() + self->settings.timeout;
-      if (!one->done) woken = co_await one->ended.wait(due);
+      if (!pending->done) woken = co_await pending->ended.wait(due);
     };
     const auto ends = [&]() -> awaitable<void> {
-      in_time = one->done;
+      in_time = pending->done;
       if (in_time || !is_asked) return {};
-      one->stop.emit(asio::cancellation_type::terminal);
-      return until_done(one);
+      pending->stop.emit(asio::cancellation_type::terminal);
+      return until_done(pending);
     };
     co_await with_cleanup(asks, ends);
     if (woken == wait_result::cancelled)
       throw error(exec_errc::cancelled, "run_code: cancelled while the code was reviewed; nothing has run");
-    if (!in_time || one->failure) co_return std::nullopt;
-    co_return std::move(one->reply);
+    if (!in_time || pending->failure) co_return std::nullopt;
+    co_return std::move(pending->reply);
   }
 
-  static awaitable<void> until_done(std::shared_ptr<review_question> one) {
-    while (!one->done) co_await one->ended.wait();
+  static awaitable<void> until_done(std::shared_ptr<review_question> pending) {
+    while (!pending->done) co_await pending->ended.wait();
   }
 
   any_chat_model model_;
@@ -12031,31 +12037,31 @@ class llm_review : public pipeable {
 
   /// Sets the language of the code. Default: "python".
   llm_review& language(std::string name) {
-    return with([&](detail::review_settings& all) { all.language = std::move(name); });
+    return with([&](detail::review_settings& settings) { settings.language = std::move(name); });
   }
   /// Sets the permissions of the code in its environment, for the reviewer: `{"provider": "docker", "network": false,
   /// "allowed_hosts": [], "allowed_tools": ["save_chart"], "workspace": "/workspace"}`. No secrets.
   llm_review& context(boost::json::object about) {
-    return with([&](detail::review_settings& all) { all.context = std::move(about); });
+    return with([&](detail::review_settings& settings) { settings.context = std::move(about); });
   }
   /// Sets the time limit for one answer of the model. Default: 30 seconds.
   llm_review& timeout(std::chrono::milliseconds limit) {
     if (limit <= std::chrono::milliseconds::zero())
       throw error(exec_errc::invalid_argument, "llm_review: the time limit must be longer than zero");
-    return with([&](detail::review_settings& all) { all.timeout = limit; });
+    return with([&](detail::review_settings& settings) { settings.timeout = limit; });
   }
   /// Also allows code with the risk "medium".
   llm_review& allow_medium_risk() {
-    return with([](detail::review_settings& all) { all.max_risk = 2; });
+    return with([](detail::review_settings& settings) { settings.max_risk = 2; });
   }
   /// Sends only one request, with comments and texts.
   llm_review& without_second_look() {
-    return with([](detail::review_settings& all) { all.second_look = false; });
+    return with([](detail::review_settings& settings) { settings.second_look = false; });
   }
   /// Sets a listener for every verdict, for a log; it does not throw. g++ before 13 refuses a temporary lambda that
   /// captures by value: name it first.
   llm_review& on_verdict(detail::callable_argument<void(const review_verdict& verdict)> listener) {
-    return with([&](detail::review_settings& all) { all.on_verdict = listener.take(); });
+    return with([&](detail::review_settings& settings) { settings.on_verdict = listener.take(); });
   }
 
   /// Runners of one recipe, and of its copies, share the cache; all must use the same executor.
@@ -12075,9 +12081,9 @@ class llm_review : public pipeable {
 
   template <class Change>
   llm_review& with(Change change) {
-    detail::review_settings all = reviewer_->settings;
-    change(all);
-    reviewer_ = std::make_shared<detail::reviewer>(model_, std::move(all));
+    detail::review_settings settings = reviewer_->settings;
+    change(settings);
+    reviewer_ = std::make_shared<detail::reviewer>(model_, std::move(settings));
     return *this;
   }
 
@@ -17784,8 +17790,8 @@ class host_view {
   /// Returns the view of this process. The variables are copied now. Files are read on demand, by blocking calls.
   static host_view of_this_process() {
     variable_map variables;
-    for (char** one = ::environ; one != nullptr && *one != nullptr; ++one) {
-      const std::string_view text(*one);
+    for (char** entry = ::environ; entry != nullptr && *entry != nullptr; ++entry) {
+      const std::string_view text(*entry);
       const std::size_t equals = text.find('=');
       if (equals != std::string_view::npos && equals > 0)
         variables.emplace(std::string(text.substr(0, equals)), std::string(text.substr(equals + 1)));
@@ -17816,9 +17822,9 @@ class host_view {
 
   /// Returns all variables, as `NAME=value`: for a helper program that needs the same view.
   std::vector<std::string> settings() const {
-    std::vector<std::string> all;
-    for (const auto& [name, value] : variables_) all.push_back(name + "=" + value);
-    return all;
+    std::vector<std::string> assignments;
+    for (const auto& [name, value] : variables_) assignments.push_back(name + "=" + value);
+    return assignments;
   }
 
   std::optional<std::string> read(const std::string& path) const { return read_(path); }
@@ -18393,9 +18399,9 @@ class container_options {
   }
 
   /// \throws also for a path that is already in use.
-  container_options& tmpfs(tmpfs_mount one) {
-    require_free(one.target());
-    tmpfs_.push_back(std::move(one));
+  container_options& tmpfs(tmpfs_mount entry) {
+    require_free(entry.target());
+    tmpfs_.push_back(std::move(entry));
     return *this;
   }
 
@@ -18417,9 +18423,9 @@ class container_options {
   }
 
   /// \throws also for a path that is already in use.
-  container_options& add(mount one) {
-    require_free(one.target());
-    mounts_.push_back(std::move(one));
+  container_options& add(mount entry) {
+    require_free(entry.target());
+    mounts_.push_back(std::move(entry));
     return *this;
   }
 
@@ -18486,7 +18492,7 @@ class container_options {
 
   /// Returns true if there is a mount at exactly this path.
   bool has_at(std::string_view target) const {
-    const auto is_there = [target](const auto& one) { return one.target() == target; };
+    const auto is_there = [target](const auto& entry) { return entry.target() == target; };
     return std::any_of(tmpfs_.begin(), tmpfs_.end(), is_there) ||
            std::any_of(mounts_.begin(), mounts_.end(), is_there) ||
            std::find(volumes_.begin(), volumes_.end(), target) != volumes_.end();
@@ -18497,7 +18503,7 @@ class container_options {
   /// \throws         error{exec_errc::invalid_argument} for a forwarded value that is not UTF-8, or not text.
   std::vector<std::string> environment(const detail::host_view& host,
                                        std::vector<std::string>* missing = nullptr) const {
-    std::vector<std::string> all;
+    std::vector<std::string> assignments;
     for (const auto& [name, given] : variables_) {
       const std::optional<std::string> value = given ? given : host.variable(name);
       if (!value) {
@@ -18505,9 +18511,9 @@ class container_options {
         continue;
       }
       detail::require_text(*value, "the value of the variable " + detail::quoted(name));
-      all.push_back(name + "=" + *value);
+      assignments.push_back(name + "=" + *value);
     }
-    return all;
+    return assignments;
   }
 
  private:
@@ -18631,8 +18637,8 @@ class progress_event {
   /// Returns the exit code of the command that failed the build, or 0.
   int code() const noexcept { return code_; }
 
-  progress_event& text(std::string said) & {
-    text_ = std::move(said);
+  progress_event& text(std::string message) & {
+    text_ = std::move(message);
     return *this;
   }
   progress_event& id(std::string name) & {
@@ -21696,8 +21702,8 @@ inline code_analysis parse_facts(std::string source, std::string_view answer) {
   const auto line = [&](const boost::json::value& value) {
     return static_cast<int>(std::clamp<std::int64_t>(number(value), 0, 1'000'000'000));
   };
-  const boost::json::object& all = parsed.get_object();
-  if (const boost::json::value* const failed = all.if_contains("error")) {
+  const boost::json::object& reply = parsed.get_object();
+  if (const boost::json::value* const failed = reply.if_contains("error")) {
     if (!failed->is_object()) throw no_answer();
     const boost::json::object& why = failed->get_object();
     for (const char* const each : {"type", "text", "line", "column"})
@@ -21705,7 +21711,7 @@ inline code_analysis parse_facts(std::string source, std::string_view answer) {
     code_problem problem(text(why.at("type")), text(why.at("text")), line(why.at("line")), line(why.at("column")));
     return code_analysis(std::move(source), std::move(problem));
   }
-  const boost::json::value* const rows = all.if_contains("facts");
+  const boost::json::value* const rows = reply.if_contains("facts");
   if (rows == nullptr || !rows->is_array()) throw no_answer();
   std::vector<code_feature> facts;
   facts.reserve(rows->get_array().size());
@@ -23651,21 +23657,21 @@ class import_policy {
 
   /// Returns the modules that the code imports, as far as this can be determined, including those that are not allowed.
   static std::set<std::string> predicted(const code_analysis& facts) {
-    std::set<std::string> all;
+    std::set<std::string> modules;
     for (const code_feature& each : facts.all()) {
       const bool names_one = each.kind() == feature_kind::import_module || each.kind() == feature_kind::import_from ||
                              each.kind() == feature_kind::dynamic_import;
       if (!names_one || each.name().empty()) continue;
-      all.insert(each.name());
+      modules.insert(each.name());
       if (each.kind() == feature_kind::import_from && each.detail() != "*")
-        all.insert(each.name() + "." + each.detail());
+        modules.insert(each.name() + "." + each.detail());
     }
     for (const code_feature& each : facts.all()) {  // two builtins import modules themselves
       if (each.kind() != feature_kind::builtin_name) continue;
-      if (each.name() == "breakpoint") all.insert("pdb");
-      if (each.name() == "help") all.insert("pydoc");
+      if (each.name() == "breakpoint") modules.insert("pdb");
+      if (each.name() == "help") modules.insert("pydoc");
     }
-    return all;
+    return modules;
   }
 
  private:
@@ -24119,11 +24125,11 @@ class limit_code_layer : public code_layer<limit_code_layer<Inner>, Inner> {
   }
 
   std::optional<code_result> refusal_of(const std::string& source) const {
-    const auto too_much = [](std::size_t is, std::size_t most, const std::string& unit) {
-      return guard_refusal(
-                 "limit_code", 0,
-                 "it has " + std::to_string(is) + " " + unit + ", and at most " + std::to_string(most) + " are allowed",
-                 "Write shorter code, or put data into a file and read that.")
+    const auto too_much = [](std::size_t is, std::size_t limit, const std::string& unit) {
+      return guard_refusal("limit_code", 0,
+                           "it has " + std::to_string(is) + " " + unit + ", and at most " + std::to_string(limit) +
+                               " are allowed",
+                           "Write shorter code, or put data into a file and read that.")
           .result(std::string());
     };
     if (source.size() > bytes_) return too_much(source.size(), bytes_, "bytes");
@@ -24955,10 +24961,10 @@ class driver_frames {
     if (rest < 4 || header > rest - 4 || header > max_driver_header || rest > longest_)
       throw error(exec_errc::io_error, "the Python driver has sent a frame that cannot be one");
     if (held_.size() - at_ < 4 + rest) return std::nullopt;
-    const std::string_view all = as_text(held_).substr(at_ + 8, rest - 4);
+    const std::string_view content = as_text(held_).substr(at_ + 8, rest - 4);
     driver_frame frame;
-    frame.header = parse(all.substr(0, header));
-    const bytes_view body = as_bytes(all.substr(header));
+    frame.header = parse(content.substr(0, header));
+    const bytes_view body = as_bytes(content.substr(header));
     frame.body.assign(body.begin(), body.end());
     at_ += 4 + rest;
     return frame;
@@ -28313,40 +28319,40 @@ class pyodide_settings {
   /// Returns the settings with the programs found and everything checked.
   /// \throws error{exec_errc::not_found, unsupported, invalid_argument}
   pyodide_settings found() const {
-    pyodide_settings all = *this;
-    all.interpreter = find_deno();
-    all.folder = find_folder(all.interpreter);
-    all.version = version_in(all.folder);
-    require_listable(all.folder);
-    require_listable(all.interpreter);
-    for (pyodide_mount& each : all.mounts) all.check(each);
-    if (!all.snapshots.empty()) {
+    pyodide_settings settings = *this;
+    settings.interpreter = find_deno();
+    settings.folder = find_folder(settings.interpreter);
+    settings.version = version_in(settings.folder);
+    require_listable(settings.folder);
+    require_listable(settings.interpreter);
+    for (pyodide_mount& each : settings.mounts) settings.check(each);
+    if (!settings.snapshots.empty()) {
       std::error_code failed;
-      all.snapshots = std::filesystem::canonical(all.snapshots, failed).string();
+      settings.snapshots = std::filesystem::canonical(settings.snapshots, failed).string();
       if (failed) throw error(exec_errc::not_found, "pyodide: the folder for snapshots is not there");
-      require_listable(all.snapshots);
+      require_listable(settings.snapshots);
     }
-    return all;
+    return settings;
   }
 
   /// Returns the isolation of a run: that of Deno's process, and that by Deno and WebAssembly inside it.
   std::shared_ptr<const isolation_report> isolation(const std::shared_ptr<const isolation_report>& outer) const {
-    auto made = outer ? std::make_shared<isolation_report>(*outer) : std::make_shared<isolation_report>();
+    auto report = outer ? std::make_shared<isolation_report>(*outer) : std::make_shared<isolation_report>();
     std::string hosts;
     for (const std::string& each : network) hosts += (hosts.empty() ? "" : ", ") + each;
     std::size_t writable = 0;
     for (const pyodide_mount& each : mounts) writable += each.writable ? 1 : 0;
-    made->set(isolation_kind::files, mounts.empty()
-                                         ? "Deno's permissions: none of the host's"
-                                         : "Deno's permissions: " + std::to_string(mounts.size()) +
-                                               " directories or files, " + std::to_string(writable) + " to write to");
-    made->set(isolation_kind::network, "Deno's permissions: " + (hosts.empty() ? "nothing" : hosts));
-    made->set(isolation_kind::signals, "WebAssembly has no processes to signal");
-    made->set(isolation_kind::system_calls, "WebAssembly makes none; Deno's process is not held by the system");
-    made->set(isolation_kind::memory, "limit of " + std::to_string(memory) + " bytes for each interpreter, and of " +
-                                          std::to_string(resident_limit()) + " bytes for its process");
-    made->set(isolation_kind::process_count, "WebAssembly has no processes");
-    return made;
+    report->set(isolation_kind::files, mounts.empty()
+                                           ? "Deno's permissions: none of the host's"
+                                           : "Deno's permissions: " + std::to_string(mounts.size()) +
+                                                 " directories or files, " + std::to_string(writable) + " to write to");
+    report->set(isolation_kind::network, "Deno's permissions: " + (hosts.empty() ? "nothing" : hosts));
+    report->set(isolation_kind::signals, "WebAssembly has no processes to signal");
+    report->set(isolation_kind::system_calls, "WebAssembly makes none; Deno's process is not held by the system");
+    report->set(isolation_kind::memory, "limit of " + std::to_string(memory) + " bytes for each interpreter, and of " +
+                                            std::to_string(resident_limit()) + " bytes for its process");
+    report->set(isolation_kind::process_count, "WebAssembly has no processes");
+    return report;
   }
 
   /// Returns the command of the broker, which may start the processes of interpreters and write the snapshot.
@@ -28407,16 +28413,16 @@ class pyodide_settings {
       throw error(exec_errc::unsupported,
                   "pyodide: " + program + " is no Deno: " + about.reason() + needed + std::string(how_to_get_pyodide));
     if (about.kind() != error_kind::none) return;
-    const std::string said = about.out().text().substr(0, about.out().text().find('\n'));
+    const std::string version_line = about.out().text().substr(0, about.out().text().find('\n'));
     int major = 0;
     int minor = 0;
-    if (std::sscanf(said.c_str(), "deno %9d.%9d", &major, &minor) != 2) {
-      std::string answer = said.empty() ? "nothing" : "'" + one_line(said, 100) + "'";
+    if (std::sscanf(version_line.c_str(), "deno %9d.%9d", &major, &minor) != 2) {
+      std::string answer = version_line.empty() ? "nothing" : "'" + one_line(version_line, 100) + "'";
       throw error(exec_errc::unsupported, "pyodide: " + program + " is no Deno: asked for its version it said " +
                                               answer + needed + std::string(how_to_get_pyodide));
     }
     if (major != 2 || minor < oldest_deno_minor)
-      throw error(exec_errc::unsupported, "pyodide: " + program + " is '" + one_line(said, 100) + "'" + needed +
+      throw error(exec_errc::unsupported, "pyodide: " + program + " is '" + one_line(version_line, 100) + "'" + needed +
                                               std::string(how_to_get_pyodide));
   }
 
@@ -28471,17 +28477,17 @@ class pyodide_settings {
   }
 
  private:
-  std::vector<std::string> deno_words(std::uint64_t most) const {
+  std::vector<std::string> deno_words(std::uint64_t max_bytes) const {
     std::vector<std::string> words{interpreter,   "run",         "--quiet",
                                    "--no-config", "--no-lock",   "--no-npm",
                                    "--no-remote", "--no-prompt", "--unstable-worker-options"};
     words.push_back(
         "--v8-flags=--disallow-code-generation-from-strings,--max-old-space-size=512,--wasm-max-mem-pages=" +
-        std::to_string(std::max<std::uint64_t>(most / 65536, 1)));
+        std::to_string(std::max<std::uint64_t>(max_bytes / 65536, 1)));
     return words;
   }
 
-  static void add(std::string& list, const std::string& one) { list += (list.empty() ? "" : ",") + one; }
+  static void add(std::string& list, const std::string& entry) { list += (list.empty() ? "" : ",") + entry; }
 
   /// Keeps a lower limit. The processes of interpreters inherit the limit; it applies to each of them.
   std::vector<std::string> within_data_limit(std::vector<std::string> words) const {
@@ -28509,9 +28515,9 @@ class pyodide_settings {
   }
 
   static boost::json::array list_of(const std::vector<std::string>& words) {
-    boost::json::array made;
-    for (const std::string& each : words) made.emplace_back(each);
-    return made;
+    boost::json::array list;
+    for (const std::string& each : words) list.emplace_back(each);
+    return list;
   }
 
   static std::string file_url(std::string_view path) { return "file://" + percent_encoded_path(path); }
@@ -28527,37 +28533,37 @@ class pyodide_settings {
   }
 
   std::string find_deno() const {
-    std::string wanted = interpreter;
-    if (wanted == "deno" && !variable_of_host("COFFERDAM_DENO").empty()) wanted = variable_of_host("COFFERDAM_DENO");
-    if (wanted.find('/') != std::string::npos) {
-      if (is_program(wanted)) return std::filesystem::absolute(wanted).string();
+    std::string program = interpreter;
+    if (program == "deno" && !variable_of_host("COFFERDAM_DENO").empty()) program = variable_of_host("COFFERDAM_DENO");
+    if (program.find('/') != std::string::npos) {
+      if (is_program(program)) return std::filesystem::absolute(program).string();
     } else {
       const std::string path = variable_of_host("PATH");
       for (std::size_t at = 0; at <= path.size();) {
         const std::size_t end = std::min(path.find(':', at), path.size());
-        const std::filesystem::path candidate = std::filesystem::path(path.substr(at, end - at)) / wanted;
+        const std::filesystem::path candidate = std::filesystem::path(path.substr(at, end - at)) / program;
         if (end > at && is_program(candidate)) return std::filesystem::absolute(candidate).string();
         at = end + 1;
       }
     }
     throw error(exec_errc::not_found,
-                "pyodide: there is no program '" + one_line(wanted) + "'" + std::string(how_to_get_pyodide));
+                "pyodide: there is no program '" + one_line(program) + "'" + std::string(how_to_get_pyodide));
   }
 
   /// Finds Pyodide beside Deno, where npm installs both.
   std::string find_folder(const std::string& deno) const {
-    std::string wanted = folder.empty() ? variable_of_host("COFFERDAM_PYODIDE") : folder;
+    std::string pyodide_folder = folder.empty() ? variable_of_host("COFFERDAM_PYODIDE") : folder;
     std::error_code failed;
-    if (wanted.empty()) {
+    if (pyodide_folder.empty()) {
       const std::filesystem::path real = std::filesystem::canonical(deno, failed);
-      for (std::filesystem::path up = real.parent_path(); wanted.empty() && up.has_relative_path();
+      for (std::filesystem::path up = real.parent_path(); pyodide_folder.empty() && up.has_relative_path();
            up = up.parent_path())
-        if (std::filesystem::exists(up / "pyodide/pyodide.mjs", failed)) wanted = (up / "pyodide").string();
+        if (std::filesystem::exists(up / "pyodide/pyodide.mjs", failed)) pyodide_folder = (up / "pyodide").string();
     }
-    const std::filesystem::path real = std::filesystem::canonical(wanted, failed);
-    if (wanted.empty() || failed || !std::filesystem::exists(real / "pyodide.mjs", failed))
+    const std::filesystem::path real = std::filesystem::canonical(pyodide_folder, failed);
+    if (pyodide_folder.empty() || failed || !std::filesystem::exists(real / "pyodide.mjs", failed))
       throw error(exec_errc::not_found,
-                  "pyodide: Pyodide is not in '" + one_line(wanted) + "'" + std::string(how_to_get_pyodide));
+                  "pyodide: Pyodide is not in '" + one_line(pyodide_folder) + "'" + std::string(how_to_get_pyodide));
     return real.string();
   }
 
@@ -28583,24 +28589,24 @@ class pyodide_settings {
     return inner == outer || outer == "/" || inner.rfind(outer + "/", 0) == 0;
   }
 
-  void check(pyodide_mount& one) const {
+  void check(pyodide_mount& mount) const {
     std::error_code failed;
-    const std::filesystem::path real = std::filesystem::canonical(one.host, failed);
-    one.is_file = !failed && std::filesystem::is_regular_file(real, failed);
-    if (failed || (!one.is_file && !std::filesystem::is_directory(real, failed)))
+    const std::filesystem::path real = std::filesystem::canonical(mount.host, failed);
+    mount.is_file = !failed && std::filesystem::is_regular_file(real, failed);
+    if (failed || (!mount.is_file && !std::filesystem::is_directory(real, failed)))
       throw error(exec_errc::not_a_directory,
-                  "pyodide: '" + one_line(one.host) + "' is neither a directory nor a file that can be shown");
-    one.host = real.string();
-    require_listable(one.host);
+                  "pyodide: '" + one_line(mount.host) + "' is neither a directory nor a file that can be shown");
+    mount.host = real.string();
+    require_listable(mount.host);
     std::error_code unknown;
     const std::string deno = std::filesystem::canonical(interpreter, unknown).string();
-    if (one.writable && (holds(one.host, folder) || holds(folder, one.host) || holds(one.host, deno)))
+    if (mount.writable && (holds(mount.host, folder) || holds(folder, mount.host) || holds(mount.host, deno)))
       throw error(exec_errc::invalid_argument,
-                  "pyodide: code must not write to where Deno or Pyodide are: '" + one_line(one.host) + "'");
+                  "pyodide: code must not write to where Deno or Pyodide are: '" + one_line(mount.host) + "'");
     for (const pyodide_mount& other : mounts)
-      if (&other != &one && other.guest == one.guest)
+      if (&other != &mount && other.guest == mount.guest)
         throw error(exec_errc::collision,
-                    "pyodide: two directories or files are to be seen as '" + one_line(one.guest) + "'");
+                    "pyodide: two directories or files are to be seen as '" + one_line(mount.guest) + "'");
   }
 
   /// Returns the file for this version of Pyodide and of the driver, and the temporary file that is written first.
@@ -28760,11 +28766,11 @@ class pyodide {
  public:
   /// Sets the Deno program: a path, or a name to look for in PATH. Default: COFFERDAM_DENO, else "deno".
   pyodide& deno(std::string program) {
-    return with([&](detail::pyodide_settings& all) { all.interpreter = std::move(program); });
+    return with([&](detail::pyodide_settings& settings) { settings.interpreter = std::move(program); });
   }
   /// Sets the folder of Pyodide. Default: COFFERDAM_PYODIDE, else "pyodide" beside Deno or above.
   pyodide& folder(std::string path) {
-    return with([&](detail::pyodide_settings& all) { all.folder = std::move(path); });
+    return with([&](detail::pyodide_settings& settings) { settings.folder = std::move(path); });
   }
   /// Lets the code read a directory of the host with its contents, or a single file. Links that lead out of the
   /// directory are broken. In the guest a single file is a symbolic link, and the rest of its directory is not visible.
@@ -28788,11 +28794,13 @@ class pyodide {
                       c == '-' || c == ':' || c == '[' || c == ']');
     if (!good || host.front() == '-')
       throw error(exec_errc::invalid_argument, "pyodide: allow_network takes one host, with a port or without");
-    return with([&](detail::pyodide_settings& all) { all.network.push_back(std::move(host)); });
+    return with([&](detail::pyodide_settings& settings) { settings.network.push_back(std::move(host)); });
   }
   /// Sets an environment variable of the code.
   pyodide& variable(std::string name, std::string value) {
-    return with([&](detail::pyodide_settings& all) { all.variables.emplace_back(std::move(name), std::move(value)); });
+    return with([&](detail::pyodide_settings& settings) {
+      settings.variables.emplace_back(std::move(name), std::move(value));
+    });
   }
   /// Passes a variable of the host on to the code, if it is set now.
   pyodide& allow_variable(std::string name) {
@@ -28805,30 +28813,32 @@ class pyodide {
   /// distribution does. `open` reports missing wheels.
   template <std::convertible_to<std::string>... Names>
   pyodide& packages(Names&&... names) {
-    return with([&](detail::pyodide_settings& all) { (all.packages.emplace_back(std::forward<Names>(names)), ...); });
+    return with(
+        [&](detail::pyodide_settings& settings) { (settings.packages.emplace_back(std::forward<Names>(names)), ...); });
   }
   /// Imports modules when an interpreter starts. All its runs share them.
   template <std::convertible_to<std::string>... Names>
   pyodide& preload(Names&&... names) {
-    return with([&](detail::pyodide_settings& all) { (all.preload.emplace_back(std::forward<Names>(names)), ...); });
+    return with(
+        [&](detail::pyodide_settings& settings) { (settings.preload.emplace_back(std::forward<Names>(names)), ...); });
   }
   /// Gives every run without a context a fresh interpreter. One interpreter is always started in advance.
   pyodide& isolate_runs() {
-    return with([&](detail::pyodide_settings& all) { all.isolated = true; });
+    return with([&](detail::pyodide_settings& settings) { settings.isolated = true; });
   }
   /// Sets the maximum number of runs without a context at once, each in a process of some 200 MB; others wait. Default:
   /// 2.
   /// \throws error{exec_errc::invalid_argument} unless 1 to 64.
   pyodide& at_once(std::size_t runs) {
     if (runs < 1 || runs > 64) throw error(exec_errc::invalid_argument, "pyodide: at_once must be 1 to 64");
-    return with([&](detail::pyodide_settings& all) { all.at_once = runs; });
+    return with([&](detail::pyodide_settings& settings) { settings.at_once = runs; });
   }
   /// Sets the maximum number of contexts, each with its own interpreter. A run that would make another is refused.
   /// Default: 16.
   /// \throws error{exec_errc::invalid_argument} unless 1 to 64.
-  pyodide& contexts_at_once(std::size_t most) {
-    if (most < 1 || most > 64) throw error(exec_errc::invalid_argument, "pyodide: contexts_at_once must be 1 to 64");
-    return with([&](detail::pyodide_settings& all) { all.contexts = most; });
+  pyodide& contexts_at_once(std::size_t limit) {
+    if (limit < 1 || limit > 64) throw error(exec_errc::invalid_argument, "pyodide: contexts_at_once must be 1 to 64");
+    return with([&](detail::pyodide_settings& settings) { settings.contexts = limit; });
   }
   /// Sets the maximum resident memory of each interpreter's process, in bytes: of WebAssembly, and of the JavaScript
   /// objects that Python makes. Code that needs more is ended as `error_kind::out_of_memory`; a context is then lost.
@@ -28841,7 +28851,7 @@ class pyodide {
   pyodide& process_memory(std::uint64_t size) {
     if (size < detail::pyodide_settings::min_process_memory)
       throw error(exec_errc::invalid_argument, "pyodide: process_memory must be 384 MiB or more");
-    return with([&](detail::pyodide_settings& all) { all.process_memory = size; });
+    return with([&](detail::pyodide_settings& settings) { settings.process_memory = size; });
   }
   /// Sets the maximum memory of WebAssembly in each interpreter, in bytes: more is a MemoryError. JavaScript objects
   /// that Python makes are outside of it: see `process_memory`. Default: 512 MiB.
@@ -28849,37 +28859,37 @@ class pyodide {
   pyodide& memory_limit(std::uint64_t size) {
     if (size < detail::pyodide_settings::min_memory || size > detail::pyodide_settings::max_memory)
       throw error(exec_errc::invalid_argument, "pyodide: memory_limit must be 64 MiB to 4 GiB");
-    return with([&](detail::pyodide_settings& all) { all.memory = size; });
+    return with([&](detail::pyodide_settings& settings) { settings.memory = size; });
   }
   /// Sets the time limit of requests without one. Default: 30 seconds; more than zero, or `no_timeout`.
   pyodide& timeout(std::chrono::milliseconds limit) {
     require_positive(limit, "timeout");
-    return with([&](detail::pyodide_settings& all) { all.timeout = limit; });
+    return with([&](detail::pyodide_settings& settings) { settings.timeout = limit; });
   }
   /// Sets the time limit for the start of Deno and the first interpreter. Default: 2 minutes.
   pyodide& start_timeout(std::chrono::milliseconds limit) {
     require_positive(limit, "start_timeout");
-    return with([&](detail::pyodide_settings& all) { all.start_timeout = limit; });
+    return with([&](detail::pyodide_settings& settings) { settings.start_timeout = limit; });
   }
   /// Sets the time that a context's code has to end after it is interrupted. Default: 1 second; zero: ended at once.
   pyodide& interrupt_grace(std::chrono::milliseconds time) {
     if (time < std::chrono::milliseconds::zero() || time > std::chrono::hours(1))
       throw error(exec_errc::invalid_argument, "pyodide: interrupt_grace must be between zero and an hour");
-    return with([&](detail::pyodide_settings& all) { all.interrupt_grace = time; });
+    return with([&](detail::pyodide_settings& settings) { settings.interrupt_grace = time; });
   }
   /// Sets the number of bytes that a result keeps of each output stream, if the request does not set it. Default: 1
   /// MiB.
   pyodide& keep_output(std::size_t bytes_per_stream) {
-    return with([&](detail::pyodide_settings& all) { all.kept_output = bytes_per_stream; });
+    return with([&](detail::pyodide_settings& settings) { settings.kept_output = bytes_per_stream; });
   }
   /// Sets the maximum number of files to check for changes by a run. Default: 10,000; 0: checks none.
-  pyodide& track_files(std::size_t most) {
-    return with([&](detail::pyodide_settings& all) { all.max_files = most; });
+  pyodide& track_files(std::size_t limit) {
+    return with([&](detail::pyodide_settings& settings) { settings.max_files = limit; });
   }
   /// Keeps the image of a started interpreter (30 MB) in this existing folder, so that `open` takes a second instead of
   /// several. **A process that can write there can control every guest**: use a private folder.
   pyodide& snapshots(std::string path) {
-    return with([&](detail::pyodide_settings& all) { all.snapshots = std::move(path); });
+    return with([&](detail::pyodide_settings& settings) { settings.snapshots = std::move(path); });
   }
 
   /// Finds the programs and starts the first interpreter.
@@ -28931,7 +28941,7 @@ class pyodide {
     for (const char* const own : {"/lib", "/tmp", "/dev", "/proc", "/code"})
       if (guest == own || guest.rfind(std::string(own) + "/lib", 0) == 0 || guest.rfind("/lib/", 0) == 0)
         throw error(exec_errc::invalid_argument, "pyodide: there is something else at '" + guest + "'");
-    return with([&](detail::pyodide_settings& all) { all.mounts.push_back({host, guest, writable}); });
+    return with([&](detail::pyodide_settings& settings) { settings.mounts.push_back({host, guest, writable}); });
   }
 
   template <class Change>
@@ -28989,12 +28999,12 @@ class python_settings {
 
   /// Returns the isolation of a run: that of the environment, and the limits of the runs.
   std::shared_ptr<const isolation_report> isolation(std::shared_ptr<const isolation_report> outer) const {
-    const boost::json::value* const most = limits.if_contains("AS");
-    if (most == nullptr || (outer && outer->of(isolation_kind::memory) != "none")) return outer;
-    auto made = outer ? std::make_shared<isolation_report>(*outer) : std::make_shared<isolation_report>();
-    made->set(isolation_kind::memory, "limit of " + std::to_string(most->to_number<std::uint64_t>()) +
-                                          " bytes of address space for each process");
-    return made;
+    const boost::json::value* const address_limit = limits.if_contains("AS");
+    if (address_limit == nullptr || (outer && outer->of(isolation_kind::memory) != "none")) return outer;
+    auto report = outer ? std::make_shared<isolation_report>(*outer) : std::make_shared<isolation_report>();
+    report->set(isolation_kind::memory, "limit of " + std::to_string(address_limit->to_number<std::uint64_t>()) +
+                                            " bytes of address space for each process");
+    return report;
   }
 
   /// Returns the folder of the packages, relative to the workspace. Each list has its own folder, so that other lists
@@ -29033,9 +29043,9 @@ class python_settings {
     words.insert(words.end(), pip_options.begin(), pip_options.end());
     words.emplace_back("--");
     words.insert(words.end(), packages.begin(), packages.end());
-    command made = argv(std::move(words)).timeout(pip_timeout).keep_output(64 * 1024);
-    for (const auto& [variable, value] : variables) made.variable(variable, value);
-    return made;
+    command result = argv(std::move(words)).timeout(pip_timeout).keep_output(64 * 1024);
+    for (const auto& [variable, value] : variables) result.variable(variable, value);
+    return result;
   }
 
   /// Returns the command of the interpreter, which reads the driver from its standard input. So there is no file of the
@@ -29056,23 +29066,23 @@ class python_settings {
         // the driver's own builtins: code that changes the builtins of other modules does not break it
         "     '__builtins__': dict(vars(builtins))})\n";
     std::vector<std::string> words{interpreter, "-I", "-X", "utf8", "-c", first, std::to_string(program_size)};
-    command made = argv(std::move(words))
-                       .timeout(no_timeout)
-                       .working_directory(working_directory)
-                       .variable("MPLBACKEND", "Agg")
-                       .keep_output(4096)
-                       .open_input();
-    for (const auto& [variable, value] : variables) made.variable(variable, value);
-    return made;
+    command result = argv(std::move(words))
+                         .timeout(no_timeout)
+                         .working_directory(working_directory)
+                         .variable("MPLBACKEND", "Agg")
+                         .keep_output(4096)
+                         .open_input();
+    for (const auto& [variable, value] : variables) result.variable(variable, value);
+    return result;
   }
 
   /// Returns the command of a reader for guards, by the interpreter that runs the code.
   command reader_command(const python_reader& reader) const {
     const bool other = reader.place() == analysis_place::guest && reader.interpreter() != python_reader().interpreter();
-    command made = detail::reader_command(reader, other ? reader.interpreter() : interpreter);
-    made.working_directory(working_directory);
-    for (const auto& [variable, value] : variables) made.variable(variable, value);
-    return made;
+    command result = detail::reader_command(reader, other ? reader.interpreter() : interpreter);
+    result.working_directory(working_directory);
+    for (const auto& [variable, value] : variables) result.variable(variable, value);
+    return result;
   }
 
   /// Returns the first input of the interpreter: the driver and its settings.
@@ -29118,12 +29128,12 @@ awaitable<void> install_packages(std::shared_ptr<python_core> core, E& environme
   if (done) co_return;
   command_result result = co_await environment.run_command(settings.pip_command());
   if (!result.ok()) {
-    std::string said = result.err().text();
-    if (said.find_first_not_of(" \n") == std::string::npos) said = result.out().text();
-    if (result.kind() != error_kind::none) said = result.reason() + " " + said;
-    if (said.size() > 3000) said.erase(0, said.size() - 3000);
+    std::string pip_output = result.err().text();
+    if (pip_output.find_first_not_of(" \n") == std::string::npos) pip_output = result.out().text();
+    if (result.kind() != error_kind::none) pip_output = result.reason() + " " + pip_output;
+    if (pip_output.size() > 3000) pip_output.erase(0, pip_output.size() - 3000);
     throw error(exec_errc::provider_failed,
-                "python: pip could not install the packages; it said: '" + one_line(said, 3000) + "'");
+                "python: pip could not install the packages; it said: '" + one_line(pip_output, 3000) + "'");
   }
   co_await write_text(environment, mark, "");
 }
@@ -29332,7 +29342,7 @@ class python {
  public:
   /// Sets the name or path of the interpreter. Default: "python3". Prefer a real binary to a version manager's shim.
   python& interpreter(std::string program) {
-    return with([&](detail::python_settings& all) { all.interpreter = std::move(program); });
+    return with([&](detail::python_settings& settings) { settings.interpreter = std::move(program); });
   }
   /// Installs packages with pip when the runner opens, into a folder `.cofferdam` of the workspace. They take
   /// precedence over packages of the interpreter, but not over the standard library. The same list is not installed
@@ -29341,57 +29351,63 @@ class python {
   /// \throws error{exec_errc::invalid_argument} for a name that begins with '-' or is empty.
   template <std::convertible_to<std::string>... Names>
   python& pip_packages(Names&&... names) {
-    return with([&](detail::python_settings& all) { (all.packages.push_back(package(std::string(names))), ...); });
+    return with(
+        [&](detail::python_settings& settings) { (settings.packages.push_back(package(std::string(names))), ...); });
   }
   /// Adds options of pip before the packages: `.pip_options("--no-index", "--find-links", "wheels")`. Not checked.
   template <std::convertible_to<std::string>... Words>
   python& pip_options(Words&&... words) {
-    return with([&](detail::python_settings& all) { (all.pip_options.emplace_back(std::forward<Words>(words)), ...); });
+    return with([&](detail::python_settings& settings) {
+      (settings.pip_options.emplace_back(std::forward<Words>(words)), ...);
+    });
   }
   /// Sets an environment variable of the code.
   python& variable(std::string name, std::string value) {
-    return with([&](detail::python_settings& all) { all.variables.emplace_back(std::move(name), std::move(value)); });
+    return with(
+        [&](detail::python_settings& settings) { settings.variables.emplace_back(std::move(name), std::move(value)); });
   }
   /// Imports modules once, before the first run. They are searched among the helpers, the installed packages and the
   /// interpreter's modules, but not in the workspace, where guests can write.
   template <std::convertible_to<std::string>... Names>
   python& preload(Names&&... names) {
-    return with([&](detail::python_settings& all) { (all.preload.emplace_back(std::forward<Names>(names)), ...); });
+    return with(
+        [&](detail::python_settings& settings) { (settings.preload.emplace_back(std::forward<Names>(names)), ...); });
   }
   /// Adds a module that the code can import, as source text.
   python& helper(std::string name, std::string source) {
-    return with([&](detail::python_settings& all) { all.helpers.emplace_back(std::move(name), std::move(source)); });
+    return with(
+        [&](detail::python_settings& settings) { settings.helpers.emplace_back(std::move(name), std::move(source)); });
   }
   /// Sets the directory in which the code starts: an existing directory inside the workspace. Default: the workspace.
   python& working_directory(std::string path) {
-    return with([&](detail::python_settings& all) { all.working_directory = std::move(path); });
+    return with([&](detail::python_settings& settings) { settings.working_directory = std::move(path); });
   }
   /// Sets the time limit of requests without one. Default: 30 seconds; more than zero, or `no_timeout`.
   python& timeout(std::chrono::milliseconds limit) {
     require_positive(limit, "timeout");
-    return with([&](detail::python_settings& all) { all.timeout = limit; });
+    return with([&](detail::python_settings& settings) { settings.timeout = limit; });
   }
   /// Sets the time limit for the start of the interpreter and the preloading. Default: 60 seconds.
   python& start_timeout(std::chrono::milliseconds limit) {
     require_positive(limit, "start_timeout");
-    return with([&](detail::python_settings& all) { all.start_timeout = limit; });
+    return with([&](detail::python_settings& settings) { settings.start_timeout = limit; });
   }
   /// Sets the time that a context's code has to end after it is interrupted. Default: 1 second; zero: killed at once.
   python& interrupt_grace(std::chrono::milliseconds time) {
     if (time < std::chrono::milliseconds::zero() || time > std::chrono::hours(1))
       throw error(exec_errc::invalid_argument, "python: interrupt_grace must be between zero and an hour");
-    return with([&](detail::python_settings& all) { all.interrupt_grace = time; });
+    return with([&](detail::python_settings& settings) { settings.interrupt_grace = time; });
   }
   /// Sets the number of bytes that a result keeps of each output stream, if the request does not set it. Default: 1
   /// MiB.
   python& keep_output(std::size_t bytes_per_stream) {
-    return with([&](detail::python_settings& all) { all.kept_output = bytes_per_stream; });
+    return with([&](detail::python_settings& settings) { settings.kept_output = bytes_per_stream; });
   }
   /// Sets the maximum number of files to check for changes by a run. Default: 10,000; 0: checks none.
   /// \par Cost  one lstat of every file beneath the work directory before and after each run, half a second each at
   ///            most. With few files, or with 0, short runs are faster.
-  python& track_files(std::size_t most) {
-    return with([&](detail::python_settings& all) { all.max_files = most; });
+  python& track_files(std::size_t max_files) {
+    return with([&](detail::python_settings& settings) { settings.max_files = max_files; });
   }
   /// Limits the address space of each process of a run, in bytes (RLIMIT_AS): more is a MemoryError.
   python& memory_limit(std::uint64_t size) { return limit("AS", size); }
@@ -29424,7 +29440,7 @@ class python {
     return name;
   }
   python& limit(const char* name, std::uint64_t size) {
-    return with([&](detail::python_settings& all) { all.limits[name] = size; });
+    return with([&](detail::python_settings& settings) { settings.limits[name] = size; });
   }
 
   template <class Change>
@@ -29522,14 +29538,14 @@ class runner_options {
 /// \par Source  kodeagent's `CodeRunner(env=…)`.
 template <std::convertible_to<std::string_view> Name>
 any_runner_provider make_runner(const Name& name, runner_options options = runner_options()) {
-  const std::string_view wanted(name);
+  const std::string_view runner_name(name);
   // One type of environment for all of them, so that the runner is compiled once.
-  if (wanted == "host" || wanted == "local")
+  if (runner_name == "host" || runner_name == "local")
     return any_runner_provider(any_provider(options.host()) | options.python());
-  if (wanted == "docker") return any_runner_provider(any_provider(options.docker()) | options.python());
-  if (wanted == "e2b") return any_runner_provider(any_provider(options.e2b()) | options.python());
-  if (wanted == "pyodide") return any_runner_provider(options.pyodide());
-  throw error(exec_errc::invalid_argument, "make_runner: there is no runner \"" + one_line(wanted, 60) +
+  if (runner_name == "docker") return any_runner_provider(any_provider(options.docker()) | options.python());
+  if (runner_name == "e2b") return any_runner_provider(any_provider(options.e2b()) | options.python());
+  if (runner_name == "pyodide") return any_runner_provider(options.pyodide());
+  throw error(exec_errc::invalid_argument, "make_runner: there is no runner \"" + one_line(runner_name, 60) +
                                                "\"; there are: host (or local), docker, e2b, pyodide");
 }
 
@@ -29964,32 +29980,32 @@ class pattern_policy {
   bool permits(std::string_view what) const { return permitted_->contains(what); }
   /// Returns all suspect constructs; each counts once, even if it occurs several times.
   std::vector<pattern_finding> findings(const code_analysis& facts) const {
-    std::vector<pattern_finding> all;
+    std::vector<pattern_finding> found_patterns;
     const auto add = [&](int score, int line, std::string what) {
-      const auto same =
-          std::find_if(all.begin(), all.end(), [&](const pattern_finding& each) { return each.what() == what; });
-      if (same == all.end()) {
-        all.emplace_back(score, line, std::move(what));
+      const auto same = std::find_if(found_patterns.begin(), found_patterns.end(),
+                                     [&](const pattern_finding& each) { return each.what() == what; });
+      if (same == found_patterns.end()) {
+        found_patterns.emplace_back(score, line, std::move(what));
       } else if (same->score() < score) {
         *same = pattern_finding(score, line, std::move(what));
       }
     };
     for (const code_feature& each : facts.all()) look_at(each, add);
     look_together(facts, add);
-    return all;
+    return found_patterns;
   }
 
   std::optional<guard_refusal> judge(const code_analysis& facts) const {
-    const std::vector<pattern_finding> all = findings(facts);
+    const std::vector<pattern_finding> found_patterns = findings(facts);
     int sum = 0;
     const pattern_finding* worst = nullptr;
     std::string others;
-    for (const pattern_finding& each : all) {
+    for (const pattern_finding& each : found_patterns) {
       sum += each.score();
       if (worst == nullptr || each.score() > worst->score()) worst = &each;
     }
     if (worst == nullptr || (worst->score() < 10 && sum <= max_score)) return std::nullopt;
-    for (const pattern_finding& each : all)
+    for (const pattern_finding& each : found_patterns)
       if (&each != worst && others.size() < 300) others += "; line " + std::to_string(each.line()) + ": " + each.what();
     std::string what = worst->what();
     if (worst->score() < 10) what = "high risk score (" + std::to_string(sum) + "): " + what;
@@ -30057,13 +30073,13 @@ class pattern_policy {
   /// from an unknown object. From outside, classes, lambdas and functions that receive the module look alike.
   template <class Add>
   void look_together(const code_analysis& facts, const Add& add) const {
-    const auto& all = facts.all();
-    const auto passed = std::find_if(all.begin(), all.end(), [this](const code_feature& each) {
+    const auto& features = facts.all();
+    const auto passed = std::find_if(features.begin(), features.end(), [this](const code_feature& each) {
       return each.kind() == feature_kind::module_value && !permits(each.name());
     });
-    if (passed == all.end()) return;
+    if (passed == features.end()) return;
     const std::string given = "The module " + one_line(passed->name(), 60) + " is passed on as a value, and ";
-    for (const code_feature& each : all) {
+    for (const code_feature& each : features) {
       if (each.kind() == feature_kind::attribute && contains(detail::modules_in_modules, each.name()) &&
           !permits(each.name()))
         add(10, each.line(), given + "'" + each.name() + "' is taken from what is not known");
@@ -30126,9 +30142,9 @@ class pattern_policy {
   }
 
   template <class Add>
-  void look_up(std::span<const detail::risky_name> table, std::string_view wanted, const code_feature& fact,
+  void look_up(std::span<const detail::risky_name> table, std::string_view key, const code_feature& fact,
                const Add& add) const {
-    const detail::risky_name* const found = detail::find_risk(table, wanted);
+    const detail::risky_name* const found = detail::find_risk(table, key);
     if (found == nullptr || permits(found->name)) return;
     std::string what(found->what);
     if (what.find(':') == std::string::npos) what += ": " + std::string(found->name);
@@ -30136,8 +30152,8 @@ class pattern_policy {
   }
 
   template <class Table>
-  static bool contains(const Table& table, std::string_view wanted) {
-    return std::find(table.begin(), table.end(), wanted) != table.end();
+  static bool contains(const Table& table, std::string_view key) {
+    return std::find(table.begin(), table.end(), key) != table.end();
   }
 
   std::shared_ptr<const std::set<std::string, std::less<>>> permitted_;
@@ -31008,7 +31024,7 @@ class joined_tasks : public std::enable_shared_from_this<joined_tasks> {
 
   /// \param work  keeps its objects alive.
   void spawn(awaitable<void> work) {
-    std::erase_if(tasks_, [](const std::shared_ptr<task>& one) { return one->ended; });
+    std::erase_if(tasks_, [](const std::shared_ptr<task>& entry) { return entry->ended; });
     const auto mine = std::make_shared<task>();
     tasks_.push_back(mine);
     ++running_;
@@ -31023,14 +31039,14 @@ class joined_tasks : public std::enable_shared_from_this<joined_tasks> {
 
   void cancel() {
     cancelled_ = true;
-    const std::list<std::shared_ptr<task>> all = tasks_;
-    for (const std::shared_ptr<task>& one : all)
-      if (!one->ended) one->cancel.emit(asio::cancellation_type::terminal);
+    const std::list<std::shared_ptr<task>> snapshot = tasks_;
+    for (const std::shared_ptr<task>& entry : snapshot)
+      if (!entry->ended) entry->cancel.emit(asio::cancellation_type::terminal);
   }
 
   /// Waits for all, at most for that time.
-  static awaitable<void> wait(std::shared_ptr<joined_tasks> self, std::chrono::milliseconds most) {
-    const auto until = async_event::clock::now() + most;
+  static awaitable<void> wait(std::shared_ptr<joined_tasks> self, std::chrono::milliseconds limit) {
+    const auto until = async_event::clock::now() + limit;
     while (self->running_ != 0 && async_event::clock::now() < until) co_await self->ended_.wait(until);
   }
 
@@ -31367,10 +31383,13 @@ class shared_units {
 template <class Owner>
 class request_memory {
  public:
-  /// \param one     the maximum for one request.
-  /// \param shares  number of equal parts; an owner has at most one part, but enough for one request.
-  request_memory(const asio::any_io_executor& executor, std::size_t most, std::size_t one, std::size_t shares = 4)
-      : executor_(executor), all_(executor, std::max(most, one)), part_(std::max(most / shares, one)) {}
+  /// \param request_limit  the maximum for one request.
+  /// \param shares         number of equal parts; an owner has at most one part, but enough for one request.
+  request_memory(const asio::any_io_executor& executor, std::size_t limit, std::size_t request_limit,
+                 std::size_t shares = 4)
+      : executor_(executor),
+        all_(executor, std::max(limit, request_limit)),
+        part_(std::max(limit / shares, request_limit)) {}
 
   awaitable<std::unique_ptr<shared_units>> take(Owner owner, std::size_t units) {
     const std::shared_ptr<async_semaphore> part = part_of(owner);
@@ -31382,7 +31401,7 @@ class request_memory {
 
  private:
   std::shared_ptr<async_semaphore> part_of(const Owner& owner) {
-    std::erase_if(parts_, [](const auto& one) { return one.second.expired(); });
+    std::erase_if(parts_, [](const auto& entry) { return entry.second.expired(); });
     std::shared_ptr<async_semaphore> part = parts_[owner].lock();
     if (!part) part = std::make_shared<async_semaphore>(executor_, part_);
     parts_[owner] = part;
@@ -31602,7 +31621,7 @@ class request_router {
   /// \param names  further hosts, without ports, for the API and, with headers, for sandboxes.
   request_router(std::string domain, std::vector<std::string> names)
       : domain_(std::move(domain)), names_(std::move(names)) {
-    for (std::string& one : names_) one = lower(one);
+    for (std::string& name : names_) name = lower(name);
   }
 
   request_route find(const http_request_head& head) const {
@@ -31739,36 +31758,36 @@ class metadata_store {
   static values of(const http_fields& fields) {
     constexpr std::string_view prefix = "X-Metadata-";
     constexpr std::size_t max_key = 246;
-    constexpr std::size_t most = 4096;
-    values all;
+    constexpr std::size_t max_total = 4096;
+    values result;
     std::size_t size = 0;
-    for (const http_field& one : fields) {
-      const std::string_view name = one.name();
+    for (const http_field& field : fields) {
+      const std::string_view name = field.name();
       if (name.size() < prefix.size() || !cofferdam::detail::same_ignoring_case(name.substr(0, prefix.size()), prefix))
         continue;
       std::string key(name.substr(prefix.size()));
       for (char& c : key) c = cofferdam::detail::lowered(c);
       if (key.empty() || key.size() > max_key)
         throw http_refusal(400, "file metadata: a key has 1 to " + std::to_string(max_key) + " characters");
-      for (const char c : one.value())
+      for (const char c : field.value())
         if (c < ' ' || c > '~') throw http_refusal(400, "file metadata: a value is printable US-ASCII");
-      size += key.size() + one.value().size();
-      all.insert_or_assign(std::move(key), std::string(one.value()));
+      size += key.size() + field.value().size();
+      result.insert_or_assign(std::move(key), std::string(field.value()));
     }
-    if (size > most)
-      throw http_refusal(400, "file metadata: more than " + std::to_string(most) + " bytes of keys and values");
-    return all;
+    if (size > max_total)
+      throw http_refusal(400, "file metadata: more than " + std::to_string(max_total) + " bytes of keys and values");
+    return result;
   }
 
   /// Replaces the metadata of a file.
   /// \throws http_refusal 507 if there is no room for it.
-  void assign(const std::string& path, const values& all) {
+  void assign(const std::string& path, const values& metadata) {
     forget(path);
-    if (all.empty()) return;
-    const std::size_t size = size_of(path, all);
+    if (metadata.empty()) return;
+    const std::size_t size = size_of(path, metadata);
     if (size > max_bytes - bytes_) throw http_refusal(507, "file metadata: the sandbox has 4 MiB of it already");
     bytes_ += size;
-    files_.emplace(path, all);
+    files_.emplace(path, metadata);
   }
   /// Forgets a path that was removed, and everything below it.
   void removed(const std::string& path) {
@@ -31790,9 +31809,9 @@ class metadata_store {
     for (auto at = files_.lower_bound(from + "/"); at != files_.end() && at->first.starts_with(from + "/");)
       at = take(at);
     removed(to);
-    for (auto& [path, all] : taken) {
-      bytes_ += size_of(path, all);
-      files_.insert_or_assign(path, std::move(all));
+    for (auto& [path, metadata] : taken) {
+      bytes_ += size_of(path, metadata);
+      files_.insert_or_assign(path, std::move(metadata));
     }
   }
 
@@ -31800,17 +31819,17 @@ class metadata_store {
   void describe(boost::json::object& file, const std::string& path) const {
     const auto found = files_.find(path);
     if (found == files_.end()) return;
-    boost::json::object all;
-    for (const auto& [key, value] : found->second) all[boost::json::string_view(key.data(), key.size())] = value;
-    file["metadata"] = std::move(all);
+    boost::json::object object;
+    for (const auto& [key, value] : found->second) object[boost::json::string_view(key.data(), key.size())] = value;
+    file["metadata"] = std::move(object);
   }
 
  private:
   static constexpr std::size_t max_bytes = std::size_t{4} * 1024 * 1024;
 
-  static std::size_t size_of(const std::string& path, const values& all) noexcept {
+  static std::size_t size_of(const std::string& path, const values& metadata) noexcept {
     std::size_t size = path.size() + 128;
-    for (const auto& [key, value] : all) size += key.size() + value.size() + 128;
+    for (const auto& [key, value] : metadata) size += key.size() + value.size() + 128;
     return size;
   }
   void forget(const std::string& path) noexcept {
@@ -32010,7 +32029,7 @@ class served_process : public std::enable_shared_from_this<served_process> {
     ~ending() {
       of_.over_ = true;
       of_.ended_.notify();
-      for (listener* const one : of_.listeners_) one->wake();
+      for (listener* const subscriber : of_.listeners_) subscriber->wake();
     }
 
    private:
@@ -32034,11 +32053,11 @@ class served_process : public std::enable_shared_from_this<served_process> {
     payload += cofferdam::detail::base64_encode(piece.data());
     payload += R"("}}})";
     const auto message = std::make_shared<const std::string>(cofferdam::detail::connect_message(payload));
-    for (listener* const one : listeners_) one->give(message);
+    for (listener* const subscriber : listeners_) subscriber->give(message);
   }
   bool is_full() const noexcept {
     return std::any_of(listeners_.begin(), listeners_.end(),
-                       [](const listener* one) { return one->pending_.size() >= max_pending; });
+                       [](const listener* subscriber) { return subscriber->pending_.size() >= max_pending; });
   }
 
   process running_;
@@ -32107,12 +32126,12 @@ class directory_watch {
   /// \return        what has changed since the last call; nothing the first time.
   std::vector<file_event> look(const std::vector<directory_entry>& listed) {
     std::map<std::string, directory_entry, std::less<>> now;
-    for (const directory_entry& one : listed) now.emplace(one.path(), one);
+    for (const directory_entry& entry : listed) now.emplace(entry.path(), entry);
     std::vector<file_event> events;
     if (has_looked_) {
       for (const auto& [name, old] : known_)
         if (!now.contains(name)) events.emplace_back("EVENT_TYPE_REMOVE", name, nullptr);
-      for (const auto& [name, one] : now) compare(name, one, events);
+      for (const auto& [name, entry] : now) compare(name, entry, events);
     }
     known_ = std::move(now);
     has_looked_ = true;
@@ -32120,17 +32139,17 @@ class directory_watch {
   }
 
  private:
-  void compare(const std::string& name, const directory_entry& one, std::vector<file_event>& events) const {
+  void compare(const std::string& name, const directory_entry& entry, std::vector<file_event>& events) const {
     const auto old = known_.find(name);
     if (old == known_.end()) {
-      events.emplace_back("EVENT_TYPE_CREATE", name, &one);
-      if (one.is_regular()) events.emplace_back("EVENT_TYPE_WRITE", name, &one);
-    } else if (old->second.type() != one.type()) {
+      events.emplace_back("EVENT_TYPE_CREATE", name, &entry);
+      if (entry.is_regular()) events.emplace_back("EVENT_TYPE_WRITE", name, &entry);
+    } else if (old->second.type() != entry.type()) {
       events.emplace_back("EVENT_TYPE_REMOVE", name, nullptr);
-      events.emplace_back("EVENT_TYPE_CREATE", name, &one);
+      events.emplace_back("EVENT_TYPE_CREATE", name, &entry);
     } else {
-      if (old->second.size() != one.size()) events.emplace_back("EVENT_TYPE_WRITE", name, &one);
-      if (old->second.mode() != one.mode()) events.emplace_back("EVENT_TYPE_CHMOD", name, &one);
+      if (old->second.size() != entry.size()) events.emplace_back("EVENT_TYPE_WRITE", name, &entry);
+      if (old->second.mode() != entry.mode()) events.emplace_back("EVENT_TYPE_CHMOD", name, &entry);
     }
   }
 
@@ -32176,8 +32195,8 @@ class sandbox_facts {
   }
   const std::string& workspace() const noexcept { return workspace_; }
   /// Returns the variables of all processes in the sandbox: name, value.
-  sandbox_facts& variables(std::vector<std::pair<std::string, std::string>> all) & {
-    variables_ = std::move(all);
+  sandbox_facts& variables(std::vector<std::pair<std::string, std::string>> pairs) & {
+    variables_ = std::move(pairs);
     return *this;
   }
   const std::vector<std::pair<std::string, std::string>>& variables() const noexcept { return variables_; }
@@ -32280,36 +32299,36 @@ class options {
 
   /// Sets the maximum number of sandboxes of all keys together: 429. Default 20. Each of several keys has an equal
   /// share of them, at least one.
-  options& sandboxes(std::size_t most) { return at_least_one(sandboxes_, most); }
+  options& sandboxes(std::size_t count) { return at_least_one(sandboxes_, count); }
   /// Sets the maximum number of running processes in a sandbox. Default 256.
-  options& processes(std::size_t most) { return at_least_one(processes_, most); }
+  options& processes(std::size_t count) { return at_least_one(processes_, count); }
   /// Sets the maximum number of streams that listen to one process. Default 32.
-  options& subscribers(std::size_t most) { return at_least_one(subscribers_, most); }
+  options& subscribers(std::size_t count) { return at_least_one(subscribers_, count); }
   /// Sets the maximum number of directory watchers in a sandbox. Default 32.
-  options& watchers(std::size_t most) { return at_least_one(watchers_, most); }
+  options& watchers(std::size_t count) { return at_least_one(watchers_, count); }
   /// Sets the maximum size of one request other than a file, in bytes: JSON and its data. Default 4 MiB.
-  options& message(std::size_t most) { return at_least_one(message_, most); }
+  options& message(std::size_t max_bytes) { return at_least_one(message_, max_bytes); }
   /// Limits the time for the arrival of such a request, including the wait for memory: 408, or 503 if memory was
   /// missing. Default one minute; at least 10 ms.
-  options& message_timeout(std::chrono::milliseconds most) {
-    if (most < std::chrono::milliseconds(10) || most > std::chrono::hours(1))
+  options& message_timeout(std::chrono::milliseconds duration) {
+    if (duration < std::chrono::milliseconds(10) || duration > std::chrono::hours(1))
       throw error(exec_errc::invalid_argument, "e2b_gateway: the message time is 10 ms to an hour");
-    message_timeout_ = most;
+    message_timeout_ = duration;
     return *this;
   }
   /// Limits the memory of all such requests of more than 16 KiB, in bytes; others wait. The requests of one key have a
   /// quarter of it, or room for one message. Default 64 MiB, and at least one message.
-  options& memory(std::size_t most) { return at_least_one(memory_, most); }
+  options& memory(std::size_t max_bytes) { return at_least_one(memory_, max_bytes); }
   /// Sets the maximum size of one upload in bytes. Default 4 GiB. It is never in memory as a whole.
-  options& upload(std::uint64_t most) {
-    upload_ = most;
+  options& upload(std::uint64_t max_bytes) {
+    upload_ = max_bytes;
     return *this;
   }
   /// Sets the maximum lifetime that a client may request, counted from now: 400. Default 24 h.
-  options& max_lifetime(std::chrono::seconds most) {
-    if (most < std::chrono::seconds(1) || most > std::chrono::hours(24 * 365))
+  options& max_lifetime(std::chrono::seconds lifetime) {
+    if (lifetime < std::chrono::seconds(1) || lifetime > std::chrono::hours(24 * 365))
       throw error(exec_errc::invalid_argument, "e2b_gateway: the longest life is one second to a year");
-    max_lifetime_ = most;
+    max_lifetime_ = lifetime;
     return *this;
   }
   /// Sets the interval for polling a watched directory. Default 250 ms; at least 10 ms.
@@ -32360,9 +32379,9 @@ class options {
   const http_server_settings& server() const noexcept { return server_; }
 
  private:
-  options& at_least_one(std::size_t& which, std::size_t most) {
-    if (most == 0) throw error(exec_errc::invalid_argument, "e2b_gateway: a limit is at least 1");
-    which = most;
+  options& at_least_one(std::size_t& which, std::size_t value) {
+    if (value == 0) throw error(exec_errc::invalid_argument, "e2b_gateway: a limit is at least 1");
+    which = value;
     return *this;
   }
   options& absolute(std::string& which, std::string path) {
@@ -32446,10 +32465,13 @@ struct sandbox_settings {
 /// A slot among the sandboxes of all keys, and among those of its own key. The destructor returns both.
 class owner_place {
  public:
-  owner_place(std::shared_ptr<cofferdam::detail::async_semaphore> all,
+  owner_place(std::shared_ptr<cofferdam::detail::async_semaphore> total_slots,
               std::shared_ptr<cofferdam::detail::async_semaphore> part, cofferdam::detail::held_permits of_owner,
               cofferdam::detail::held_permits of_all) noexcept
-      : all_(std::move(all)), part_(std::move(part)), of_owner_(std::move(of_owner)), of_all_(std::move(of_all)) {}
+      : all_(std::move(total_slots)),
+        part_(std::move(part)),
+        of_owner_(std::move(of_owner)),
+        of_all_(std::move(of_all)) {}
 
  private:
   std::shared_ptr<cofferdam::detail::async_semaphore> all_;  // both outlive the permits taken from them
@@ -32546,10 +32568,10 @@ class served_sandbox : public std::enable_shared_from_this<served_sandbox> {
   /// Returns the next number. The numbers are not process ids of a system, and are larger than the maximum of Linux. So
   /// a command that kills by such a number does not hit another process.
   std::uint32_t next_pid() noexcept { return next_pid_++; }
-  void add(const std::shared_ptr<served_process>& one) {
+  void add(const std::shared_ptr<served_process>& served) {
     forget_old();
-    processes_.emplace(one->pid(), one);
-    tasks_->spawn(pump(shared_from_this(), one));
+    processes_.emplace(served->pid(), served);
+    tasks_->spawn(pump(shared_from_this(), served));
   }
   /// Returns a running process; null if there is none.
   std::shared_ptr<served_process> find_process(std::uint32_t pid) const {
@@ -32561,13 +32583,13 @@ class served_sandbox : public std::enable_shared_from_this<served_sandbox> {
   /// Returns a process that has ended less than `ended_time` ago.
   std::shared_ptr<served_process> find_ended(std::uint32_t pid) {
     forget_old();
-    for (const auto& [when, one] : ended_)
-      if (one->pid() == pid) return one;
+    for (const auto& [when, served] : ended_)
+      if (served->pid() == pid) return served;
     return nullptr;
   }
   std::shared_ptr<served_process> find_process(std::string_view tag) const {
-    for (const auto& [pid, one] : processes_)
-      if (!one->tag().empty() && one->tag() == tag) return one;
+    for (const auto& [pid, served] : processes_)
+      if (!served->tag().empty() && served->tag() == tag) return served;
     return nullptr;
   }
   /// Processes that are being started.
@@ -32687,12 +32709,12 @@ class served_sandbox : public std::enable_shared_from_this<served_sandbox> {
     while (self->state_ != state::ended) co_await self->changed_.wait();
     throw error(exec_errc::environment_closed, "the sandbox has ended");
   }
-  static awaitable<void> pump(std::shared_ptr<served_sandbox> self, std::shared_ptr<served_process> one) {
-    co_await served_process::pump(one);
-    self->processes_.erase(one->pid());
-    one->forget_request();
-    if (!one->end() || self->state_ == state::ended) co_return;
-    self->ended_.emplace_back(steady_clock::now(), one);
+  static awaitable<void> pump(std::shared_ptr<served_sandbox> self, std::shared_ptr<served_process> served) {
+    co_await served_process::pump(served);
+    self->processes_.erase(served->pid());
+    served->forget_request();
+    if (!served->end() || self->state_ == state::ended) co_return;
+    self->ended_.emplace_back(steady_clock::now(), served);
     self->forget_old();
     if (!std::exchange(self->is_sweeping_, true)) self->tasks_->spawn(sweep(self));
   }
@@ -32705,9 +32727,9 @@ class served_sandbox : public std::enable_shared_from_this<served_sandbox> {
     self->is_sweeping_ = false;
   }
   void forget_old() {
-    constexpr std::size_t most = 256;
+    constexpr std::size_t max_ended = 256;
     const steady_clock::time_point old = steady_clock::now() - ended_time;
-    while (!ended_.empty() && (ended_.front().first <= old || ended_.size() > most)) ended_.pop_front();
+    while (!ended_.empty() && (ended_.front().first <= old || ended_.size() > max_ended)) ended_.pop_front();
   }
   void wake() noexcept { changed_.notify(); }
 
@@ -32789,8 +32811,8 @@ class sandbox_registry : public std::enable_shared_from_this<sandbox_registry> {
     const std::string_view key = call.field("X-API-KEY").value_or(std::string_view());
     const cofferdam::detail::sha256_digest digest = cofferdam::detail::sha256_of(key);
     bool is_known = keys_.empty() && !key.empty();
-    for (const cofferdam::detail::sha256_digest& one : keys_)
-      if (CRYPTO_memcmp(one.data(), digest.data(), one.size()) == 0) is_known = true;
+    for (const cofferdam::detail::sha256_digest& key_digest : keys_)
+      if (CRYPTO_memcmp(key_digest.data(), digest.data(), key_digest.size()) == 0) is_known = true;
     if (!is_known)
       throw http_refusal(401,
                          "Invalid API key, please visit https://e2b.dev/docs/api-key for more information.\n"
@@ -32819,14 +32841,14 @@ class sandbox_registry : public std::enable_shared_from_this<sandbox_registry> {
   /// \throws http_refusal if the limit is reached; the exceptions of the provider.
   static awaitable<sandbox_pointer> create(std::shared_ptr<sandbox_registry> self, sandbox_settings settings,
                                            std::chrono::seconds life) {
-    const std::size_t most = self->options_.sandboxes();
+    const std::size_t max_sandboxes = self->options_.sandboxes();
     if (self->is_over_) throw http_refusal(503, "The gateway is being stopped");
     // No key may use the share of others.
-    const std::size_t share = std::max<std::size_t>(most / std::max<std::size_t>(self->keys_.size(), 1), 1);
+    const std::size_t share = std::max<std::size_t>(max_sandboxes / std::max<std::size_t>(self->keys_.size(), 1), 1);
     const std::shared_ptr<cofferdam::detail::async_semaphore> part = self->share_of(settings.owner, share);
     if (!part->try_acquire(1)) throw too_many(share);
     cofferdam::detail::held_permits of_owner(*part, 1);
-    if (!self->places_->try_acquire(1)) throw too_many(most);
+    if (!self->places_->try_acquire(1)) throw too_many(max_sandboxes);
     auto place = std::make_unique<owner_place>(self->places_, part, std::move(of_owner),
                                                cofferdam::detail::held_permits(*self->places_, 1));
     opened_environment opened = co_await self->opener_();
@@ -32872,11 +32894,11 @@ class sandbox_registry : public std::enable_shared_from_this<sandbox_registry> {
   /// \throws http_refusal 408 or 503 after the time limit; the exceptions of `http_call::read_some`.
   static awaitable<cofferdam::detail::request_body> read_body(std::shared_ptr<sandbox_registry> self, http_call& call,
                                                               cofferdam::detail::sha256_digest owner) {
-    const std::size_t most = self->options_.message();
-    call.body_limit(most);
-    std::size_t units = most;
+    const std::size_t max_bytes = self->options_.message();
+    call.body_limit(max_bytes);
+    std::size_t units = max_bytes;
     if (const auto length = call.field("Content-Length"))
-      units = std::min(most, number_from<std::size_t>(*length).value_or(most));
+      units = std::min(max_bytes, number_from<std::size_t>(*length).value_or(max_bytes));
     cofferdam::detail::request_body body;
     try {
       co_await in_time(self->executor_, self->options_.message_timeout(),
@@ -32892,24 +32914,24 @@ class sandbox_registry : public std::enable_shared_from_this<sandbox_registry> {
   static std::vector<std::string> hosts_of(const e2b_gateway::options& options) {
     std::vector<std::string> names;
     if (const auto& hosts = options.server().allowed_hosts()) {
-      for (std::string one : *hosts) {
-        if (!one.starts_with('[')) one = one.substr(0, one.find(':'));
-        names.push_back(std::move(one));
+      for (std::string host : *hosts) {
+        if (!host.starts_with('[')) host = host.substr(0, host.find(':'));
+        names.push_back(std::move(host));
       }
     }
     return names;
   }
 
-  static http_refusal too_many(std::size_t most) {
-    return {429, "you have reached the maximum number of concurrent E2B sandboxes (" + std::to_string(most) +
+  static http_refusal too_many(std::size_t limit) {
+    return {429, "you have reached the maximum number of concurrent E2B sandboxes (" + std::to_string(limit) +
                      "). If you need more, raise the gateway's limit"};
   }
 
   std::shared_ptr<cofferdam::detail::async_semaphore> share_of(const cofferdam::detail::sha256_digest& owner,
-                                                               std::size_t most) {
-    std::erase_if(shares_, [](const auto& one) { return one.second.expired(); });
+                                                               std::size_t permits) {
+    std::erase_if(shares_, [](const auto& entry) { return entry.second.expired(); });
     std::shared_ptr<cofferdam::detail::async_semaphore> share = shares_[owner].lock();
-    if (!share) share = std::make_shared<cofferdam::detail::async_semaphore>(executor_, most);
+    if (!share) share = std::make_shared<cofferdam::detail::async_semaphore>(executor_, permits);
     shares_[owner] = share;
     return share;
   }
@@ -32964,9 +32986,9 @@ namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 /// Compares in a time that does not depend on the position of a difference.
 inline bool same_secret(std::string_view a, std::string_view b) {
-  const sha256_digest one = sha256_of(a);
-  const sha256_digest other = sha256_of(b);
-  return CRYPTO_memcmp(one.data(), other.data(), one.size()) == 0;
+  const sha256_digest digest_a = sha256_of(a);
+  const sha256_digest digest_b = sha256_of(b);
+  return CRYPTO_memcmp(digest_a.data(), digest_b.data(), digest_a.size()) == 0;
 }
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail
@@ -33049,16 +33071,16 @@ class api_fields {
     return found->get_int64();
   }
   string_pairs strings(std::string_view name) const {
-    string_pairs all;
+    string_pairs pairs;
     const boost::json::value* const found = find(name);
-    if (found == nullptr) return all;
+    if (found == nullptr) return pairs;
     if (!found->is_object()) throw wrong(name, "an object of strings");
     for (const auto& [key, value] : found->get_object()) {
       if (!value.is_string()) throw wrong(name, "an object of strings");
-      all.emplace_back(std::string(key.data(), key.size()),
-                       std::string(value.get_string().data(), value.get_string().size()));
+      pairs.emplace_back(std::string(key.data(), key.size()),
+                         std::string(value.get_string().data(), value.get_string().size()));
     }
-    return all;
+    return pairs;
   }
   /// Returns true if the field exists and is not null, `false` or empty.
   bool says_something(std::string_view name) const noexcept {
@@ -33137,10 +33159,10 @@ inline boost::json::object detail_object(const served_sandbox& sandbox) {
 
 /// Decodes a `metadata` filter, which is encoded three times; the encoding of the query itself is already undone.
 inline string_pairs metadata_filter(std::string_view text) {
-  string_pairs wanted;
+  string_pairs filter;
   const query_fields pairs(text);
-  for (const auto& [key, value] : pairs.all()) wanted.emplace_back(form_decode(key), form_decode(value));
-  return wanted;
+  for (const auto& [key, value] : pairs.all()) filter.emplace_back(form_decode(key), form_decode(value));
+  return filter;
 }
 
 /// The filter of a list of sandboxes.
@@ -33172,17 +33194,17 @@ class list_filter {
     template_ = std::string(query.value("template"));
   }
 
-  bool takes(const served_sandbox& one) const {
-    const bool is_paused = one.now() == served_sandbox::state::paused;
-    if (one.now() == served_sandbox::state::ended || !(is_paused ? paused_ : running_)) return false;
-    if (!template_.empty() && template_ != one.settings().template_name) return false;
-    const string_pairs& has = one.settings().metadata;
+  bool takes(const served_sandbox& sandbox) const {
+    const bool is_paused = sandbox.now() == served_sandbox::state::paused;
+    if (sandbox.now() == served_sandbox::state::ended || !(is_paused ? paused_ : running_)) return false;
+    if (!template_.empty() && template_ != sandbox.settings().template_name) return false;
+    const string_pairs& has = sandbox.settings().metadata;
     return std::all_of(metadata_.begin(), metadata_.end(),
                        [&](const auto& pair) { return std::find(has.begin(), has.end(), pair) != has.end(); });
   }
-  bool is_behind(const served_sandbox& one) const noexcept {
+  bool is_behind(const served_sandbox& sandbox) const noexcept {
     if (!behind_) return true;
-    return is_ascending_ ? one.settings().number > *behind_ : one.settings().number < *behind_;
+    return is_ascending_ ? sandbox.settings().number > *behind_ : sandbox.settings().number < *behind_;
   }
   std::size_t most() const noexcept { return most_; }
   bool is_ascending() const noexcept { return is_ascending_; }
@@ -33190,9 +33212,9 @@ class list_filter {
  private:
   static bool has(std::string_view list, std::string_view word) {
     while (!list.empty()) {
-      const std::string_view one = list.substr(0, list.find(','));
-      if (one == word) return true;
-      list.remove_prefix(std::min(list.size(), one.size() + 1));
+      const std::string_view item = list.substr(0, list.find(','));
+      if (item == word) return true;
+      list.remove_prefix(std::min(list.size(), item.size() + 1));
     }
     return false;
   }
@@ -33257,16 +33279,16 @@ class control_plane {
       if (method != "GET") throw wrong_method();
       co_return self.all_metrics();
     }
-    const sandbox_registry::sandbox_pointer one = self.core_->find(parts[1], self.owner_);
+    const sandbox_registry::sandbox_pointer sandbox = self.core_->find(parts[1], self.owner_);
     if (parts.size() == 2) {
       if (is_v2) throw unknown();
-      if (method == "GET") co_return json_reply(200, detail_object(*one));
+      if (method == "GET") co_return json_reply(200, detail_object(*sandbox));
       if (method != "DELETE") throw wrong_method();
-      self.core_->close(one);
-      co_await served_sandbox::until_closed(one);
+      self.core_->close(sandbox);
+      co_await served_sandbox::until_closed(sandbox);
       co_return http_reply(204);
     }
-    http_reply done = co_await self.act(one, parts[2], is_v2);
+    http_reply done = co_await self.act(sandbox, parts[2], is_v2);
     co_return done;
   }
 
@@ -33282,9 +33304,10 @@ class control_plane {
 
   std::chrono::seconds checked_life(std::int64_t seconds) const {
     if (seconds <= 0) throw http_refusal(400, "Timeout must be greater than 0");
-    const std::chrono::seconds most = core_->options().max_lifetime();
-    if (seconds > most.count())
-      throw http_refusal(400, "Timeout cannot be greater than " + std::to_string(most.count() / 3600) + " hours");
+    const std::chrono::seconds max_lifetime = core_->options().max_lifetime();
+    if (seconds > max_lifetime.count())
+      throw http_refusal(400,
+                         "Timeout cannot be greater than " + std::to_string(max_lifetime.count() / 3600) + " hours");
     return std::chrono::seconds(seconds);
   }
 
@@ -33309,16 +33332,17 @@ class control_plane {
     settings.pauses_at_end = fields.boolean("autoPause").value_or(false);
     settings.owner = owner_;
     refuse_what_is_not_here(fields);
-    const sandbox_registry::sandbox_pointer one = co_await sandbox_registry::create(core_, std::move(settings), life);
-    co_return json_reply(201, sandbox_object(*one));
+    const sandbox_registry::sandbox_pointer sandbox =
+        co_await sandbox_registry::create(core_, std::move(settings), life);
+    co_return json_reply(201, sandbox_object(*sandbox));
   }
 
   std::string template_of(std::string name) const {
     for (char& c : name) c = cofferdam::detail::lowered(c);
     const std::string plain = name.substr(0, name.find(':'));
     const std::vector<std::string>& known = core_->options().templates();
-    const bool is_known =
-        std::any_of(known.begin(), known.end(), [&](const std::string& one) { return one == "*" || one == plain; });
+    const bool is_known = std::any_of(known.begin(), known.end(),
+                                      [&](const std::string& pattern) { return pattern == "*" || pattern == plain; });
     const bool is_name = !plain.empty() && plain.size() <= 128 &&
                          std::all_of(plain.begin(), plain.end(), [](char c) { return c > ' ' && c < 0x7F; });
     if (!is_known || !is_name) throw http_refusal(404, "template '" + one_line(name.substr(0, 128)) + "' not found");
@@ -33327,10 +33351,10 @@ class control_plane {
 
   /// Limits the size, because lists and commands repeat these strings.
   static void check_size(std::string_view name, const string_pairs& strings) {
-    constexpr std::size_t most = std::size_t{64} * 1024;
+    constexpr std::size_t max_bytes = std::size_t{64} * 1024;
     std::size_t size = 0;
     for (const auto& [key, value] : strings) size += key.size() + value.size();
-    if (size > most) throw http_refusal(400, std::string(name) + ": more than 64 KiB");
+    if (size > max_bytes) throw http_refusal(400, std::string(name) + ": more than 64 KiB");
   }
 
   /// Refuses options that are not supported: a client must not believe in isolation that does not exist.
@@ -33350,22 +33374,23 @@ class control_plane {
 
   http_reply list(bool is_old) const {
     const list_filter filter{query_fields(call_.query()), is_old};
-    std::vector<const served_sandbox*> all;
+    std::vector<const served_sandbox*> matching;
     std::size_t running = 0;
-    for (const auto& [id, one] : core_->sandboxes()) {
-      if (one->settings().owner != owner_ || !filter.takes(*one)) continue;
-      if (one->now() == served_sandbox::state::running) ++running;
-      if (filter.is_behind(*one)) all.push_back(one.get());
+    for (const auto& [id, sandbox] : core_->sandboxes()) {
+      if (sandbox->settings().owner != owner_ || !filter.takes(*sandbox)) continue;
+      if (sandbox->now() == served_sandbox::state::running) ++running;
+      if (filter.is_behind(*sandbox)) matching.push_back(sandbox.get());
     }
-    std::sort(all.begin(), all.end(), [&](const served_sandbox* a, const served_sandbox* b) {
+    std::sort(matching.begin(), matching.end(), [&](const served_sandbox* a, const served_sandbox* b) {
       if (filter.is_ascending()) return a->settings().number < b->settings().number;
       return a->settings().number > b->settings().number;
     });
     boost::json::array listed;
-    for (std::size_t i = 0; i < all.size() && i < filter.most(); ++i) listed.push_back(listed_object(*all[i]));
+    for (std::size_t i = 0; i < matching.size() && i < filter.most(); ++i)
+      listed.push_back(listed_object(*matching[i]));
     http_reply reply = json_reply(200, listed);
-    if (all.size() > filter.most())
-      reply.field("X-Next-Token", std::to_string(all[filter.most() - 1]->settings().number));
+    if (matching.size() > filter.most())
+      reply.field("X-Next-Token", std::to_string(matching[filter.most() - 1]->settings().number));
     if (!is_old) reply.field("X-Total-Running", std::to_string(running));
     return reply;
   }
@@ -33377,7 +33402,7 @@ class control_plane {
     return json_reply(200, answer);
   }
 
-  awaitable<http_reply> act(sandbox_registry::sandbox_pointer one, std::string what, bool is_v2) {
+  awaitable<http_reply> act(sandbox_registry::sandbox_pointer sandbox, std::string what, bool is_v2) {
     const std::string& method = call_.method();
     const bool is_get = what == "metrics" || what == "logs";
     const bool is_known = is_get || what == "connect" || what == "resume" || what == "pause" || what == "timeout" ||
@@ -33394,25 +33419,25 @@ class control_plane {
     if (what == "timeout") {
       const std::int64_t seconds = fields.number("timeout").value_or(-1);
       if (seconds < 0) throw http_refusal(400, "validation error: \"timeout\" must be an integer of at least 0");
-      if (one->now() != served_sandbox::state::running)
-        throw http_refusal(409, "Sandbox \"" + one->settings().id + "\" is not running");
+      if (sandbox->now() != served_sandbox::state::running)
+        throw http_refusal(409, "Sandbox \"" + sandbox->settings().id + "\" is not running");
       const std::chrono::seconds longest = core_->options().max_lifetime();
-      one->live(std::min(longest, std::chrono::seconds(std::min<std::int64_t>(seconds, longest.count()))));
+      sandbox->live(std::min(longest, std::chrono::seconds(std::min<std::int64_t>(seconds, longest.count()))));
       co_return http_reply(204);
     }
     if (what == "refreshes") {
       const std::int64_t seconds = fields.number("duration").value_or(0);
       if (seconds < 0 || seconds > 3600)
         throw http_refusal(400, "validation error: \"duration\" must be an integer from 0 to 3600");
-      prolong(*one, std::chrono::seconds(std::max<std::int64_t>(15, seconds)));
+      prolong(*sandbox, std::chrono::seconds(std::max<std::int64_t>(15, seconds)));
       co_return http_reply(204);
     }
     if (what == "pause") {
-      if (!one->can_pause())
+      if (!sandbox->can_pause())
         throw http_refusal(501, "Error pausing sandbox - what is behind this gateway cannot be paused");
-      const bool done = co_await served_sandbox::pause(one);
+      const bool done = co_await served_sandbox::pause(sandbox);
       if (!done)
-        throw http_refusal(409, "Error pausing sandbox - sandbox '" + one->settings().id + "' is already paused");
+        throw http_refusal(409, "Error pausing sandbox - sandbox '" + sandbox->settings().id + "' is already paused");
       co_return http_reply(204);
     }
     const std::optional<std::int64_t> asked = fields.number("timeout");
@@ -33421,17 +33446,18 @@ class control_plane {
           400, "validation error: request body has an error: doesn't match schema: property \"timeout\" is missing");
     const std::int64_t usual = what == "resume" ? 15 : 300;
     const std::chrono::seconds life = checked_life(asked.value_or(usual));
-    const bool resumed = co_await served_sandbox::resume(one, life);
-    if (one->now() == served_sandbox::state::ended) one = core_->find(one->settings().id, owner_);
-    if (what == "resume" && !resumed) throw http_refusal(409, "Sandbox " + one->settings().id + " is already running");
-    if (!resumed) prolong(*one, life);
+    const bool resumed = co_await served_sandbox::resume(sandbox, life);
+    if (sandbox->now() == served_sandbox::state::ended) sandbox = core_->find(sandbox->settings().id, owner_);
+    if (what == "resume" && !resumed)
+      throw http_refusal(409, "Sandbox " + sandbox->settings().id + " is already running");
+    if (!resumed) prolong(*sandbox, life);
     int status = 200;
     if (resumed) status = 201;
-    co_return json_reply(status, sandbox_object(*one));
+    co_return json_reply(status, sandbox_object(*sandbox));
   }
 
-  static void prolong(served_sandbox& one, std::chrono::seconds life) {
-    if (one.rest() < life) one.live(life);
+  static void prolong(served_sandbox& sandbox, std::chrono::seconds life) {
+    if (sandbox.rest() < life) sandbox.live(life);
   }
 
   static http_reply logs() {
@@ -33473,7 +33499,7 @@ class single_file_source final : public file_source {
     if (std::exchange(is_given_, true)) co_return std::nullopt;
     co_return header_;
   }
-  awaitable<bytes> read(std::size_t most) override { return of_.read(most); }
+  awaitable<bytes> read(std::size_t max_bytes) override { return of_.read(max_bytes); }
 
  private:
   file_source& of_;
@@ -33510,8 +33536,8 @@ exec cat >&3)sh";
     const std::string path = header.destination();
     std::optional<directory_entry> found;
     try {
-      const directory_entry one = co_await environment.files().stat(path);
-      found = one;
+      const directory_entry entry = co_await environment.files().stat(path);
+      found = entry;
     } catch (const error& failure) {
       if (failure.code() != exec_errc::not_found) throw;
     }
@@ -33533,8 +33559,8 @@ exec cat >&3)sh";
   }
 
   static awaitable<transferred_file> put_whole(any_environment& environment, file_source& source, file_header header) {
-    single_file_source one(source, std::move(header));
-    transfer_result report = co_await environment.files().put_files(one);
+    single_file_source single_file(source, std::move(header));
+    transfer_result report = co_await environment.files().put_files(single_file);
     if (!report.ok()) throw error(report.failed().front().reason());
     co_return report.files().front();
   }
@@ -34181,7 +34207,7 @@ class multipart_reader {
   bool ended() const noexcept { return state_ == state::end; }
 
   /// Returns a parameter of a field's value: `; name="value"`, with `\` before a quote or itself.
-  static std::optional<std::string> parameter(std::string_view value, std::string_view wanted) {
+  static std::optional<std::string> parameter(std::string_view value, std::string_view parameter_name) {
     std::size_t at = value.find(';');
     while (at < value.size()) {
       const std::size_t equals = value.find('=', at);
@@ -34202,7 +34228,7 @@ class multipart_reader {
         text = cofferdam::detail::without_blanks(value.substr(at, end - at));
         at = end;
       }
-      if (cofferdam::detail::same_ignoring_case(name, wanted)) return text;
+      if (cofferdam::detail::same_ignoring_case(name, parameter_name)) return text;
     }
     return std::nullopt;
   }
@@ -34324,8 +34350,8 @@ class upload_source : public file_source {
   const std::exception_ptr& failure() const noexcept { return failure_; }
 
   /// Declares that the body is gzip.
-  /// \param most  maximum size of its content, in bytes.
-  void decode_gzip(std::uint64_t most) { gzip_.emplace(most); }
+  /// \param max_bytes  maximum size of its content, in bytes.
+  void decode_gzip(std::uint64_t max_bytes) { gzip_.emplace(max_bytes); }
 
  protected:
   explicit upload_source(http_call& call) noexcept : call_(call) {}
@@ -34391,12 +34417,12 @@ class raw_upload final : public upload_source {
     if (length && !is_gzip()) size = number_from<std::uint64_t>(*length).value_or(0);
     co_return file_header(destination_, destination_, file_type::regular, size, 0644);
   }
-  awaitable<bytes> read(std::size_t most) override {
+  awaitable<bytes> read(std::size_t max_bytes) override {
     if (rest_.empty() && !is_over_) {
       rest_ = co_await more();
       is_over_ = rest_.empty();
     }
-    const std::string_view piece = rest_.substr(0, most);
+    const std::string_view piece = rest_.substr(0, max_bytes);
     rest_.remove_prefix(piece.size());
     co_return to_bytes(piece);
   }
@@ -34434,13 +34460,13 @@ class form_upload final : public upload_source {
     co_return header;
   }
 
-  awaitable<bytes> read(std::size_t most) override {
+  awaitable<bytes> read(std::size_t max_bytes) override {
     while (rest_.empty() && in_file_) {
       const event what = co_await step();
       if (what == event::content) rest_ = reader_.content();
       if (what == event::part_end || what == event::end) in_file_ = false;
     }
-    const std::string_view piece = rest_.substr(0, most);
+    const std::string_view piece = rest_.substr(0, max_bytes);
     rest_.remove_prefix(piece.size());
     co_return to_bytes(piece);
   }
@@ -34611,8 +34637,8 @@ class files_endpoint {
                                                 {".gif", "image/gif"},
                                                 {".svg", "image/svg+xml"},
                                                 {".pdf", "application/pdf"}}};
-    for (const row& one : known)
-      if (path.ends_with(one.ending)) return std::string(one.type);
+    for (const row& entry : known)
+      if (path.ends_with(entry.ending)) return std::string(entry.type);
     return "application/octet-stream";
   }
 
@@ -34702,14 +34728,14 @@ class files_endpoint {
     if (failure) std::rethrow_exception(failure);
     if (!report.ok()) throw refusal(report.failed().front().reason(), report.failed().front().source());
     boost::json::array answer;
-    for (const transferred_file& one : report.files()) {
+    for (const transferred_file& file : report.files()) {
       boost::json::object object;
-      const std::string whole = sandbox_->paths().outside(one.destination());
+      const std::string whole = sandbox_->paths().outside(file.destination());
       object["name"] = valid_json_text(std::string_view(whole).substr(whole.rfind('/') + 1));
       object["path"] = valid_json_text(whole);
       object["type"] = "file";
-      sandbox_->metadata().assign(one.destination(), metadata);
-      sandbox_->metadata().describe(object, one.destination());
+      sandbox_->metadata().assign(file.destination(), metadata);
+      sandbox_->metadata().describe(object, file.destination());
       answer.push_back(std::move(object));
     }
     http_reply reply = text_reply(200, boost::json::serialize(answer));
@@ -35059,8 +35085,8 @@ class filesystem_service {
   awaitable<std::optional<directory_entry>> look(std::string path) {
     std::optional<directory_entry> found;
     try {
-      const directory_entry one = co_await files().stat(std::move(path));
-      found = one;
+      const directory_entry entry = co_await files().stat(std::move(path));
+      found = entry;
     } catch (const error& failure) {
       if (failure.code() != exec_errc::not_found && failure.code() != exec_errc::not_a_directory) throw;
     }
@@ -35092,11 +35118,11 @@ class filesystem_service {
     check_directory(found, path, "path not found: path ", "path is not a directory: ");
     co_await rpc_.take_listing();
     const list_options options = list_options().depth(depth).entries(max_listed);
-    const std::vector<directory_entry> all = co_await listed(
+    const std::vector<directory_entry> listing = co_await listed(
         path, options, "more than " + std::to_string(max_listed) + " entries; list a directory below, or less deep");
     boost::json::array entries;
-    for (const directory_entry& one : all)
-      entries.push_back(sandbox_.describe(one, cofferdam::detail::joined_path(path, one.path())));
+    for (const directory_entry& entry : listing)
+      entries.push_back(sandbox_.describe(entry, cofferdam::detail::joined_path(path, entry.path())));
     boost::json::object answer;
     if (!entries.empty()) answer["entries"] = std::move(entries);
     co_return answer;
@@ -35152,8 +35178,8 @@ class filesystem_service {
   // ---- watching: by polling ----
   class watching {
    public:
-    watching(served_sandbox& sandbox, std::size_t most) : sandbox_(sandbox) {
-      if (sandbox.watching + sandbox.watchers().size() >= most)
+    watching(served_sandbox& sandbox, std::size_t max_watchers) : sandbox_(sandbox) {
+      if (sandbox.watching + sandbox.watchers().size() >= max_watchers)
         throw rpc_failure(cofferdam::detail::connect_code::resource_exhausted,
                           "the sandbox has as many watchers as this gateway allows");
       ++sandbox_.watching;
@@ -35173,13 +35199,13 @@ class filesystem_service {
     const bool is_recursive = fields().boolean("recursive").value_or(false);
     const bool with_entries =
         fields().boolean("includeEntry").value_or(fields().boolean("include_entry").value_or(false));
-    const auto made = std::make_shared<directory_watch>(path, is_recursive, with_entries);
+    const auto created = std::make_shared<directory_watch>(path, is_recursive, with_entries);
     rpc_.forget();
     co_await sandbox_.looks().acquire(1, "watch");
     const cofferdam::detail::held_permits turn(sandbox_.looks(), 1);
-    const std::vector<directory_entry> all = co_await watched(*made);
-    made->look(all);
-    co_return made;
+    const std::vector<directory_entry> entries = co_await watched(*created);
+    created->look(entries);
+    co_return created;
   }
 
   awaitable<std::vector<directory_entry>> watched(const directory_watch& watch) {
@@ -35194,15 +35220,15 @@ class filesystem_service {
   awaitable<std::vector<directory_entry>> listed(std::string path, list_options options, std::string sentence) {
     options.path_bytes(max_listed_bytes);
     bool is_too_much = false;
-    std::vector<directory_entry> all;
+    std::vector<directory_entry> entries;
     try {
-      all = co_await files().list(path, options);
+      entries = co_await files().list(path, options);
     } catch (const error& failure) {
       if (failure.code() != exec_errc::too_large) throw;
       is_too_much = true;
     }
     if (is_too_much) throw rpc_failure(cofferdam::detail::connect_code::resource_exhausted, sentence);
-    co_return all;
+    co_return entries;
   }
 
   boost::json::object event_object(const directory_watch& watch, const file_event& event) const {
@@ -35218,13 +35244,13 @@ class filesystem_service {
   awaitable<std::vector<file_event>> changes(std::shared_ptr<directory_watch> watch) {
     co_await sandbox_.looks().acquire(1, "watch");
     const cofferdam::detail::held_permits turn(sandbox_.looks(), 1);
-    std::vector<directory_entry> all;
+    std::vector<directory_entry> entries;
     try {
-      all = co_await watched(*watch);
+      entries = co_await watched(*watch);
     } catch (const error& failure) {
       if (failure.code() != exec_errc::not_found && failure.code() != exec_errc::not_a_directory) throw;
     }
-    co_return watch->look(all);
+    co_return watch->look(entries);
   }
 
   awaitable<void> watch() {
@@ -35264,9 +35290,9 @@ class filesystem_service {
 
   awaitable<boost::json::object> create_watcher() {
     const watching mine(sandbox_, rpc_.core()->options().watchers());
-    const std::shared_ptr<directory_watch> made = co_await begin_watch();
+    const std::shared_ptr<directory_watch> created = co_await begin_watch();
     const std::string id = "w" + cofferdam::detail::random_characters(20, "abcdefghijklmnopqrstuvwxyz0123456789");
-    if (sandbox_.now() != served_sandbox::state::ended) sandbox_.watchers().emplace(id, made);
+    if (sandbox_.now() != served_sandbox::state::ended) sandbox_.watchers().emplace(id, created);
     boost::json::object answer;
     answer["watcherId"] = id;
     co_return answer;
@@ -35354,25 +35380,25 @@ class process_service {
       co_return list();
     }
     const message_fields fields(rpc_.message());
-    const std::shared_ptr<served_process> one = find(fields.object("process"));
+    const std::shared_ptr<served_process> target = find(fields.object("process"));
     if (method == "SendInput") {
-      co_await give_input(one, fields.object("input"));
+      co_await give_input(target, fields.object("input"));
     } else if (method == "SendSignal") {
       const int number = signal_of(fields.find("signal"));
-      co_await served_process::signal(one, number);
+      co_await served_process::signal(target, number);
     } else if (method == "Update") {
       if (const boost::json::object* const terminal = fields.object("pty")) {
-        if (!one->has_terminal())
+        if (!target->has_terminal())
           throw rpc_failure(cofferdam::detail::connect_code::internal,
                             "error resizing tty: tty not assigned to process");
         const terminal_size size = size_of(*terminal);
-        co_await served_process::resize(one, size.rows(), size.columns());
+        co_await served_process::resize(target, size.rows(), size.columns());
       }
     } else {
-      if (one->has_terminal())
+      if (target->has_terminal())
         throw rpc_failure(cofferdam::detail::connect_code::unknown, "cannot close stdin for a tty process");
-      if (one->over()) throw not_found(one->pid());
-      co_await served_process::close_input(one);
+      if (target->over()) throw not_found(target->pid());
+      co_await served_process::close_input(target);
     }
     co_return boost::json::object();
   }
@@ -35418,16 +35444,16 @@ class process_service {
   }
 
   boost::json::object list() const {
-    boost::json::array all;
-    for (const auto& [pid, one] : sandbox_.processes()) {
+    boost::json::array listed;
+    for (const auto& [pid, served] : sandbox_.processes()) {
       boost::json::object described;
-      described["config"] = one->config();
+      described["config"] = served->config();
       described["pid"] = pid;
-      if (!one->tag().empty()) described["tag"] = valid_json_text(one->tag());
-      all.push_back(std::move(described));
+      if (!served->tag().empty()) described["tag"] = valid_json_text(served->tag());
+      listed.push_back(std::move(described));
     }
     boost::json::object answer;
-    if (!all.empty()) answer["processes"] = std::move(all);
+    if (!listed.empty()) answer["processes"] = std::move(listed);
     return answer;
   }
 
@@ -35452,14 +35478,14 @@ class process_service {
       rows = fields.number("rows").value_or(0);
       columns = fields.number("cols").value_or(0);
     }
-    constexpr std::uint32_t most = std::numeric_limits<std::uint16_t>::max();
-    if (rows == 0 || columns == 0 || rows > most || columns > most)
+    constexpr std::uint32_t limit = std::numeric_limits<std::uint16_t>::max();
+    if (rows == 0 || columns == 0 || rows > limit || columns > limit)
       throw rpc_failure(cofferdam::detail::connect_code::invalid_argument,
                         "a terminal has 1 to 65535 rows and columns");
     return {static_cast<std::uint16_t>(rows), static_cast<std::uint16_t>(columns)};
   }
 
-  awaitable<void> give_input(std::shared_ptr<served_process> one, const boost::json::object* input) {
+  awaitable<void> give_input(std::shared_ptr<served_process> served, const boost::json::object* input) {
     std::optional<bytes> typed;
     std::optional<bytes> data;
     if (input != nullptr) {
@@ -35468,13 +35494,13 @@ class process_service {
       typed = fields.data("pty");
     }
     if (!typed && !data) throw rpc_failure(cofferdam::detail::connect_code::unimplemented, "invalid input type <nil>");
-    if (data && one->has_terminal())
+    if (data && served->has_terminal())
       throw rpc_failure(cofferdam::detail::connect_code::internal,
                         "error writing to stdin: tty assigned to process — input should be written to the "
                         "pty, not the stdin");
-    if (typed && !one->has_terminal())
+    if (typed && !served->has_terminal())
       throw rpc_failure(cofferdam::detail::connect_code::internal, "error writing to tty: tty not assigned to process");
-    if (!one->has_input() || one->over())
+    if (!served->has_input() || served->over())
       throw rpc_failure(cofferdam::detail::connect_code::internal,
                         "error writing to stdin: stdin not enabled or closed");
     if (typed) data = std::move(typed);
@@ -35486,7 +35512,7 @@ class process_service {
     rpc_.forget();
     std::optional<std::string> failed;
     try {
-      co_await served_process::write(one, std::move(*data));
+      co_await served_process::write(served, std::move(*data));
     } catch (const error& failure) {
       if (failure.code() != exec_errc::io_error && failure.code() != exec_errc::unsupported) throw;
       failed = failure.what();
@@ -35519,34 +35545,34 @@ class process_service {
     if (const boost::json::value* const args = config.find("args")) {
       if (!args->is_array())
         throw rpc_failure(cofferdam::detail::connect_code::invalid_argument, "unmarshal message: args is no list");
-      for (const boost::json::value& one : args->get_array()) {
-        if (!one.is_string())
+      for (const boost::json::value& argument : args->get_array()) {
+        if (!argument.is_string())
           throw rpc_failure(cofferdam::detail::connect_code::invalid_argument,
                             "unmarshal message: an argument is no string");
-        words.emplace_back(one.get_string().data(), one.get_string().size());
+        words.emplace_back(argument.get_string().data(), argument.get_string().size());
       }
     }
-    command made = argv(std::move(words));
-    made.timeout(no_timeout).keep_output(0);
-    made.variable("E2B_SANDBOX", "true").variable("E2B_SANDBOX_ID", sandbox_.settings().id);
-    made.variable("E2B_TEMPLATE_ID", sandbox_.settings().template_name);
-    for (const auto& [name, value] : sandbox_.settings().variables) made.variable(name, value);
+    command prepared = argv(std::move(words));
+    prepared.timeout(no_timeout).keep_output(0);
+    prepared.variable("E2B_SANDBOX", "true").variable("E2B_SANDBOX_ID", sandbox_.settings().id);
+    prepared.variable("E2B_TEMPLATE_ID", sandbox_.settings().template_name);
+    for (const auto& [name, value] : sandbox_.settings().variables) prepared.variable(name, value);
     if (const boost::json::object* const variables = config.object("envs")) {
       for (const auto& [name, value] : *variables) {
         if (!value.is_string())
           throw rpc_failure(cofferdam::detail::connect_code::invalid_argument,
                             "unmarshal message: a variable is no string");
-        made.variable(std::string(name.data(), name.size()),
-                      std::string(value.get_string().data(), value.get_string().size()));
+        prepared.variable(std::string(name.data(), name.size()),
+                          std::string(value.get_string().data(), value.get_string().size()));
       }
     }
     if (const boost::json::object* const terminal = fields.object("pty")) {
       const terminal_size size = size_of(*terminal);
-      made.terminal(size.rows(), size.columns()).open_input();
+      prepared.terminal(size.rows(), size.columns()).open_input();
     } else if (fields.boolean("stdin").value_or(true)) {
-      made.open_input();
+      prepared.open_input();
     }
-    return made;
+    return prepared;
   }
 
   awaitable<void> find_directory(std::string given, std::string inside) {
@@ -35575,11 +35601,11 @@ class process_service {
     served_sandbox& sandbox_;
   };
 
-  awaitable<process> run(command made) {
-    const background_policy wanted = rpc_.core()->options().background();
-    if (wanted == background_policy::keep && sandbox_.keeps_background) {
+  awaitable<process> run(command prepared) {
+    const background_policy policy = rpc_.core()->options().background();
+    if (policy == background_policy::keep && sandbox_.keeps_background) {
       try {
-        command keeping = made;
+        command keeping = prepared;
         keeping.background(background_policy::keep);
         process running = co_await sandbox_.environment().start(std::move(keeping));
         co_return running;
@@ -35588,7 +35614,7 @@ class process_service {
         sandbox_.keeps_background = false;
       }
     }
-    process running = co_await sandbox_.environment().start(std::move(made));
+    process running = co_await sandbox_.environment().start(std::move(prepared));
     co_return running;
   }
 
@@ -35609,39 +35635,39 @@ class process_service {
       throw rpc_failure(cofferdam::detail::connect_code::invalid_argument,
                         "the tag is longer than " + std::to_string(max_tag) + " bytes");
     const starting place(sandbox_);
-    command made = make_command(fields, config_fields);
+    command prepared = make_command(fields, config_fields);
     const std::string directory = config_fields.text("cwd").value_or(std::string());
     if (!directory.empty()) {
       std::string inside = sandbox_.paths().inside(directory);
       co_await find_directory(directory, inside);
-      made.working_directory(std::move(inside));
+      prepared.working_directory(std::move(inside));
     }
-    const bool has_terminal = made.terminal().has_value();
-    const bool has_input = made.has_open_input();
+    const bool has_terminal = prepared.terminal().has_value();
+    const bool has_input = prepared.has_open_input();
     boost::json::object shown = described(*config);
     rpc_.forget();
-    process running = co_await run(std::move(made));
+    process running = co_await run(std::move(prepared));
     if (sandbox_.now() == served_sandbox::state::ended)
       throw error(exec_errc::environment_closed, "start: the sandbox has ended");
-    const auto one = std::make_shared<served_process>(sandbox_.executor(), std::move(running), sandbox_.next_pid(),
-                                                      std::move(shown), std::move(tag), has_terminal, has_input);
-    served_process::listener mine(one, sandbox_.executor());
-    sandbox_.add(one);
-    if (rpc_.due()) sandbox_.tasks().spawn(served_process::kill_at(one, *rpc_.due()));
-    co_await send(*one, mine);
+    const auto served = std::make_shared<served_process>(sandbox_.executor(), std::move(running), sandbox_.next_pid(),
+                                                         std::move(shown), std::move(tag), has_terminal, has_input);
+    served_process::listener mine(served, sandbox_.executor());
+    sandbox_.add(served);
+    if (rpc_.due()) sandbox_.tasks().spawn(served_process::kill_at(served, *rpc_.due()));
+    co_await send(*served, mine);
   }
 
   /// Returns the requested members of ProcessConfig; of a very long one only the program, because it stays in memory as
   /// long as the process runs.
   static boost::json::object described(const boost::json::object& config) {
-    constexpr std::size_t most = std::size_t{16} * 1024;
+    constexpr std::size_t max_bytes = std::size_t{16} * 1024;
     boost::json::object shown;
     std::size_t size = 0;
     for (const char* const name : {"cmd", "cwd", "args", "envs"}) {
       const boost::json::value* const found = config.if_contains(name);
       if (found == nullptr) continue;
       size += boost::json::serialize(*found).size();
-      if (size <= most) shown[name] = *found;
+      if (size <= max_bytes) shown[name] = *found;
     }
     return shown;
   }
@@ -35649,22 +35675,22 @@ class process_service {
   // ---- Connect ----
   awaitable<void> connect() {
     const boost::json::object* const selector = message_fields(rpc_.message()).object("process");
-    std::shared_ptr<served_process> one;
+    std::shared_ptr<served_process> served;
     if (selector != nullptr)
-      if (const auto pid = message_fields(*selector).number("pid")) one = sandbox_.find_ended(*pid);
-    if (!one) one = find(selector);
+      if (const auto pid = message_fields(*selector).number("pid")) served = sandbox_.find_ended(*pid);
+    if (!served) served = find(selector);
     rpc_.forget();
-    if (one->listeners() >= rpc_.core()->options().subscribers())
+    if (served->listeners() >= rpc_.core()->options().subscribers())
       throw rpc_failure(cofferdam::detail::connect_code::resource_exhausted,
                         "as many streams listen to the process as this gateway allows");
-    served_process::listener mine(one, sandbox_.executor());
-    co_await send(*one, mine);
+    served_process::listener mine(served, sandbox_.executor());
+    co_await send(*served, mine);
   }
 
-  awaitable<void> send(served_process& one, served_process::listener& mine) {
+  awaitable<void> send(served_process& served, served_process::listener& mine) {
     http_call& call = rpc_.call();
     co_await rpc_.begin_stream();
-    const std::string first = one.start_message();
+    const std::string first = served.start_message();
     co_await call.write(first);
     const auto far = steady_clock::time_point::max();
     const steady_clock::time_point due = rpc_.due().value_or(far);
@@ -35674,7 +35700,7 @@ class process_service {
       if (const encoded_message message = mine.take()) {
         co_await call.write(*message);
         ping = steady_clock::now() + rpc_.keepalive();
-      } else if (one.over()) {
+      } else if (served.over()) {
         break;
       } else if (steady_clock::now() >= due) {
         co_await rpc_.end_stream(cofferdam::detail::connect_code::deadline_exceeded, "context deadline exceeded");
@@ -35685,11 +35711,11 @@ class process_service {
         ping = steady_clock::now() + rpc_.keepalive();
       }
     }
-    if (!one.end()) throw error(exec_errc::environment_closed, "the sandbox has ended");
-    if (one.timed_out() && steady_clock::now() >= due) {
+    if (!served.end()) throw error(exec_errc::environment_closed, "the sandbox has ended");
+    if (served.timed_out() && steady_clock::now() >= due) {
       co_await rpc_.end_stream(cofferdam::detail::connect_code::deadline_exceeded, "context deadline exceeded");
     } else {
-      co_await call.write(*one.end());
+      co_await call.write(*served.end());
       co_await rpc_.end_stream();
     }
   }
@@ -35697,11 +35723,11 @@ class process_service {
   // ---- StreamInput ----
   awaitable<void> take_input() {
     // A stream may last long: it holds little, and does not use the memory that all requests share.
-    constexpr std::size_t most = std::size_t{1024} * 1024;
-    cofferdam::detail::connect_envelope_reader reader(std::min(most, rpc_.core()->options().message()));
+    constexpr std::size_t max_bytes = std::size_t{1024} * 1024;
+    cofferdam::detail::connect_envelope_reader reader(std::min(max_bytes, rpc_.core()->options().message()));
     rpc_.call().body_limit(std::nullopt);
     std::array<std::byte, 16 * 1024> piece;
-    std::shared_ptr<served_process> one;
+    std::shared_ptr<served_process> served;
     for (;;) {
       const std::size_t count = co_await rpc_.call().read_some(piece);
       if (count == 0) break;
@@ -35712,11 +35738,11 @@ class process_service {
         rpc_.parse(envelope->payload());
         const message_fields fields(rpc_.message());
         if (const boost::json::object* const begun = fields.object("start")) {
-          one = find(message_fields(*begun).object("process"));
+          served = find(message_fields(*begun).object("process"));
         } else if (const boost::json::object* const given = fields.object("data")) {
-          if (!one)
+          if (!served)
             throw rpc_failure(cofferdam::detail::connect_code::invalid_argument, "the first message must be start");
-          co_await give_input(one, message_fields(*given).object("input"));
+          co_await give_input(served, message_fields(*given).object("input"));
         }
       }
     }
@@ -35828,8 +35854,9 @@ class dispatcher {
 
   static awaitable<void> serve_signed(std::shared_ptr<sandbox_registry> core, http_call& call) {
     std::shared_ptr<served_sandbox> found;
-    for (const auto& [id, one] : core->sandboxes())
-      if (one->now() == served_sandbox::state::running && files_endpoint::is_signed_by(*one, call)) found = one;
+    for (const auto& [id, sandbox] : core->sandboxes())
+      if (sandbox->now() == served_sandbox::state::running && files_endpoint::is_signed_by(*sandbox, call))
+        found = sandbox;
     if (!found) {
       co_await call.reply(error_reply(401, "invalid signature"));
       co_return;
@@ -35839,21 +35866,21 @@ class dispatcher {
 
   static awaitable<void> serve_sandbox(std::shared_ptr<sandbox_registry> core, http_call& call, std::string id,
                                        std::uint16_t port) {
-    std::shared_ptr<served_sandbox> one = core->running(id);
-    if (!one) {
+    std::shared_ptr<served_sandbox> sandbox = core->running(id);
+    if (!sandbox) {
       co_await call.reply(not_found_reply(id));
       co_return;
     }
     if (port != envd_port) {
       // If the sandbox is secured, so are its services. E2B's clients send one of two tokens.
-      if (!may_enter(*one, call) && !may_pass(*one, call)) {
+      if (!may_enter(*sandbox, call) && !may_pass(*sandbox, call)) {
         co_await call.reply(unauthorized_reply());
         co_return;
       }
       bool is_served = false;
       bool is_lost = false;
       try {
-        is_served = co_await served_sandbox::serve(one, port, call);
+        is_served = co_await served_sandbox::serve(sandbox, port, call);
       } catch (const error& failure) {
         if (failure.code() != exec_errc::environment_closed || call.replied()) throw;
         is_lost = true;
@@ -35865,21 +35892,21 @@ class dispatcher {
       }
       co_return;
     }
-    co_await serve_envd(core, std::move(one), call);
+    co_await serve_envd(core, std::move(sandbox), call);
   }
 
-  static bool may_enter(const served_sandbox& one, const http_call& call) {
-    const std::optional<std::string>& token = one.settings().token;
+  static bool may_enter(const served_sandbox& sandbox, const http_call& call) {
+    const std::optional<std::string>& token = sandbox.settings().token;
     return !token || cofferdam::detail::same_secret(call.field("X-Access-Token").value_or(std::string_view()), *token);
   }
 
-  static bool may_pass(const served_sandbox& one, const http_call& call) {
-    const std::optional<std::string>& token = one.settings().traffic_token;
+  static bool may_pass(const served_sandbox& sandbox, const http_call& call) {
+    const std::optional<std::string>& token = sandbox.settings().traffic_token;
     return token &&
            cofferdam::detail::same_secret(call.field("E2B-Traffic-Access-Token").value_or(std::string_view()), *token);
   }
 
-  static awaitable<void> serve_envd(std::shared_ptr<sandbox_registry> core, std::shared_ptr<served_sandbox> one,
+  static awaitable<void> serve_envd(std::shared_ptr<sandbox_registry> core, std::shared_ptr<served_sandbox> sandbox,
                                     http_call& call) {
     const std::string path(call.path());
     if (path == "/health") {
@@ -35889,7 +35916,7 @@ class dispatcher {
       co_return;
     }
     if (path == "/files") {
-      co_await serve_files(core, std::move(one), call);
+      co_await serve_files(core, std::move(sandbox), call);
       co_return;
     }
     for (const char* const reserved :
@@ -35903,16 +35930,16 @@ class dispatcher {
       co_await call.reply(json_reply(404, object));
       co_return;
     }
-    if (!may_enter(*one, call)) {
+    if (!may_enter(*sandbox, call)) {
       co_await call.reply(unauthorized_reply());
       co_return;
     }
     if (path == "/envs" && call.method() == "GET") {
       boost::json::object variables;
       variables["E2B_SANDBOX"] = "true";
-      variables["E2B_SANDBOX_ID"] = one->settings().id;
-      variables["E2B_TEMPLATE_ID"] = one->settings().template_name;
-      for (const auto& [name, value] : one->settings().variables)
+      variables["E2B_SANDBOX_ID"] = sandbox->settings().id;
+      variables["E2B_TEMPLATE_ID"] = sandbox->settings().template_name;
+      for (const auto& [name, value] : sandbox->settings().variables)
         variables[valid_json_text(name)] = valid_json_text(value);
       co_await call.reply(json_reply(200, variables));
       co_return;
@@ -35924,21 +35951,21 @@ class dispatcher {
     constexpr std::string_view processes = "/process.Process/";
     constexpr std::string_view filesystem = "/filesystem.Filesystem/";
     if (path.starts_with(processes)) {
-      co_await serve_rpc<process_service>(core, std::move(one), call, path.substr(processes.size()));
+      co_await serve_rpc<process_service>(core, std::move(sandbox), call, path.substr(processes.size()));
     } else if (path.starts_with(filesystem)) {
-      co_await serve_rpc<filesystem_service>(core, std::move(one), call, path.substr(filesystem.size()));
+      co_await serve_rpc<filesystem_service>(core, std::move(sandbox), call, path.substr(filesystem.size()));
     } else {
       co_await call.reply(not_here());
     }
   }
   static http_reply not_here() { return text_reply(404, "404 page not found\n"); }
 
-  static awaitable<void> serve_files(std::shared_ptr<sandbox_registry> core, std::shared_ptr<served_sandbox> one,
+  static awaitable<void> serve_files(std::shared_ptr<sandbox_registry> core, std::shared_ptr<served_sandbox> sandbox,
                                      http_call& call) {
     std::optional<http_reply> reply;
-    const std::string id = one->settings().id;
+    const std::string id = sandbox->settings().id;
     try {
-      co_await files_endpoint::answer(files_endpoint(core, one, call));
+      co_await files_endpoint::answer(files_endpoint(core, sandbox, call));
     } catch (const http_refusal& refusal) {
       reply = error_reply(refusal.status(), refusal.what());
     } catch (const error& failure) {
@@ -35960,7 +35987,7 @@ class dispatcher {
 
   // ---- Connect ----
   template <class Service>
-  static awaitable<void> serve_rpc(std::shared_ptr<sandbox_registry> core, std::shared_ptr<served_sandbox> one,
+  static awaitable<void> serve_rpc(std::shared_ptr<sandbox_registry> core, std::shared_ptr<served_sandbox> sandbox,
                                    http_call& call, std::string method) {
     const bool is_stream = Service::is_stream(method);
     if (!is_stream && !Service::is_unary(method)) {
@@ -35977,7 +36004,7 @@ class dispatcher {
       co_await call.reply(std::move(*refused));
       co_return;
     }
-    rpc_call rpc(std::move(core), std::move(one), call);
+    rpc_call rpc(std::move(core), std::move(sandbox), call);
     Service service(rpc);
     std::optional<http_reply> late;
     try {
@@ -36186,9 +36213,9 @@ inline std::string ascii_json(const boost::json::value& value) {
     for (int shift = 12; shift >= 0; shift -= 4) ascii += "0123456789abcdef"[unit >> shift & 15U];
   };
   for (std::string_view rest = text; !rest.empty();) {
-    const cofferdam::detail::utf8_unit one = cofferdam::detail::decode_utf8(rest);
-    const std::uint32_t point = one.code_point();
-    rest.remove_prefix(one.size());
+    const cofferdam::detail::utf8_unit decoded = cofferdam::detail::decode_utf8(rest);
+    const std::uint32_t point = decoded.code_point();
+    rest.remove_prefix(decoded.size());
     if (point < 0x80) {
       ascii += static_cast<char>(point);
     } else if (point < 0x10000) {
@@ -36219,8 +36246,9 @@ inline std::string interpreter_count_line(std::int64_t count) {
 /// \param name,value,traceback  texts of the guest or of this library; cut to a maximum length.
 inline std::string interpreter_error_line(std::string_view name, std::string_view value, std::string_view traceback) {
   const auto some = [](std::string_view text) {
-    constexpr std::size_t most = std::size_t{128} * 1024;
-    return valid_json_text(text.size() > most ? cofferdam::detail::without_cut_end(text.substr(0, most)) : text);
+    constexpr std::size_t max_bytes = std::size_t{128} * 1024;
+    return valid_json_text(text.size() > max_bytes ? cofferdam::detail::without_cut_end(text.substr(0, max_bytes))
+                                                   : text);
   };
   boost::json::object object;
   object["type"] = "error";
@@ -36288,18 +36316,18 @@ class interpreter_output {
     told_ += piece.size();
     held_ += as_text(piece);
     const std::size_t whole = cofferdam::detail::without_cut_end(held_).size();
-    std::string said = line(std::string_view(held_).substr(0, whole));
+    std::string result = line(std::string_view(held_).substr(0, whole));
     held_.erase(0, whole);
-    return said;
+    return result;
   }
   /// Returns the kept output that was not sent before.
-  std::string finish(const captured_output& all) {
-    const bytes_view head(all.head());
+  std::string finish(const captured_output& captured) {
+    const bytes_view head(captured.head());
     held_ += as_text(head.subspan(told_ < head.size() ? told_ : head.size()));
-    if (all.cut() == 0) return line(held_);
+    if (captured.cut() == 0) return line(held_);
     std::string text(cofferdam::detail::without_cut_end(held_));
-    text += captured_output::cut_marker(all.cut(), all.total());
-    text += cofferdam::detail::without_cut_start(as_text(all.tail()));
+    text += captured_output::cut_marker(captured.cut(), captured.total());
+    text += cofferdam::detail::without_cut_start(as_text(captured.tail()));
     return line(text);
   }
 
@@ -36342,10 +36370,10 @@ namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail {
 /// The bytes that the code interpreters of all sandboxes hold for their clients, or one sandbox's part of them.
 class interpreter_memory {
  public:
-  explicit interpreter_memory(std::size_t most) noexcept : most_(most), left_(most) {}
+  explicit interpreter_memory(std::size_t max_bytes) noexcept : most_(max_bytes), left_(max_bytes) {}
   /// A sandbox's part: a quarter, but at least room for one request.
-  interpreter_memory(std::shared_ptr<interpreter_memory> all, std::size_t request) noexcept
-      : all_(std::move(all)), most_(std::min(all_->most_, std::max(all_->most_ / 4, request))), left_(most_) {}
+  interpreter_memory(std::shared_ptr<interpreter_memory> parent, std::size_t request) noexcept
+      : all_(std::move(parent)), most_(std::min(all_->most_, std::max(all_->most_ / 4, request))), left_(most_) {}
 
   bool take(std::size_t size) noexcept {
     if (left_ < size) return false;
@@ -36618,14 +36646,14 @@ class interpreter_service final : public e2b_gateway::port_service {
       boost::json::array where;
       where.emplace_back("body");
       if (!member_.empty()) where.emplace_back(cofferdam::detail::json_view(member_));
-      boost::json::object one;
-      one["type"] = "value_error";
-      one["loc"] = std::move(where);
-      one["msg"] = cofferdam::detail::json_view(why_);
-      boost::json::array all;
-      all.emplace_back(std::move(one));
+      boost::json::object entry;
+      entry["type"] = "value_error";
+      entry["loc"] = std::move(where);
+      entry["msg"] = cofferdam::detail::json_view(why_);
+      boost::json::array entries;
+      entries.emplace_back(std::move(entry));
       boost::json::object object;
-      object["detail"] = std::move(all);
+      object["detail"] = std::move(entries);
       return object;
     }
 
@@ -36660,8 +36688,8 @@ class interpreter_service final : public e2b_gateway::port_service {
     } else if (path == "/contexts") {
       if (is_get) reply = json_reply(200, list());
       if (is_post) {
-        boost::json::object made = co_await make_context(call);
-        reply = json_reply(200, made);
+        boost::json::object created = co_await make_context(call);
+        reply = json_reply(200, created);
       }
     } else if (path.starts_with(contexts)) {
       std::string id = path.substr(contexts.size());
@@ -36710,12 +36738,12 @@ class interpreter_service final : public e2b_gateway::port_service {
     return std::string(found->get_string().data(), found->get_string().size());
   }
 
-  static void check_language(const std::optional<std::string>& wanted) {
-    std::string name = wanted.value_or("");
+  static void check_language(const std::optional<std::string>& language) {
+    std::string name = language.value_or("");
     for (char& c : name) c = cofferdam::detail::lowered(c);
     if (name.empty() || name == "python") return;
     throw http_refusal(500, "Failed to create context: there is no kernel for the language '" +
-                                one_line(wanted->substr(0, 64)) + "' here; it is python only");
+                                one_line(language->substr(0, 64)) + "' here; it is python only");
   }
 
   static code_request request_of(const boost::json::object& object, const interpreter_settings& settings) {
@@ -36736,18 +36764,18 @@ class interpreter_service final : public e2b_gateway::port_service {
 
   // ---- contexts ----
 
-  boost::json::object described(const interpreter_context& one) const {
+  boost::json::object described(const interpreter_context& context) const {
     boost::json::object object;
-    object["id"] = one.id;
+    object["id"] = context.id;
     object["language"] = "python";
-    object["cwd"] = valid_json_text(paths_.outside(one.directory));
+    object["cwd"] = valid_json_text(paths_.outside(context.directory));
     return object;
   }
   boost::json::array list() {
     usual_context();
-    boost::json::array all;
-    for (const context_pointer& one : contexts_) all.emplace_back(described(*one));
-    return all;
+    boost::json::array contexts;
+    for (const context_pointer& context : contexts_) contexts.emplace_back(described(*context));
+    return contexts;
   }
 
   context_pointer add_context(std::string directory) {
@@ -36763,13 +36791,13 @@ class interpreter_service final : public e2b_gateway::port_service {
     return usual_;
   }
   context_pointer find(const std::string& id) const {
-    for (const context_pointer& one : contexts_)
-      if (one->id == id) return one;
+    for (const context_pointer& context : contexts_)
+      if (context->id == id) return context;
     throw http_refusal(404, "Context " + one_line(id.substr(0, 128)) + " not found");
   }
-  void forget(const context_pointer& one) {
-    one->is_removed = true;
-    std::erase(contexts_, one);
+  void forget(const context_pointer& context) {
+    context->is_removed = true;
+    std::erase(contexts_, context);
   }
 
   awaitable<boost::json::object> make_context(http_call& call) {
@@ -36781,29 +36809,29 @@ class interpreter_service final : public e2b_gateway::port_service {
     const std::optional<std::string> directory = text(object, "cwd");
     std::string inside = paths_.inside(directory.value_or(""));
     co_await start_runner();
-    const context_pointer one = add_context(std::move(inside));
+    const context_pointer context = add_context(std::move(inside));
     std::exception_ptr failure;
     bool is_there = false;
     try {
-      const bool prepared = co_await prepare(one);
+      const bool prepared = co_await prepare(context);
       is_there = prepared;
     } catch (...) {
       failure = std::current_exception();
     }
-    if (!is_there) forget(one);
+    if (!is_there) forget(context);
     if (failure) std::rethrow_exception(failure);
     if (!is_there) throw http_refusal(500, "Failed to set working directory");
-    co_return described(*one);
+    co_return described(*context);
   }
 
   awaitable<void> end_context(std::string id, bool restarts) {
-    const context_pointer one = find(id);
-    const std::string name = one->name();
+    const context_pointer context = find(id);
+    const std::string name = context->name();
     if (restarts)
-      ++one->restarts;
+      ++context->restarts;
     else
-      forget(one);
-    one->count = 0;
+      forget(context);
+    context->count = 0;
     if (!runner_) co_return;
     const auto drops = [&] { return drop(*runner_, name); };
     co_await cofferdam::detail::shielded(drops);
@@ -36831,19 +36859,19 @@ class interpreter_service final : public e2b_gateway::port_service {
 
   /// Makes the runner's context if it does not exist (any more).
   /// \return  false if its directory does not exist.
-  awaitable<bool> prepare(context_pointer one) {
+  awaitable<bool> prepare(context_pointer context) {
     const std::vector<std::string> living = co_await runner_->contexts();
-    if (std::find(living.begin(), living.end(), one->name()) != living.end()) co_return true;
-    one->count = 0;
-    if (one->directory == ".") co_return true;
+    if (std::find(living.begin(), living.end(), context->name()) != living.end()) co_return true;
+    context->count = 0;
+    if (context->directory == ".") co_return true;
     code_request enter(
         "import os, sys\n"
         "os.chdir(cofferdam_directory)\n"
         "sys.path[-1] = os.getcwd()\n"
         "del os, sys, cofferdam_directory\n");
-    enter.context(one->name()).timeout(std::chrono::seconds(30));
-    enter.variable("cofferdam_directory", boost::json::value(valid_json_text(one->directory)));
-    const std::string name = one->name();
+    enter.context(context->name()).timeout(std::chrono::seconds(30));
+    enter.variable("cofferdam_directory", boost::json::value(valid_json_text(context->directory)));
+    const std::string name = context->name();
     bool is_there = false;
     const auto enters = [&]() -> awaitable<void> {
       code_result result = co_await runner_->run_code(std::move(enter));
@@ -36870,8 +36898,8 @@ class interpreter_service final : public e2b_gateway::port_service {
 
   static http_refusal too_many() { return {429, "Too many executions wait in this sandbox"}; }
 
-  static awaitable<void> until_over(run_pointer one) {
-    while (!one->is_over) co_await one->until_changed();
+  static awaitable<void> until_over(run_pointer execution) {
+    while (!execution->is_over) co_await execution->until_changed();
   }
 
   awaitable<void> execute(http_call& call) {
@@ -36891,30 +36919,31 @@ class interpreter_service final : public e2b_gateway::port_service {
     check_language(language);
     const context_pointer where = id && *id != "default" ? find(*id) : usual_context();
     co_await start_runner();
-    const auto one = std::make_shared<interpreter_run>(executor_, *settings_, memory_, where, std::move(request));
+    const auto execution = std::make_shared<interpreter_run>(executor_, *settings_, memory_, where, std::move(request));
     bool is_begun = false;
     const auto runs = [&]() -> awaitable<void> {
-      auto over = [one](std::exception_ptr failure) {
-        one->failure = std::move(failure);
-        one->is_over = true;
-        one->change();
+      auto over = [execution](std::exception_ptr failure) {
+        execution->failure = std::move(failure);
+        execution->is_over = true;
+        execution->change();
       };
-      asio::co_spawn(executor_, run(one), asio::bind_cancellation_slot(one->cancel.slot(), std::move(over)));
+      asio::co_spawn(executor_, run(execution),
+                     asio::bind_cancellation_slot(execution->cancel.slot(), std::move(over)));
       is_begun = true;
-      co_await stream(call, one);
+      co_await stream(call, execution);
     };
-    const auto ends = [&one, &is_begun]() -> awaitable<void> {
-      if (one->is_over || !is_begun) return {};  // otherwise the client has disconnected, or the sandbox ends
-      one->cancel.emit(asio::cancellation_type::terminal);
-      return until_over(one);
+    const auto ends = [&execution, &is_begun]() -> awaitable<void> {
+      if (execution->is_over || !is_begun) return {};  // otherwise the client has disconnected, or the sandbox ends
+      execution->cancel.emit(asio::cancellation_type::terminal);
+      return until_over(execution);
     };
     co_await cofferdam::detail::with_cleanup(runs, ends);
-    if (one->failure) std::rethrow_exception(one->failure);
+    if (execution->failure) std::rethrow_exception(execution->failure);
   }
 
   /// Runs the code when it is its turn, and reports the outcome.
-  awaitable<void> run(run_pointer one) {
-    const context_pointer where = one->context;
+  awaitable<void> run(run_pointer execution) {
+    const context_pointer where = execution->context;
     co_await where->turn.acquire(1, "execute");
     const cofferdam::detail::held_permits turn(where->turn, 1);
     const std::uint64_t restarts = where->restarts;
@@ -36924,42 +36953,44 @@ class interpreter_service final : public e2b_gateway::port_service {
       is_there = prepared;
     }
     if (where->is_removed || where->restarts != restarts) {
-      one->conclude(code_result(), restarts);
-      one->end();
+      execution->conclude(code_result(), restarts);
+      execution->end();
       co_return;
     }
     if (!is_there) {
-      one->say(interpreter_error_line("ExecutionAborted", "The context's working directory is not there any more", ""));
-      one->end();
+      execution->say(
+          interpreter_error_line("ExecutionAborted", "The context's working directory is not there any more", ""));
+      execution->end();
       co_return;
     }
-    one->say(interpreter_count_line(++where->count));
-    interpreter_run& told = *one;
+    execution->say(interpreter_count_line(++where->count));
+    interpreter_run& told = *execution;
     const std::string name = where->name();
-    one->request.context(name);
-    one->request.on_output([&told](output_stream stream, bytes_view piece) { told.hear(stream, piece); });
-    one->request.on_display([&told](display_output shown) { told.show(shown); });
-    code_result result = co_await runner_->run_code(std::move(one->request));
-    one->conclude(result, restarts);
-    one->end();
+    execution->request.context(name);
+    execution->request.on_output([&told](output_stream stream, bytes_view piece) { told.hear(stream, piece); });
+    execution->request.on_display([&told](display_output shown) { told.show(shown); });
+    code_result result = co_await runner_->run_code(std::move(execution->request));
+    execution->conclude(result, restarts);
+    execution->end();
     const bool is_left = where->is_removed || where->restarts != restarts;
     if (is_left) co_await runner_->end_context(name);  // a new context with this name would otherwise never be ended
   }
 
   /// Sends a run's lines, and keep-alive messages.
-  awaitable<void> stream(http_call& call, run_pointer one) {
+  awaitable<void> stream(http_call& call, run_pointer execution) {
     co_await call.begin(http_reply(200));
     for (;;) {
-      while (one->has_lines()) {
-        const std::string text = one->take_lines();
+      while (execution->has_lines()) {
+        const std::string text = execution->take_lines();
         co_await call.write(text);
-        one->written();
+        execution->written();
       }
-      if (one->is_over) co_return;
+      if (execution->is_over) co_return;
       const auto limit = std::chrono::steady_clock::now() + settings_->keepalive;
-      co_await one->until_changed(limit);
-      const bool is_silent = !one->has_lines() && !one->is_over && std::chrono::steady_clock::now() >= limit;
-      if (is_silent) one->say(interpreter_line("keepalive"));
+      co_await execution->until_changed(limit);
+      const bool is_silent =
+          !execution->has_lines() && !execution->is_over && std::chrono::steady_clock::now() >= limit;
+      if (is_silent) execution->say(interpreter_line("keepalive"));
     }
   }
 
@@ -37020,31 +37051,31 @@ class code_interpreter {
   explicit code_interpreter(python runner = python()) { settings_->runner = std::move(runner); }
 
   /// Sets the maximum number of contexts in a sandbox, including the default one: 429. Default 16.
-  code_interpreter& contexts(std::size_t most) { return limit(&detail::interpreter_settings::contexts, most); }
+  code_interpreter& contexts(std::size_t count) { return limit(&detail::interpreter_settings::contexts, count); }
   /// Sets the maximum number of executions in a sandbox that run or wait, and of contexts that are being made: 429.
   /// Default 64.
-  code_interpreter& executions(std::size_t most) { return limit(&detail::interpreter_settings::runs, most); }
+  code_interpreter& executions(std::size_t count) { return limit(&detail::interpreter_settings::runs, count); }
   /// Sets the maximum size of one request in bytes: 413. Default 4 MiB.
-  code_interpreter& request(std::size_t most) { return limit(&detail::interpreter_settings::request, most); }
+  code_interpreter& request(std::size_t max_bytes) { return limit(&detail::interpreter_settings::request, max_bytes); }
   /// Limits the time for the arrival of a request: 408. Default one minute; at least 10 ms.
-  code_interpreter& request_timeout(std::chrono::milliseconds most) {
-    return time(&detail::interpreter_settings::request_timeout, "the request time", most);
+  code_interpreter& request_timeout(std::chrono::milliseconds duration) {
+    return time(&detail::interpreter_settings::request_timeout, "the request time", duration);
   }
   /// Sets the maximum bytes that are sent of each output of an execution; of more, the first and last half. Default 4
   /// MiB.
-  code_interpreter& output(std::size_t most) { return limit(&detail::interpreter_settings::output, most); }
+  code_interpreter& output(std::size_t max_bytes) { return limit(&detail::interpreter_settings::output, max_bytes); }
   /// Sets the maximum bytes of all results of an execution, as sent. Default 16 MiB.
-  code_interpreter& results(std::size_t most) { return limit(&detail::interpreter_settings::results, most); }
+  code_interpreter& results(std::size_t max_bytes) { return limit(&detail::interpreter_settings::results, max_bytes); }
   /// Sets the maximum bytes that are held for all clients of all sandboxes: requests (503), and unread data (left out,
   /// with a notice to the client). One sandbox has a quarter of it, but at least room for one request. Default 256 MiB.
-  code_interpreter& memory(std::size_t most) {
+  code_interpreter& memory(std::size_t max_bytes) {
     auto changed = copy();
-    changed->memory = std::make_shared<detail::interpreter_memory>(most);
+    changed->memory = std::make_shared<detail::interpreter_memory>(max_bytes);
     return with(std::move(changed));
   }
   /// Sets the maximum time between two messages to a client. Default 5 seconds; at least 10 ms.
-  code_interpreter& keepalive(std::chrono::milliseconds most) {
-    return time(&detail::interpreter_settings::keepalive, "keepalive", most);
+  code_interpreter& keepalive(std::chrono::milliseconds interval) {
+    return time(&detail::interpreter_settings::keepalive, "keepalive", interval);
   }
 
   /// Makes the service of a sandbox, as an `e2b_gateway::port_factory`.
@@ -37060,18 +37091,18 @@ class code_interpreter {
     settings_ = std::move(changed);
     return *this;
   }
-  code_interpreter& limit(std::size_t detail::interpreter_settings::*which, std::size_t most) {
-    if (most == 0) throw error(exec_errc::invalid_argument, "code_interpreter: a limit is at least 1");
+  code_interpreter& limit(std::size_t detail::interpreter_settings::*which, std::size_t maximum) {
+    if (maximum == 0) throw error(exec_errc::invalid_argument, "code_interpreter: a limit is at least 1");
     auto changed = copy();
-    (*changed).*which = most;
+    (*changed).*which = maximum;
     return with(std::move(changed));
   }
   code_interpreter& time(std::chrono::milliseconds detail::interpreter_settings::*which, const char* name,
-                         std::chrono::milliseconds most) {
-    if (most < std::chrono::milliseconds(10) || most > std::chrono::hours(1))
+                         std::chrono::milliseconds value) {
+    if (value < std::chrono::milliseconds(10) || value > std::chrono::hours(1))
       throw error(exec_errc::invalid_argument, "code_interpreter: " + std::string(name) + " is 10 ms to an hour");
     auto changed = copy();
-    (*changed).*which = most;
+    (*changed).*which = value;
     return with(std::move(changed));
   }
 
@@ -37111,9 +37142,9 @@ namespace cofferdam::inline COFFERDAM_ABI {
 namespace detail {
 
 inline std::string saved_text(std::string_view raw) {
-  std::string made;
-  append_repaired_utf8(made, raw);
-  return made;
+  std::string repaired;
+  append_repaired_utf8(repaired, raw);
+  return repaired;
 }
 
 inline std::string_view role_name(chat_role role) {
@@ -37135,79 +37166,80 @@ inline error broken_history(const std::string& why) {
 /// Returns a conversation as JSON, including images: an array with an object for each message, `{"role": ..., "parts":
 /// [...]}`. Invalid UTF-8 is repaired.
 inline boost::json::array history_to_json(const std::vector<chat_message>& messages) {
-  boost::json::array all;
+  boost::json::array history;
   for (const chat_message& each : messages) {
-    boost::json::object one;
-    one["role"] = detail::json_view(detail::role_name(each.role()));
+    boost::json::object entry;
+    entry["role"] = detail::json_view(detail::role_name(each.role()));
     boost::json::array parts;
     for (const chat_part& part : each.parts()) {
-      boost::json::object made;
+      boost::json::object part_json;
       if (part.is_image()) {
-        made["mime_type"] = detail::saved_text(part.mime_type());
-        made["base64"] = detail::base64_encode(part.content());
+        part_json["mime_type"] = detail::saved_text(part.mime_type());
+        part_json["base64"] = detail::base64_encode(part.content());
       } else {
-        made["text"] = detail::saved_text(part.text());
+        part_json["text"] = detail::saved_text(part.text());
       }
-      parts.push_back(std::move(made));
+      parts.push_back(std::move(part_json));
     }
-    one["parts"] = std::move(parts);
+    entry["parts"] = std::move(parts);
     if (!each.tool_calls().empty()) {
       boost::json::array calls;
       for (const chat_tool_call& call : each.tool_calls()) {
-        boost::json::object made;
-        made["id"] = detail::saved_text(call.id());
-        made["name"] = detail::saved_text(call.name());
-        made["arguments"] = detail::saved_text(call.arguments());
-        calls.push_back(std::move(made));
+        boost::json::object call_json;
+        call_json["id"] = detail::saved_text(call.id());
+        call_json["name"] = detail::saved_text(call.name());
+        call_json["arguments"] = detail::saved_text(call.arguments());
+        calls.push_back(std::move(call_json));
       }
-      one["tool_calls"] = std::move(calls);
+      entry["tool_calls"] = std::move(calls);
     }
-    if (!each.call_id().empty()) one["call_id"] = detail::saved_text(each.call_id());
-    if (!each.reasoning().empty()) one["reasoning"] = detail::saved_text(each.reasoning());
-    if (!each.refusal().empty()) one["refusal"] = detail::saved_text(each.refusal());
-    all.push_back(std::move(one));
+    if (!each.call_id().empty()) entry["call_id"] = detail::saved_text(each.call_id());
+    if (!each.reasoning().empty()) entry["reasoning"] = detail::saved_text(each.reasoning());
+    if (!each.refusal().empty()) entry["refusal"] = detail::saved_text(each.refusal());
+    history.push_back(std::move(entry));
   }
-  return all;
+  return history;
 }
 
 /// Parses the output of `history_to_json`.
 /// \throws error{exec_errc::invalid_argument} for anything else.
 inline std::vector<chat_message> history_from_json(const boost::json::value& saved) {
-  const boost::json::array* const all = saved.if_array();
-  if (all == nullptr) throw detail::broken_history("it is no array");
+  const boost::json::array* const entries = saved.if_array();
+  if (entries == nullptr) throw detail::broken_history("it is no array");
   std::vector<chat_message> messages;
-  for (const boost::json::value& each : *all) {
-    const boost::json::object* const one = each.if_object();
-    if (one == nullptr) throw detail::broken_history("a message is no object");
-    const std::string_view name = detail::text_at(*one, "role");
+  for (const boost::json::value& each : *entries) {
+    const boost::json::object* const entry = each.if_object();
+    if (entry == nullptr) throw detail::broken_history("a message is no object");
+    const std::string_view name = detail::text_at(*entry, "role");
     std::optional<chat_role> role;
     for (const chat_role which : {chat_role::system, chat_role::user, chat_role::assistant, chat_role::tool})
       if (detail::role_name(which) == name) role = which;
     if (!role) throw detail::broken_history("a message has no role");
-    chat_message made(*role, std::string());
-    if (*role == chat_role::tool) made = chat_message::tool(std::string(detail::text_at(*one, "call_id")), {});
-    if (const boost::json::array* const parts = detail::array_at(*one, "parts"))
+    chat_message message(*role, std::string());
+    if (*role == chat_role::tool) message = chat_message::tool(std::string(detail::text_at(*entry, "call_id")), {});
+    if (const boost::json::array* const parts = detail::array_at(*entry, "parts"))
       for (const boost::json::value& value : *parts) {
         const boost::json::object* const part = value.if_object();
         if (part == nullptr) throw detail::broken_history("a part of a message is no object");
         if (detail::member(*part, "base64") == nullptr) {
-          made.add(chat_part(std::string(detail::text_at(*part, "text"))));
+          message.add(chat_part(std::string(detail::text_at(*part, "text"))));
           continue;
         }
         std::optional<bytes> content = detail::base64_decode(detail::text_at(*part, "base64"));
         if (!content) throw detail::broken_history("an image is not base64");
-        made.add(chat_part::image(std::move(*content), std::string(detail::text_at(*part, "mime_type"))));
+        message.add(chat_part::image(std::move(*content), std::string(detail::text_at(*part, "mime_type"))));
       }
-    if (const boost::json::array* const calls = detail::array_at(*one, "tool_calls"))
+    if (const boost::json::array* const calls = detail::array_at(*entry, "tool_calls"))
       for (const boost::json::value& value : *calls) {
         const boost::json::object* const call = value.if_object();
         if (call == nullptr) throw detail::broken_history("a tool call is no object");
-        made.call(chat_tool_call(std::string(detail::text_at(*call, "id")), std::string(detail::text_at(*call, "name")),
-                                 std::string(detail::text_at(*call, "arguments"))));
+        message.call(chat_tool_call(std::string(detail::text_at(*call, "id")),
+                                    std::string(detail::text_at(*call, "name")),
+                                    std::string(detail::text_at(*call, "arguments"))));
       }
-    made.reasoning(std::string(detail::text_at(*one, "reasoning")));
-    made.refusal(std::string(detail::text_at(*one, "refusal")));
-    messages.push_back(std::move(made));
+    message.reasoning(std::string(detail::text_at(*entry, "reasoning")));
+    message.refusal(std::string(detail::text_at(*entry, "refusal")));
+    messages.push_back(std::move(message));
   }
   return messages;
 }
@@ -37267,9 +37299,9 @@ namespace cofferdam::inline COFFERDAM_ABI::mcp {
 class content {
  public:
   static content text(std::string_view words) {
-    content made("text");
-    made.block_["text"] = shown(words);
-    return made;
+    content result("text");
+    result.block_["text"] = shown(words);
+    return result;
   }
   /// \param mime_type  "image/png".
   static content image(bytes_view file, std::string_view mime_type) { return media("image", file, mime_type); }
@@ -37278,27 +37310,27 @@ class content {
   /// Makes a resource with text.
   /// \param uri  "sandbox://workspace/a.txt".
   static content resource(std::string_view uri, std::string_view mime_type, std::string_view words) {
-    content made("resource");
+    content result("resource");
     boost::json::object inside = about(uri, mime_type);
     inside["text"] = shown(words);
-    made.block_["resource"] = std::move(inside);
-    return made;
+    result.block_["resource"] = std::move(inside);
+    return result;
   }
   /// Makes a resource with bytes.
   static content resource(std::string_view uri, std::string_view mime_type, bytes_view file) {
-    content made("resource");
+    content result("resource");
     boost::json::object inside = about(uri, mime_type);
     inside["blob"] = cofferdam::detail::base64_encode(file);
-    made.block_["resource"] = std::move(inside);
-    return made;
+    result.block_["resource"] = std::move(inside);
+    return result;
   }
   /// Makes a link to a resource that the client may read.
   static content link(std::string_view uri, std::string_view name, std::string_view mime_type) {
-    content made("resource_link");
-    made.block_["uri"] = shown(uri);
-    made.block_["name"] = shown(name);
-    if (!mime_type.empty()) made.block_["mimeType"] = shown(mime_type);
-    return made;
+    content result("resource_link");
+    result.block_["uri"] = shown(uri);
+    result.block_["name"] = shown(name);
+    if (!mime_type.empty()) result.block_["mimeType"] = shown(mime_type);
+    return result;
   }
 
   /// Returns the block in MCP's format.
@@ -37307,16 +37339,16 @@ class content {
  private:
   explicit content(const char* type) { block_["type"] = type; }
   static content media(const char* type, bytes_view file, std::string_view mime_type) {
-    content made(type);
-    made.block_["data"] = cofferdam::detail::base64_encode(file);
-    made.block_["mimeType"] = shown(mime_type);
-    return made;
+    content result(type);
+    result.block_["data"] = cofferdam::detail::base64_encode(file);
+    result.block_["mimeType"] = shown(mime_type);
+    return result;
   }
   static boost::json::object about(std::string_view uri, std::string_view mime_type) {
-    boost::json::object made;
-    made["uri"] = shown(uri);
-    made["mimeType"] = shown(mime_type);
-    return made;
+    boost::json::object fields;
+    fields["uri"] = shown(uri);
+    fields["mimeType"] = shown(mime_type);
+    return fields;
   }
   static boost::json::string shown(std::string_view text) {
     std::string good;
@@ -37332,25 +37364,25 @@ class answer {
  public:
   answer() = default;
   explicit answer(std::string_view words) { blocks_.push_back(content::text(words)); }
-  explicit answer(content one) { blocks_.push_back(std::move(one)); }
+  explicit answer(content block) { blocks_.push_back(std::move(block)); }
   /// Makes the answer of a failed tool, with an explanation for the model.
   static answer failed(std::string_view why) {
-    answer made(why);
-    made.is_error_ = true;
-    return made;
+    answer result(why);
+    result.is_error_ = true;
+    return result;
   }
   /// Requests more input from a modern client. The client repeats the call with the responses, and with `state`, which
   /// the client can read but not change.
   /// \param requests  name -> `{"method": "elicitation/create", "params": {...}}`; may be empty.
   static answer input_required(boost::json::object requests, std::string state = {}) {
-    answer made;
-    made.requests_ = std::move(requests);
-    made.state_ = std::move(state);
-    return made;
+    answer result;
+    result.requests_ = std::move(requests);
+    result.state_ = std::move(state);
+    return result;
   }
 
-  answer& add(content one) {
-    blocks_.push_back(std::move(one));
+  answer& add(content block) {
+    blocks_.push_back(std::move(block));
     return *this;
   }
   /// Sets the answer as data for programs, as described by the tool's output schema.
@@ -37509,52 +37541,52 @@ inline void read_rpc_value(boost::json::value value, const rpc_limits& limits, s
     wrong("Invalid Request: 'id' must be a string (of at most 1024 bytes) or an integer");
     return;
   }
-  rpc_message made;
-  made.size = size;
-  if (has_good_id) made.id = *id;
+  rpc_message message;
+  message.size = size;
+  if (has_good_id) message.id = *id;
   const boost::json::value* const method = object->if_contains("method");
   if (method == nullptr) {
     if (id == nullptr || object->contains("result") == object->contains("error")) {
       wrong("Invalid Request: there is neither 'method' nor an answer", known_id);
       return;
     }
-    made.kind = rpc_kind::response;
-    made.whole = std::move(*object);
-    into.messages.push_back(std::move(made));
+    message.kind = rpc_kind::response;
+    message.whole = std::move(*object);
+    into.messages.push_back(std::move(message));
     return;
   }
   if (!method->is_string()) {
     wrong("Invalid Request: 'method' must be a string", known_id);
     return;
   }
-  made.method = std::string(view_of(method->get_string()));
-  made.kind = id != nullptr ? rpc_kind::request : rpc_kind::notification;
+  message.method = std::string(view_of(method->get_string()));
+  message.kind = id != nullptr ? rpc_kind::request : rpc_kind::notification;
   if (boost::json::value* const params = object->if_contains("params"); params != nullptr && !params->is_null()) {
     if (!params->is_object()) {
       if (id != nullptr) into.faults.emplace_back(rpc_fault(invalid_params, "'params' must be an object"), known_id);
       return;
     }
-    made.params = std::move(params->get_object());
+    message.params = std::move(params->get_object());
   }
-  into.messages.push_back(std::move(made));
+  into.messages.push_back(std::move(message));
 }
 
 /// Parses any text.
 inline rpc_input read_rpc(std::string_view text, const rpc_limits& limits) {
-  rpc_input made;
+  rpc_input input;
   if (text.size() > limits.bytes) {
-    made.faults.emplace_back(
+    input.faults.emplace_back(
         rpc_fault(invalid_request, "Invalid Request: a message has at most " + std::to_string(limits.bytes) + " bytes"),
         nullptr);
-    return made;
+    return input;
   }
   boost::json::parse_options options;
   options.max_depth = limits.depth;
   if (cofferdam::detail::has_more_values(text, limits.values(), options)) {
-    made.faults.emplace_back(rpc_fault(invalid_request, "Invalid Request: a message has at most " +
-                                                            std::to_string(limits.values()) + " JSON values"),
-                             nullptr);
-    return made;
+    input.faults.emplace_back(rpc_fault(invalid_request, "Invalid Request: a message has at most " +
+                                                             std::to_string(limits.values()) + " JSON values"),
+                              nullptr);
+    return input;
   }
   std::error_code failure;
   boost::json::value value = cofferdam::detail::parse_untrusted_json(text, failure, options);
@@ -37563,23 +37595,23 @@ inline rpc_input read_rpc(std::string_view text, const rpc_limits& limits) {
     if (failure == make_error_code(boost::json::error::too_deep)) why += ": nested too deeply";
     if (failure == make_error_code(boost::json::error::object_too_large))
       why += ": an object has more than " + std::to_string(cofferdam::detail::max_members) + " members";
-    made.faults.emplace_back(rpc_fault(parse_error, why), nullptr);
-    return made;
+    input.faults.emplace_back(rpc_fault(parse_error, why), nullptr);
+    return input;
   }
-  boost::json::array* const all = value.if_array();
-  if (all == nullptr) {
-    read_rpc_value(std::move(value), limits, text.size(), made);
-    return made;
+  boost::json::array* const batch = value.if_array();
+  if (batch == nullptr) {
+    read_rpc_value(std::move(value), limits, text.size(), input);
+    return input;
   }
-  made.is_batch = true;
-  if (all->empty() || all->size() > limits.batch) {
-    made.faults.emplace_back(
+  input.is_batch = true;
+  if (batch->empty() || batch->size() > limits.batch) {
+    input.faults.emplace_back(
         rpc_fault(invalid_request, "Invalid Request: a batch has 1 to " + std::to_string(limits.batch) + " messages"),
         nullptr);
-    return made;
+    return input;
   }
-  for (boost::json::value& each : *all) read_rpc_value(std::move(each), limits, text.size() / all->size(), made);
-  return made;
+  for (boost::json::value& each : *batch) read_rpc_value(std::move(each), limits, text.size() / batch->size(), input);
+  return input;
 }
 
 inline std::string rpc_result(const std::string& id_text, const boost::json::object& result) {
@@ -37679,12 +37711,12 @@ inline constexpr std::array<std::string_view, 4> legacy_versions{"2025-11-25", "
 inline constexpr std::string_view latest_legacy = "2025-11-25";
 inline constexpr std::string_view modern_version = "2026-07-28";
 
-/// Returns the version for the answer to a legacy handshake that requests `wanted`.
-inline std::string_view negotiate(std::string_view wanted) noexcept {
-  for (const std::string_view one : legacy_versions)
-    if (one == wanted) return one;
+/// Returns the version for the answer to a legacy handshake that requests `requested`.
+inline std::string_view negotiate(std::string_view requested) noexcept {
+  for (const std::string_view known : legacy_versions)
+    if (known == requested) return known;
   // The draft before the first version, which clients still list.
-  return wanted == "2024-10-07" ? std::string_view("2024-11-05") : latest_legacy;
+  return requested == "2024-10-07" ? std::string_view("2024-11-05") : latest_legacy;
 }
 inline bool is_legacy(std::string_view version) noexcept {
   return version == "2024-10-07" || negotiate(version) == version;
@@ -37839,7 +37871,7 @@ class request {
   bool cancelled = false;
   bool ended = false;
 
-  bool at_least(std::string_view wanted) const { return version >= wanted; }
+  bool at_least(std::string_view minimum) const { return version >= minimum; }
   bool wants_log(int severity) const { return severity >= level && !ended; }
   bool wants_progress() const { return !progress_token.is_null() && !ended; }
 
@@ -37910,10 +37942,10 @@ class failure : public std::exception {
   /// Makes the failure of a request that needs a capability that the client has not declared:
   /// `missing_capability("sampling")`.
   static failure missing_capability(std::string_view name) {
-    boost::json::object wanted;
-    wanted[detail::json_view(name)] = boost::json::object();
+    boost::json::object required;
+    required[detail::json_view(name)] = boost::json::object();
     boost::json::object data;
-    data["requiredCapabilities"] = std::move(wanted);
+    data["requiredCapabilities"] = std::move(required);
     return {detail::missing_capability, "This needs the client capability '" + std::string(name) + "'",
             std::move(data)};
   }
@@ -37966,8 +37998,8 @@ class call {
   /// \throws failure if the client has not declared this capability, and in the modern era (use
   ///     `answer::input_required`); error{exec_errc::io_error} if it refuses.
   awaitable<boost::json::object> ask(std::string method, boost::json::object params) {
-    const std::string wanted = method.substr(0, method.find('/'));
-    if (!client_can(wanted)) throw failure::missing_capability(wanted);
+    const std::string capability = method.substr(0, method.find('/'));
+    if (!client_can(capability)) throw failure::missing_capability(capability);
     if (is_modern()) throw failure(detail::internal_error, "A modern client is asked by its answer");
     return detail::asked_table::ask(request_->asked, request_->out, request_->executor, std::move(method),
                                     std::move(params));
@@ -37980,7 +38012,7 @@ class call {
 
   /// For a prompt's handler, which does not return an answer: sends the result of `answer::input_required` as the
   /// answer.
-  void require_input(answer wanted) { wanted_ = std::move(wanted); }
+  void require_input(answer input_request) { wanted_ = std::move(input_request); }
   const std::optional<answer>& wanted_input() const noexcept { return wanted_; }
 
   /// Closes the client's connection; the client reconnects for the answer. Streamable HTTP in the legacy era only.
@@ -38053,13 +38085,13 @@ class resource_definition {
   bool is_template() const noexcept { return uri_.find('{') != std::string::npos; }
 
   boost::json::object json(std::string_view version) const {
-    boost::json::object made;
-    made[is_template() ? "uriTemplate" : "uri"] = uri_;
-    made["name"] = name_;
-    if (!title_.empty() && version >= "2025-06-18") made["title"] = title_;
-    if (!description_.empty()) made["description"] = description_;
-    if (!mime_type_.empty()) made["mimeType"] = mime_type_;
-    return made;
+    boost::json::object entry;
+    entry[is_template() ? "uriTemplate" : "uri"] = uri_;
+    entry["name"] = name_;
+    if (!title_.empty() && version >= "2025-06-18") entry["title"] = title_;
+    if (!description_.empty()) entry["description"] = description_;
+    if (!mime_type_.empty()) entry["mimeType"] = mime_type_;
+    return entry;
   }
 
   /// Returns the values of the template's variables in `uri`; no value if it does not match.
@@ -38109,12 +38141,12 @@ class prompt_definition {
     return *this;
   }
   prompt_definition& argument(std::string name, std::string description, bool is_required) {
-    boost::json::object one;
-    one["name"] = name;
-    one["description"] = description;
-    one["required"] = is_required;
+    boost::json::object entry;
+    entry["name"] = name;
+    entry["description"] = description;
+    entry["required"] = is_required;
     if (is_required) required_.emplace_back(name);
-    arguments_.push_back(std::move(one));
+    arguments_.push_back(std::move(entry));
     return *this;
   }
 
@@ -38123,12 +38155,12 @@ class prompt_definition {
   const boost::json::array& required() const noexcept { return required_; }
 
   boost::json::object json(std::string_view version) const {
-    boost::json::object made;
-    made["name"] = name_;
-    if (!title_.empty() && version >= "2025-06-18") made["title"] = title_;
-    made["description"] = description_;
-    if (!arguments_.empty()) made["arguments"] = arguments_;
-    return made;
+    boost::json::object entry;
+    entry["name"] = name_;
+    if (!title_.empty() && version >= "2025-06-18") entry["title"] = title_;
+    entry["description"] = description_;
+    if (!arguments_.empty()) entry["arguments"] = arguments_;
+    return entry;
   }
 
  private:
@@ -38191,11 +38223,11 @@ class server_options {
   server_options& command_timeout(std::chrono::seconds usual) { return set(command_timeout_, usual); }
   server_options& python_timeout(std::chrono::seconds usual) { return set(python_timeout_, usual); }
   /// Sets the maximum time limit that a call may request. Default one hour.
-  server_options& max_timeout(std::chrono::seconds most) { return set(max_timeout_, most); }
+  server_options& max_timeout(std::chrono::seconds limit) { return set(max_timeout_, limit); }
   /// Sets how many Python interpreters a client may have besides the default one, and the idle time after which one is
   /// ended. Default 16 and 30 minutes.
-  server_options& python_contexts(std::size_t most, std::chrono::seconds idle = std::chrono::minutes(30)) {
-    max_contexts_ = most;
+  server_options& python_contexts(std::size_t limit, std::chrono::seconds idle = std::chrono::minutes(30)) {
+    max_contexts_ = limit;
     return set(context_timeout_, idle);
   }
   /// Sets a folder of this machine from which clients may copy files by the tool `upload_file`, or one to which they
@@ -38211,8 +38243,8 @@ class server_options {
     return *this;
   }
   /// Sets the maximum bytes of each output stream in an answer; of more the middle is left out. Default 20,000.
-  server_options& kept_output(std::size_t most) {
-    kept_output_ = most;
+  server_options& kept_output(std::size_t max_bytes) {
+    kept_output_ = max_bytes;
     return *this;
   }
   /// Sets how many calls run at once in one environment, and how many may wait. Default 8 and 64.
@@ -38223,22 +38255,22 @@ class server_options {
     return *this;
   }
   /// Sets the maximum number of unanswered requests of one client. Default 128.
-  server_options& requests(std::size_t most) {
-    requests_ = most;
+  server_options& requests(std::size_t limit) {
+    requests_ = limit;
     return *this;
   }
   /// Sets the maximum size of a message from a client in bytes. It may have one JSON value for each 40 bytes of this
   /// limit (at least 1,000), because parsing values delays all other clients. Default 4 MiB; at least 1.
   /// \throws error{exec_errc::invalid_argument}
-  server_options& message(std::size_t most) {
-    if (most == 0) throw error(exec_errc::invalid_argument, "mcp: a message has at least one byte");
-    message_ = most;
+  server_options& message(std::size_t max_bytes) {
+    if (max_bytes == 0) throw error(exec_errc::invalid_argument, "mcp: a message has at least one byte");
+    message_ = max_bytes;
     return *this;
   }
   /// Sets the maximum number of entries in one page of a list. Default 100.
-  server_options& page(std::size_t most) {
-    if (most == 0) throw error(exec_errc::invalid_argument, "mcp: a page has at least one entry");
-    page_ = most;
+  server_options& page(std::size_t max_entries) {
+    if (max_entries == 0) throw error(exec_errc::invalid_argument, "mcp: a page has at least one entry");
+    page_ = max_entries;
     return *this;
   }
   /// Declares that environments contain files before anything has run in them: they are opened to list the files.
@@ -38251,18 +38283,18 @@ class server_options {
   /// wait. With several tokens, the clients of each have an equal share, but at least a quarter and room for one
   /// message. Default 64 MiB, and at least one message.
   /// \throws error{exec_errc::invalid_argument}
-  server_options& memory(std::size_t most) {
-    if (most == 0) throw error(exec_errc::invalid_argument, "mcp: the memory of messages is at least one byte");
-    memory_ = most;
+  server_options& memory(std::size_t max_bytes) {
+    if (max_bytes == 0) throw error(exec_errc::invalid_argument, "mcp: the memory of messages is at least one byte");
+    memory_ = max_bytes;
     return *this;
   }
   /// HTTP: limits the time for the arrival of a message, including the wait for memory: 408, or 503 if it waited for
   /// memory. From 10 ms to an hour; default one minute.
   /// \throws error{exec_errc::invalid_argument}
-  server_options& message_timeout(std::chrono::milliseconds most) {
-    if (most < std::chrono::milliseconds(10) || most > std::chrono::hours(1))
+  server_options& message_timeout(std::chrono::milliseconds limit) {
+    if (limit < std::chrono::milliseconds(10) || limit > std::chrono::hours(1))
       throw error(exec_errc::invalid_argument, "mcp: the message time is 10 ms to an hour");
-    message_timeout_ = most;
+    message_timeout_ = limit;
     return *this;
   }
 
@@ -38302,8 +38334,8 @@ class server_options {
   /// which an unused one ends. Default 256 and 30 minutes. With several tokens, each has an equal share, at least one;
   /// beyond it, new sessions are refused (503) until one of the same token ends. The place without a name, one for each
   /// token, is not counted.
-  server_options& sessions(std::size_t most, std::chrono::seconds idle = std::chrono::minutes(30)) {
-    sessions_ = most;
+  server_options& sessions(std::size_t limit, std::chrono::seconds idle = std::chrono::minutes(30)) {
+    sessions_ = limit;
     return set(session_timeout_, idle);
   }
   /// HTTP, legacy era: sets if a single answer is sent as JSON. Default true. If false, all answers are streams, which
@@ -38358,10 +38390,10 @@ class server_options {
   const std::function<void(const std::string&, std::exception_ptr)>& on_error() const noexcept { return on_error_; }
 
  private:
-  server_options& set(std::chrono::seconds& which, std::chrono::seconds wanted) {
-    if (wanted <= std::chrono::seconds::zero() || wanted > std::chrono::hours(24 * 365))
+  server_options& set(std::chrono::seconds& which, std::chrono::seconds value) {
+    if (value <= std::chrono::seconds::zero() || value > std::chrono::hours(24 * 365))
       throw error(exec_errc::invalid_argument, "mcp: a time is at least a second and at most a year");
-    which = wanted;
+    which = value;
     return *this;
   }
 
@@ -38479,15 +38511,15 @@ class server {
 
   /// Adds a function of your program, which all clients share. If the server is running, the clients are notified.
   /// \throws error{exec_errc::invalid_argument} if there is a tool of that name.
-  server& add(tools::function one);
+  server& add(tools::function tool);
   /// Adds a tool of another type, which all clients share.
   template <tools::tool T>
     requires(!std::same_as<T, tools::function>)
-  server& add(T one) {
+  server& add(T tool) {
     if constexpr (std::same_as<T, tools::any_tool>) {
-      return add_shared(std::move(one));
+      return add_shared(std::move(tool));
     } else {
-      return add_shared(tools::any_tool(std::move(one)));
+      return add_shared(tools::any_tool(std::move(tool)));
     }
   }
   /// Adds a tool that works in each client's own environment, which its first use opens:
@@ -38566,7 +38598,7 @@ class server {
   void open_environments_by(std::function<awaitable<std::shared_ptr<any_environment>>()> open);
   void open_runners_by(std::function<awaitable<any_runner>()> open);
 
-  server& add_shared(tools::any_tool one);
+  server& add_shared(tools::any_tool tool);
   server& add_made(std::function<tools::any_tool(any_environment&)> make, std::optional<tools::definition> what);
 
   void require_new(const std::string& name) const;
@@ -45861,16 +45893,16 @@ inline std::size_t start_of_last_turns(const std::vector<chat_message>& messages
 }
 
 /// Returns a copy of an answer with other parts.
-inline chat_message with_parts(const chat_message& one, std::vector<chat_part> parts) {
-  chat_message made(one.role(), std::string());
-  if (one.role() == chat_role::tool) made = chat_message::tool(one.call_id(), std::string());
-  for (chat_part& each : parts) made.add(std::move(each));
-  return made;
+inline chat_message with_parts(const chat_message& message, std::vector<chat_part> parts) {
+  chat_message result(message.role(), std::string());
+  if (message.role() == chat_role::tool) result = chat_message::tool(message.call_id(), std::string());
+  for (chat_part& each : parts) result.add(std::move(each));
+  return result;
 }
 
 /// Cuts the tools' answers that are older than the newest `spared` turns. Returns false if there was none to cut.
 inline bool cut_answers(std::vector<chat_message>& messages, std::size_t kept, std::size_t spared) {
-  constexpr std::size_t most = 500;
+  constexpr std::size_t max_bytes = 500;
   const std::size_t end = start_of_last_turns(messages, kept, spared);
   bool changed = false;
   for (std::size_t at = kept; at < end; ++at) {
@@ -45878,12 +45910,12 @@ inline bool cut_answers(std::vector<chat_message>& messages, std::size_t kept, s
     std::vector<chat_part> parts;
     bool mine = false;
     for (const chat_part& each : messages[at].parts()) {
-      if (each.is_image() || each.text().size() <= most + 100) {
+      if (each.is_image() || each.text().size() <= max_bytes + 100) {
         parts.push_back(each);
         continue;
       }
       mine = true;
-      parts.emplace_back(std::string(without_cut_end(std::string_view(each.text()).substr(0, most))) +
+      parts.emplace_back(std::string(without_cut_end(std::string_view(each.text()).substr(0, max_bytes))) +
                          "\n[the rest of this answer was left out to save space]");
     }
     if (mine) messages[at] = with_parts(messages[at], std::move(parts));
@@ -46163,9 +46195,9 @@ awaitable<transfer_result> save_each_file(any_environment& environment, std::vec
       failure = error(exec_errc::collision, one_line(path) + ": another file has this name");
     if (!failure) {
       try {
-        file_set one;
-        one.exactly(path).at_most(max_bytes);
-        const transfer_result report = co_await download(environment, std::move(one), output);
+        file_set files;
+        files.exactly(path).at_most(max_bytes);
+        const transfer_result report = co_await download(environment, std::move(files), output);
         for (const transferred_file& each : report.files()) {
           saved.add(each);
           max_bytes -= std::min(max_bytes, each.size());
@@ -46186,11 +46218,11 @@ awaitable<transfer_result> save_each_file(any_environment& environment, std::vec
 template <class = void>
 awaitable<transfer_result> save_files(any_environment& environment, std::vector<std::string> paths,
                                       std::filesystem::path output, std::uint64_t max_bytes = file_set::default_bytes) {
-  file_set all;
-  for (const std::string& each : paths) all.exactly(each);
-  all.at_most(max_bytes);
+  file_set files;
+  for (const std::string& each : paths) files.exactly(each);
+  files.at_most(max_bytes);
   try {
-    transfer_result saved = co_await download(environment, std::move(all), output);
+    transfer_result saved = co_await download(environment, std::move(files), output);
     co_return saved;
   } catch (const error& failure) {
     if (ends_everything(failure)) throw;
@@ -46635,10 +46667,10 @@ inline std::string json_fault(std::string_view text) {
 inline std::optional<boost::json::value> read_tool_arguments(std::string_view text, const std::string& name,
                                                              std::string& complaint) {
   constexpr std::string_view blanks = " \t\r\n";
-  const auto trim = [&](std::string_view all) {
-    const std::size_t from = all.find_first_not_of(blanks);
+  const auto trim = [&](std::string_view padded) {
+    const std::size_t from = padded.find_first_not_of(blanks);
     if (from == std::string_view::npos) return std::string_view();
-    return all.substr(from, all.find_last_not_of(blanks) - from + 1);
+    return padded.substr(from, padded.find_last_not_of(blanks) - from + 1);
   };
   text = trim(text);
   if (text.starts_with("```") && text.ends_with("```") && text.size() >= 6) {
@@ -46715,23 +46747,23 @@ class tool_round {
   /// \param message  of the model; its calls are taken.
   void take(const chat_message& message) {
     for (const chat_tool_call& each : message.tool_calls()) {
-      round_call& one = calls_.emplace_back();
-      one.id = each.id();
-      one.name = each.name();
-      one.text = each.arguments();
+      round_call& tool_call = calls_.emplace_back();
+      tool_call.id = each.id();
+      tool_call.name = each.name();
+      tool_call.text = each.arguments();
       for (tools::any_tool& known : tools_)
-        if (known.name() == one.name) one.tool = &known;
-      if (one.tool == nullptr) {
-        refuse(one, "Error: there is no tool '" + one_line(one.name, 64) + "'. Tools: " + names() + ".");
+        if (known.name() == tool_call.name) tool_call.tool = &known;
+      if (tool_call.tool == nullptr) {
+        refuse(tool_call, "Error: there is no tool '" + one_line(tool_call.name, 64) + "'. Tools: " + names() + ".");
         continue;
       }
       std::string complaint;
-      std::optional<boost::json::value> arguments = read_tool_arguments(one.text, one.name, complaint);
+      std::optional<boost::json::value> arguments = read_tool_arguments(tool_call.text, tool_call.name, complaint);
       if (!arguments) {
-        refuse(one, std::move(complaint));
+        refuse(tool_call, std::move(complaint));
         continue;
       }
-      one.arguments = std::move(*arguments);
+      tool_call.arguments = std::move(*arguments);
     }
   }
 
@@ -46772,36 +46804,36 @@ class tool_round {
 
  private:
   std::string names() const {
-    std::string all;
-    for (const tools::any_tool& each : tools_) all += (all.empty() ? "" : ", ") + std::string(each.name());
-    return all;
+    std::string list;
+    for (const tools::any_tool& each : tools_) list += (list.empty() ? "" : ", ") + std::string(each.name());
+    return list;
   }
 
-  void refuse(round_call& one, std::string why) {
-    one.invalid = true;
-    one.answer.emplace(std::move(why), false);
+  void refuse(round_call& tool_call, std::string why) {
+    tool_call.invalid = true;
+    tool_call.answer.emplace(std::move(why), false);
   }
 
   void tell(const agent_event& what) const {
     if (listener_) listener_(what);
   }
 
-  void tell_begun(const round_call& one) const {
-    agent_event begun(agent_event_kind::tool_begun, one.text);
-    begun.name(one.name).call_id(one.id);
+  void tell_begun(const round_call& tool_call) const {
+    agent_event begun(agent_event_kind::tool_begun, tool_call.text);
+    begun.name(tool_call.name).call_id(tool_call.id);
     tell(begun);
   }
 
   /// Reports an invalid call as an event and as a failure of the named tool.
-  void tell_refused(const round_call& one) {
-    if (one.tool != nullptr) {
-      tool_account& account = result_.tools[one.name];
+  void tell_refused(const round_call& tool_call) {
+    if (tool_call.tool != nullptr) {
+      tool_account& account = result_.tools[tool_call.name];
       ++account.calls;
       ++account.failures;
     }
-    tell_begun(one);
-    agent_event ended(agent_event_kind::tool_ended, one.answer->text());
-    ended.name(one.name).call_id(one.id);
+    tell_begun(tool_call);
+    agent_event ended(agent_event_kind::tool_ended, tool_call.answer->text());
+    ended.name(tool_call.name).call_id(tool_call.id);
     tell(ended);
   }
 
@@ -46815,35 +46847,35 @@ class tool_round {
   }
 
   template <class = void>
-  awaitable<void> call(round_call& one) {
-    tell_begun(one);
+  awaitable<void> call(round_call& tool_call) {
+    tell_begun(tool_call);
     tools::tool_output_listener hears;
     if (listener_)
-      hears = [this, &one](output_stream stream, bytes_view piece) {
+      hears = [this, &tool_call](output_stream stream, bytes_view piece) {
         agent_event output(agent_event_kind::tool_output, as_text(piece));
-        output.name(one.name).call_id(one.id).stream(stream);
+        output.name(tool_call.name).call_id(tool_call.id).stream(stream);
         tell(output);
       };
     const auto start = std::chrono::steady_clock::now();
     std::exception_ptr failure;
     try {
-      tools::tool_result answer = co_await one.tool->call(std::move(one.arguments), std::move(hears));
-      one.answer = std::move(answer);
+      tools::tool_result answer = co_await tool_call.tool->call(std::move(tool_call.arguments), std::move(hears));
+      tool_call.answer = std::move(answer);
     } catch (...) {
       failure = std::current_exception();
     }
     if (failure) {
       const asio::cancellation_state state = co_await asio::this_coro::cancellation_state;
-      one.answer = answer_to(failure, state.cancelled() != asio::cancellation_type::none);
+      tool_call.answer = answer_to(failure, state.cancelled() != asio::cancellation_type::none);
     }
     const auto time = std::chrono::steady_clock::now() - start;
-    if (is_complaint(*one.answer)) one.invalid = true;
-    tool_account& account = result_.tools[one.name];
+    if (is_complaint(*tool_call.answer)) tool_call.invalid = true;
+    tool_account& account = result_.tools[tool_call.name];
     ++account.calls;
-    if (!one.answer->success()) ++account.failures;
+    if (!tool_call.answer->success()) ++account.failures;
     account.time += time;
-    agent_event ended(agent_event_kind::tool_ended, one.answer->text());
-    ended.name(one.name).call_id(one.id).success(one.answer->success()).duration(time);
+    agent_event ended(agent_event_kind::tool_ended, tool_call.answer->text());
+    ended.name(tool_call.name).call_id(tool_call.id).success(tool_call.answer->success()).duration(time);
     tell(ended);
   }
 
@@ -46891,16 +46923,16 @@ class tool_answers {
  public:
   /// Returns one message for each call, in the calls' order. An interrupted call has an answer that states this.
   std::vector<chat_message> messages(const std::vector<round_call>& calls) {
-    std::vector<chat_message> made;
+    std::vector<chat_message> answers;
     std::size_t images = 0;
     for (const round_call& each : calls) {
       std::string text = each.answer ? each.answer->text() : "Error: no result (interrupted).";
       if (each.invalid) text += complaint_about(each);
       chat_message answer = chat_message::tool(each.id, std::move(text));
       if (each.answer) add_images(answer, each.answer->images(), images);
-      made.push_back(std::move(answer));
+      answers.push_back(std::move(answer));
     }
-    return made;
+    return answers;
   }
 
   /// Returns true if the model has sent the same invalid call five times.
@@ -47046,9 +47078,9 @@ class basic_agent_loop {
   }
 
   bool is_nearly_full(const chat_usage& last) const noexcept {
-    constexpr double most = 0.7;
+    constexpr double max_share = 0.7;
     return state_.who.context_window() &&
-           static_cast<double>(last.total()) >= most * static_cast<double>(*state_.who.context_window());
+           static_cast<double>(last.total()) >= max_share * static_cast<double>(*state_.who.context_window());
   }
 
   awaitable<void> finish(const round_call& by) {
@@ -47213,7 +47245,7 @@ COFFERDAM_DECL agent_session& agent_session::on_event(
   return *this;
 }
 
-COFFERDAM_DECL void agent_session::add_tool(tools::any_tool one) { state_->tools.add(std::move(one)); }
+COFFERDAM_DECL void agent_session::add_tool(tools::any_tool new_tool) { state_->tools.add(std::move(new_tool)); }
 
 COFFERDAM_DECL awaitable<agent_result> agent_session::run(std::string task) {
   return detail::run_session(*state_, std::move(task));
@@ -50290,8 +50322,8 @@ class daemon_location {
 
   /// Returns the headers that the user's configuration adds to every request (HttpHeaders). They may contain secrets.
   const header_list& headers() const noexcept { return headers_; }
-  daemon_location& headers(header_list all) & {
-    headers_ = std::move(all);
+  daemon_location& headers(header_list fields) & {
+    headers_ = std::move(fields);
     return *this;
   }
 
@@ -50490,15 +50522,15 @@ class daemon_finder {
     config_ = read_config(host_);
     if (!choice_.address().empty()) return one(with_tls(parse_daemon_address(choice_.address()), "the options"));
     if (!choice_.context().empty()) return named_context(choice_.context(), "the options");
-    if (const std::string said = host_.said("DOCKER_HOST"); !said.empty())
-      return one(with_tls(parse_daemon_address(said, "DOCKER_HOST"), "DOCKER_HOST"));
+    if (const std::string address = host_.said("DOCKER_HOST"); !address.empty())
+      return one(with_tls(parse_daemon_address(address, "DOCKER_HOST"), "DOCKER_HOST"));
     tried_.push_back("DOCKER_HOST is not set");
-    if (const std::string said = host_.said("DOCKER_CONTEXT"); !said.empty())
-      return named_context(said, "DOCKER_CONTEXT");
+    if (const std::string context_name = host_.said("DOCKER_CONTEXT"); !context_name.empty())
+      return named_context(context_name, "DOCKER_CONTEXT");
     tried_.push_back("DOCKER_CONTEXT is not set");
     if (config_)
-      if (const std::string said(text_at(*config_, "currentContext")); !said.empty())
-        return named_context(said, "currentContext of " + folder_ + "/config.json");
+      if (const std::string context_name(text_at(*config_, "currentContext")); !context_name.empty())
+        return named_context(context_name, "currentContext of " + folder_ + "/config.json");
     tried_.push_back("no current context in " + (folder_.empty() ? "~/.docker" : folder_) + "/config.json");
     return usual_sockets();
   }
@@ -50578,12 +50610,14 @@ class daemon_finder {
   daemon_location with_tls(daemon_location location, const std::string& said_by) const {
     const bool is_tls = location.transport() == daemon_transport::tls;
     if (!is_tls && location.transport() != daemon_transport::tcp) return location;
-    const std::string said = host_.said("DOCKER_CERT_PATH");
-    const bool named = !choice_.tls_folder().empty() || !said.empty();
+    const std::string cert_path = host_.said("DOCKER_CERT_PATH");
+    const bool named = !choice_.tls_folder().empty() || !cert_path.empty();
     if (!is_tls && !named && choice_.verifies() && host_.said("DOCKER_TLS_VERIFY").empty() &&
         host_.said("DOCKER_TLS").empty())
       return location;
-    const std::string folder = !choice_.tls_folder().empty() ? choice_.tls_folder() : said.empty() ? folder_ : said;
+    const std::string folder = !choice_.tls_folder().empty() ? choice_.tls_folder()
+                               : cert_path.empty()           ? folder_
+                                                             : cert_path;
     tls_files files = files_in(folder);
     if (named && files.ca().empty() && files.certificate().empty())
       throw error(exec_errc::invalid_argument, "docker: the folder " + cofferdam::detail::shown_path(folder) +
@@ -50608,16 +50642,16 @@ class daemon_finder {
 
   daemon_location::header_list configured_headers() const {
     daemon_location::header_list headers;
-    const boost::json::object* const all = config_ ? object_at(*config_, "HttpHeaders") : nullptr;
-    if (all == nullptr) return headers;
-    for (const auto& [key, value] : *all) {
+    const boost::json::object* const headers_json = config_ ? object_at(*config_, "HttpHeaders") : nullptr;
+    if (headers_json == nullptr) return headers;
+    for (const auto& [key, value] : *headers_json) {
       const std::string name(key.data(), key.size());
-      if (!value.is_string() || !is_header(name, text_at(*all, name)))
+      if (!value.is_string() || !is_header(name, text_at(*headers_json, name)))
         throw error(exec_errc::invalid_argument, "docker: the header " + quoted(name) + " under HttpHeaders in " +
                                                      folder_ +
                                                      "/config.json cannot be sent: it has a line break, no valid name, "
                                                      "or one that the connection itself needs");
-      headers.emplace_back(name, text_at(*all, name));
+      headers.emplace_back(name, text_at(*headers_json, name));
     }
     return headers;
   }
@@ -50745,10 +50779,10 @@ class image_name {
   /// Returns the complete name: two spellings of one name give the same text. For the daemon, and as a key.
   std::string text() const {
     if (is_id()) return digest_;
-    std::string all = repository();
-    if (!tag_.empty()) all += ":" + tag_;
-    if (!digest_.empty()) all += "@" + digest_;
-    return all;
+    std::string name = repository();
+    if (!tag_.empty()) name += ":" + tag_;
+    if (!digest_.empty()) name += "@" + digest_;
+    return name;
   }
 
   /// Return the two parameters of a pull. Without a tag the daemon would pull all tags, so one of the two always has a
@@ -51049,10 +51083,10 @@ class attached_stream {
   }
 
   /// Returns the next piece, at most as long as the room.
-  std::optional<stream_piece> next_piece(std::size_t most) {
+  std::optional<stream_piece> next_piece(std::size_t max_bytes) {
     std::optional<stream_piece> piece;
     while (!piece && !state_->left.empty()) {  // a head without content is no piece
-      std::string_view front = state_->left.substr(0, most);
+      std::string_view front = state_->left.substr(0, max_bytes);
       const std::size_t before = front.size();
       piece = state_->frames.next(front);
       state_->left.remove_prefix(before - front.size());
@@ -51148,52 +51182,52 @@ struct api_verdict {
   const char* advice;
 };
 
-inline api_verdict judge(unsigned status, std::string_view said) {
+inline api_verdict judge(unsigned status, std::string_view message) {
   // Must be first: the rest of such a message is text of the Dockerfile, and could match any case below.
-  if (holds(said, "returned a non-zero code") || holds(said, "executor failed running") ||
-      holds(said, "did not complete successfully"))
+  if (holds(message, "returned a non-zero code") || holds(message, "executor failed running") ||
+      holds(message, "did not complete successfully"))
     return {exec_errc::provider_failed, "a command of the Dockerfile failed: the build's output says why"};
-  if (holds(said, "is too new. Maximum supported API version"))
+  if (holds(message, "is too new. Maximum supported API version"))
     return {exec_errc::unsupported, "update the daemon, or set DOCKER_API_VERSION to the version it names"};
-  if (holds(said, "is too old. Minimum supported API version"))
+  if (holds(message, "is too old. Minimum supported API version"))
     return {exec_errc::unsupported, "this library is older than the daemon allows; update it"};
-  if (holds(said, "HTTP request to an HTTPS server"))
+  if (holds(message, "HTTP request to an HTTPS server"))
     return {exec_errc::invalid_argument,
             "the daemon speaks TLS: set DOCKER_TLS_VERIFY=1, and DOCKER_CERT_PATH to its keys"};
-  if (holds(said, "no space left on device"))
+  if (holds(message, "no space left on device"))
     return {exec_errc::io_error, "the daemon's disk is full: see docker system df"};
-  if (holds(said, "toomanyrequests") || holds(said, "Too Many Requests"))
+  if (holds(message, "toomanyrequests") || holds(message, "Too Many Requests"))
     return {exec_errc::provider_failed,
             "the registry limits how often one may pull: wait, or log in with docker login"};
-  if (holds(said, "no basic auth credentials") || holds(said, "unauthorized") || holds(said, "access denied") ||
-      holds(said, "authentication required") || holds(said, "denied: "))
+  if (holds(message, "no basic auth credentials") || holds(message, "unauthorized") ||
+      holds(message, "access denied") || holds(message, "authentication required") || holds(message, "denied: "))
     return {exec_errc::permission_denied,
             "the registry wants to know who asks, or has no such image: see docker login"};
-  if (holds(said, "image operating system") || holds(said, "no matching manifest"))
+  if (holds(message, "image operating system") || holds(message, "no matching manifest"))
     return {exec_errc::not_found, "the image is not there for this platform: name another with platform()"};
-  if (holds(said, "manifest unknown") || (holds(said, "manifest for") && holds(said, "not found")))
+  if (holds(message, "manifest unknown") || (holds(message, "manifest for") && holds(message, "not found")))
     return {exec_errc::not_found, "the registry has no such tag: look at the spelling"};
-  if (holds(said, "o such image") || holds(said, "image not known"))
+  if (holds(message, "o such image") || holds(message, "image not known"))
     return {exec_errc::not_found, "pull it first: docker pull"};
-  if (holds(said, "no such host") || holds(said, "connection refused") || holds(said, "i/o timeout") ||
-      holds(said, "TLS handshake timeout"))
+  if (holds(message, "no such host") || holds(message, "connection refused") || holds(message, "i/o timeout") ||
+      holds(message, "TLS handshake timeout"))
     return {exec_errc::provider_failed, "the daemon cannot reach the registry: look at its network and proxy"};
-  if (holds(said, "already in use")) return {exec_errc::already_exists, "take another name, or remove what has it"};
-  if (holds(said, "nknown runtime") || holds(said, "unknown or invalid runtime name"))
+  if (holds(message, "already in use")) return {exec_errc::already_exists, "take another name, or remove what has it"};
+  if (holds(message, "nknown runtime") || holds(message, "unknown or invalid runtime name"))
     return {exec_errc::unsupported, "the daemon has no such runtime: see docker info, or leave runtime() out"};
-  if (holds(said, "unable to find user") || holds(said, "no matching entries in passwd"))
+  if (holds(message, "unable to find user") || holds(message, "no matching entries in passwd"))
     return {exec_errc::invalid_argument, "the image has no such user: give numbers, such as 1000:1000"};
-  if (holds(said, "bind source path does not exist"))
+  if (holds(message, "bind source path does not exist"))
     return {exec_errc::not_found, "a folder to be mounted is not there on the daemon's machine"};
-  if (holds(said, "Cannot locate specified Dockerfile"))
+  if (holds(message, "Cannot locate specified Dockerfile"))
     return {exec_errc::not_found, "the context that was sent has no such Dockerfile"};
-  if (holds(said, "OCI runtime create failed") || holds(said, "failed to create shim task"))
+  if (holds(message, "OCI runtime create failed") || holds(message, "failed to create shim task"))
     return {exec_errc::provider_failed, "the container's first program cannot run: is the image for this machine?"};
-  if (holds(said, "cannot allocate memory"))
+  if (holds(message, "cannot allocate memory"))
     return {exec_errc::provider_failed, "the daemon's machine is out of memory"};
-  if (holds(said, "o such container") || holds(said, "no container with"))
+  if (holds(message, "o such container") || holds(message, "no container with"))
     return {exec_errc::provider_lost, "somebody removed it, or it ended"};
-  if (holds(said, "is not running") || holds(said, "state improper"))
+  if (holds(message, "is not running") || holds(message, "state improper"))
     return {exec_errc::provider_lost, "it is not running: somebody stopped it, or it ended"};
   switch (status) {
     case 400: return {exec_errc::invalid_argument, "the daemon does not take what was asked"};
@@ -51213,8 +51247,8 @@ inline std::string api_message(std::string_view body) {
   const boost::json::value value = boost::json::parse(boost::json::string_view(body.data(), body.size()), failure);
   const boost::json::object* const object = failure ? nullptr : value.if_object();
   if (object == nullptr) return std::string(body);
-  const std::string_view said = detail::text_at(*object, "message");
-  return std::string(said.empty() ? detail::text_at(*object, "cause") : said);
+  const std::string_view message = detail::text_at(*object, "message");
+  return std::string(message.empty() ? detail::text_at(*object, "cause") : message);
 }
 
 /// Converts an error response to an exception.
@@ -51227,18 +51261,18 @@ inline std::string api_message(std::string_view body) {
 ///                full), provider_lost (the container is gone or stopped), provider_failed (all else).
 /// \par Source    Engine API, the responses of each call; messages of real daemons.
 inline error api_error(unsigned status, std::string_view body, const api_call& call) {
-  const std::string said = api_message(body);
-  const detail::api_verdict verdict = detail::judge(status, said);
+  const std::string message = api_message(body);
+  const detail::api_verdict verdict = detail::judge(status, message);
   const std::error_code cause(static_cast<int>(status), http_status_category());
   std::string text = call.failed() + ": the daemon answers " + std::to_string(status);
-  if (!said.empty()) text += ", " + detail::shown_message(said);
+  if (!message.empty()) text += ", " + detail::shown_message(message);
   return error(verdict.code, text + "; " + verdict.advice, cause);
 }
 
 /// Makes the error for a failure in the middle of a successful response (pull, build).
-inline error stream_error(std::string_view said, const api_call& call) {
-  return error(detail::judge(0, said).code,
-               call.failed() + ": " + detail::shown_message(said) + "; " + detail::judge(0, said).advice);
+inline error stream_error(std::string_view message, const api_call& call) {
+  return error(detail::judge(0, message).code,
+               call.failed() + ": " + detail::shown_message(message) + "; " + detail::judge(0, message).advice);
 }
 
 /// Makes the error for a failed connection.
@@ -51362,13 +51396,12 @@ class ping_answer {
 };
 
 /// Returns the version to use with a daemon: the newest that both sides support.
-/// \param address  the daemon's address for error messages.
-/// \param wanted   the value of DOCKER_API_VERSION: if it is not empty, exactly this version.
-/// \throws         error{exec_errc::unsupported}: the daemon is too old, or runs Windows containers;
-///                 error{exec_errc::provider_failed}: it is not a Docker daemon; error{exec_errc::invalid_argument} for
-///                 an
-///                 invalid DOCKER_API_VERSION.
-inline api_version negotiate(const ping_answer& ping, std::string_view address, std::string_view wanted = {}) {
+/// \param address         the daemon's address for error messages.
+/// \param pinned_version  the value of DOCKER_API_VERSION: if it is not empty, exactly this version.
+/// \throws                error{exec_errc::unsupported}: the daemon is too old, or runs Windows containers;
+///                        error{exec_errc::provider_failed}: it is not a Docker daemon;
+///                        error{exec_errc::invalid_argument} for an invalid DOCKER_API_VERSION.
+inline api_version negotiate(const ping_answer& ping, std::string_view address, std::string_view pinned_version = {}) {
   const std::string daemon = "docker: the daemon at " + std::string(address);
   if (!ping.version())
     throw error(exec_errc::provider_failed,
@@ -51376,10 +51409,10 @@ inline api_version negotiate(const ping_answer& ping, std::string_view address, 
   if (!ping.operating_system().empty() && ping.operating_system() != "linux")
     throw error(exec_errc::unsupported, daemon + " runs containers of \"" + one_line(ping.operating_system(), 40) +
                                             "\"; only linux is supported: switch it to Linux containers");
-  if (!wanted.empty()) {
-    const std::optional<api_version> forced = api_version::parse(wanted);
+  if (!pinned_version.empty()) {
+    const std::optional<api_version> forced = api_version::parse(pinned_version);
     if (!forced || *forced < oldest_api || *forced > newest_api)
-      throw error(exec_errc::invalid_argument, "docker: DOCKER_API_VERSION is \"" + one_line(wanted, 40) +
+      throw error(exec_errc::invalid_argument, "docker: DOCKER_API_VERSION is \"" + one_line(pinned_version, 40) +
                                                    "\"; it may be " + oldest_api.text() + " to " + newest_api.text());
     return *forced;
   }
@@ -51483,9 +51516,9 @@ class ssh_stream final : public byte_stream::implementation {
 
  private:
   error ended() const {
-    const std::string said = process_.said();
-    return error(exec_errc::io_error, "docker: ssh ended before the daemon of " + address_ +
-                                          " said a word: " + (said.empty() ? std::string("it gives no reason") : said) +
+    const std::string stderr_text = process_.said();
+    return error(exec_errc::io_error, "docker: ssh ended before the daemon of " + address_ + " said a word: " +
+                                          (stderr_text.empty() ? std::string("it gives no reason") : stderr_text) +
                                           "; try: ssh HOST docker system dial-stdio");
   }
 
@@ -51586,9 +51619,9 @@ class engine {
     std::optional<error> failure;
     for (const daemon_location& where : search.candidates()) {
       try {
-        auto one = std::make_shared<engine>(executor, where, host);
-        co_await one->meet(host.said("DOCKER_API_VERSION"));
-        co_return one;
+        auto candidate = std::make_shared<engine>(executor, where, host);
+        co_await candidate->meet(host.said("DOCKER_API_VERSION"));
+        co_return candidate;
       } catch (const error& reason) {
         if (reason.code() == exec_errc::cancelled) throw;
         if (reason.code() != exec_errc::io_error) throw;
@@ -51623,9 +51656,9 @@ class engine {
 
   /// Makes a request for a path of the agreed API version.
   http_request request(std::string method, std::string_view path) const {
-    http_request made(std::move(method), where_base() + version_.path_prefix() + std::string(path));
-    for (const auto& [name, value] : where_.headers()) made.field(name, value);
-    return made;
+    http_request result(std::move(method), where_base() + version_.path_prefix() + std::string(path));
+    for (const auto& [name, value] : where_.headers()) result.field(name, value);
+    return result;
   }
 
   /// Sends a request. A status below 300, and each one in `fine`, is a success.
@@ -51716,7 +51749,7 @@ class engine {
     throw api_error(static_cast<unsigned>(answer.status()), answer.text().substr(0, max_error), doing);
   }
 
-  awaitable<void> meet(std::string wanted) {
+  awaitable<void> meet(std::string pinned_version) {
     http_request ping("GET", where_base() + "/_ping");
     for (const auto& [name, value] : where_.headers()) ping.field(name, value);
     http_response answer = co_await client_.request(std::move(ping));
@@ -51725,10 +51758,10 @@ class engine {
                       call("ping the daemon"));
     ping_answer::header_list headers;
     for (const http_field& each : answer.head().fields) headers.emplace_back(each.name(), each.value());
-    const ping_answer said(headers);
-    version_ = negotiate(said, address(), wanted);
-    kind_ = said.kind();
-    prefers_buildkit_ = said.has_buildkit();
+    const ping_answer ping_result(headers);
+    version_ = negotiate(ping_result, address(), pinned_version);
+    kind_ = ping_result.kind();
+    prefers_buildkit_ = ping_result.has_buildkit();
   }
 
   daemon_location where_;
@@ -52197,8 +52230,8 @@ class exec_place : public std::enable_shared_from_this<exec_place> {
     what.content("application/json", boost::json::serialize(body));
     const api_call doing = self->api_->call("run a command in the container", self->name_);
     http_response answer = co_await self->api_->ask(std::move(what), doing);
-    const boost::json::object made = engine::object_of(answer, doing);
-    std::string id(text_at(made, "Id"));
+    const boost::json::object created = engine::object_of(answer, doing);
+    std::string id(text_at(created, "Id"));
     if (id.empty()) throw error(exec_errc::provider_failed, doing.failed() + ": the daemon's answer has no Id");
     co_return id;
   }
@@ -52341,9 +52374,9 @@ class exec_place : public std::enable_shared_from_this<exec_place> {
     exec_place& place_;
   };
 
-  static boost::json::array texts(const std::vector<std::string>& all) {
+  static boost::json::array texts(const std::vector<std::string>& strings) {
     boost::json::array array;
-    for (const std::string& one : all) array.push_back(json_text(one));
+    for (const std::string& text : strings) array.push_back(json_text(text));
     return array;
   }
 
@@ -52485,10 +52518,10 @@ class progress_stream {
     using kind = progress_event::kind;
     const boost::json::object* const failure = detail::object_at(object, "errorDetail");
     if (failure != nullptr || detail::member(object, "error") != nullptr) {
-      std::string_view said = failure == nullptr ? std::string_view() : detail::text_at(*failure, "message");
-      if (said.empty()) said = detail::text_at(object, "error");
+      std::string_view message = failure == nullptr ? std::string_view() : detail::text_at(*failure, "message");
+      if (message.empty()) message = detail::text_at(object, "error");
       progress_event event(kind::failure);
-      event.text(said.empty() ? std::string("an error without a message") : std::string(said));
+      event.text(message.empty() ? std::string("an error without a message") : std::string(message));
       const std::uint64_t code = count_at(failure, "code");
       if (code <= 255) event.code(static_cast<int>(code));
       return event;
@@ -52719,20 +52752,20 @@ class registry_credentials {
 
   /// \param server  the registry's name in Docker's configuration; see `registry_server`.
   static registry_credentials password(std::string server, std::string user, std::string secret) {
-    registry_credentials made;
-    made.server_ = std::move(server);
-    made.user_ = std::move(user);
-    made.secret_ = std::move(secret);
-    return made;
+    registry_credentials credentials;
+    credentials.server_ = std::move(server);
+    credentials.user_ = std::move(user);
+    credentials.secret_ = std::move(secret);
+    return credentials;
   }
 
   /// \param token  from an earlier login at the registry (an OAuth2 refresh token).
   static registry_credentials identity_token(std::string server, std::string token) {
-    registry_credentials made;
-    made.server_ = std::move(server);
-    made.secret_ = std::move(token);
-    made.is_token_ = true;
-    return made;
+    registry_credentials credentials;
+    credentials.server_ = std::move(server);
+    credentials.secret_ = std::move(token);
+    credentials.is_token_ = true;
+    return credentials;
   }
 
   bool is_anonymous() const noexcept { return secret_.empty() && user_.empty(); }
@@ -52748,10 +52781,10 @@ class registry_credentials {
   std::string header() const { return encoded(object(true)); }
 
   /// Returns the value of X-Registry-Config, with which the classic builder pulls the base images of a Dockerfile.
-  static std::string build_header(const std::vector<registry_credentials>& all) {
+  static std::string build_header(const std::vector<registry_credentials>& logins) {
     boost::json::object servers;
-    for (const registry_credentials& one : all)
-      if (!one.is_anonymous()) servers[detail::json_view(one.server_)] = one.object(false);
+    for (const registry_credentials& login : logins)
+      if (!login.is_anonymous()) servers[detail::json_view(login.server_)] = login.object(false);
     return encoded(servers);
   }
 
@@ -52989,8 +53022,8 @@ class shared_round {
     std::map<std::string, std::vector<std::weak_ptr<waiter>>> rounds;
   };
   static table& all() {
-    static table one;
-    return one;
+    static table instance;
+    return instance;
   }
 
   static std::shared_ptr<waiter> enter(const std::string& key, const asio::any_io_executor& executor) {
@@ -53011,13 +53044,13 @@ class shared_round {
       all().rounds.erase(found);
     }
     for (const std::weak_ptr<waiter>& each : waiting) {
-      const std::shared_ptr<waiter> one = each.lock();
-      if (!one) continue;
-      asio::post(one->ended.executor(), [one, done, failure] {
-        one->over = true;
-        one->done = done;
-        one->failure = failure;
-        one->ended.notify();
+      const std::shared_ptr<waiter> live_waiter = each.lock();
+      if (!live_waiter) continue;
+      asio::post(live_waiter->ended.executor(), [live_waiter, done, failure] {
+        live_waiter->over = true;
+        live_waiter->done = done;
+        live_waiter->failure = failure;
+        live_waiter->ended.notify();
       });
     }
   }
@@ -53399,9 +53432,9 @@ class create_request {
     return name.empty() || name == "root" || name.find_first_not_of('0') == std::string_view::npos;
   }
 
-  static boost::json::array texts(const std::vector<std::string>& all) {
+  static boost::json::array texts(const std::vector<std::string>& strings) {
     boost::json::array array;
-    for (const std::string& one : all) array.push_back(detail::json_text(one));
+    for (const std::string& text : strings) array.push_back(detail::json_text(text));
     return array;
   }
 
@@ -53409,23 +53442,23 @@ class create_request {
     const auto meets = [](std::string_view a, std::string_view b) {
       return cofferdam::detail::is_beneath(a, b) || cofferdam::detail::is_beneath(b, a);
     };
-    for (const mount& one : options_.mounts()) {
-      if (one.is_bind()) check_source(one, host);
-      check_programs(one.target(), meets);
+    for (const mount& entry : options_.mounts()) {
+      if (entry.is_bind()) check_source(entry, host);
+      check_programs(entry.target(), meets);
     }
-    for (const tmpfs_mount& one : options_.tmpfs()) check_programs(one.target(), meets);
+    for (const tmpfs_mount& entry : options_.tmpfs()) check_programs(entry.target(), meets);
     for (const std::string& target : options_.volumes()) check_programs(target, meets);
-    for (const image_volume& one : image_volumes_) check_programs(one.target(), meets);
+    for (const image_volume& volume : image_volumes_) check_programs(volume.target(), meets);
     check_programs(options_.working_directory(), meets);
   }
 
-  void check_source(const mount& one, const host_view& host) const {
-    const std::string real = is_local_ ? host.real(one.source()) : one.source();
-    const std::string place = "the mount of " + detail::quoted(one.source()) +
-                              (real == one.source() ? std::string() : ", which is " + detail::quoted(real) + ",");
+  void check_source(const mount& entry, const host_view& host) const {
+    const std::string real = is_local_ ? host.real(entry.source()) : entry.source();
+    const std::string place = "the mount of " + detail::quoted(entry.source()) +
+                              (real == entry.source() ? std::string() : ", which is " + detail::quoted(real) + ",");
     if (!daemon_socket_.empty()) {
       const std::string socket = detail::usual_spelling(is_local_ ? host.real(daemon_socket_) : daemon_socket_);
-      for (const std::string& source : {detail::usual_spelling(one.source()), detail::usual_spelling(real)})
+      for (const std::string& source : {detail::usual_spelling(entry.source()), detail::usual_spelling(real)})
         if (cofferdam::detail::is_beneath(socket, source) || daemon_socket_ == source)
           throw detail::bad_option(place + " would bring the daemon's own socket into the container");
     }
@@ -53498,10 +53531,10 @@ class create_request {
     if (!options_.runtime().empty()) host["Runtime"] = detail::json_text(options_.runtime());
     host["Tmpfs"] = tmpfs();
     boost::json::array mounts;
-    for (const mount& one : options_.mounts()) mounts.push_back(mount_object(one));
+    for (const mount& entry : options_.mounts()) mounts.push_back(mount_object(entry));
     for (const std::string& target : options_.volumes()) mounts.push_back(disk_object(target));
-    for (const image_volume& one : image_volumes_)
-      if (is_daemons(one)) mounts.push_back(memory_object(one));
+    for (const image_volume& volume : image_volumes_)
+      if (is_daemons(volume)) mounts.push_back(memory_object(volume));
     if (programs_) mounts.push_back(mount_object(*programs_));
     if (host_link_) mounts.push_back(mount_object(*host_link_));
     host["Mounts"] = std::move(mounts);
@@ -53515,32 +53548,32 @@ class create_request {
   }
 
   boost::json::object tmpfs() const {
-    boost::json::object all;
-    const auto add = [&all, this](const tmpfs_mount& one, const std::string& owner) {
-      const std::uint64_t bytes = one.bytes() != 0 ? one.bytes() : options_.volume_size();
-      all[detail::json_view(one.target())] =
-          detail::json_text("rw,nosuid,nodev," + std::string(one.is_executable() ? "exec" : "noexec") +
+    boost::json::object entries;
+    const auto add = [&entries, this](const tmpfs_mount& entry, const std::string& owner) {
+      const std::uint64_t bytes = entry.bytes() != 0 ? entry.bytes() : options_.volume_size();
+      entries[detail::json_view(entry.target())] =
+          detail::json_text("rw,nosuid,nodev," + std::string(entry.is_executable() ? "exec" : "noexec") +
                             ",size=" + std::to_string(bytes) + owner);
     };
-    for (const image_volume& one : image_volumes_) {
-      if (is_daemons(one)) continue;
+    for (const image_volume& volume : image_volumes_) {
+      if (is_daemons(volume)) continue;
       // Podman does not report the mode of the folder either: its archive calls show an empty volume that it has put
       // there.
       std::string owner = ",mode=1777";
       if (!unowned_memory_)
-        owner =
-            ",mode=" + octal(one.mode()) + ",uid=" + std::to_string(one.uid()) + ",gid=" + std::to_string(one.gid());
-      add(tmpfs_mount(one.target(), one.bytes()).executable(), owner);
+        owner = ",mode=" + octal(volume.mode()) + ",uid=" + std::to_string(volume.uid()) +
+                ",gid=" + std::to_string(volume.gid());
+      add(tmpfs_mount(volume.target(), volume.bytes()).executable(), owner);
     }
     const std::string owned = guest_ids();
-    for (const tmpfs_mount& one : options_.tmpfs()) add(one, owned);
-    if (!options_.has_read_only_root()) return all;
+    for (const tmpfs_mount& entry : options_.tmpfs()) add(entry, owned);
+    if (!options_.has_read_only_root()) return entries;
     const std::uint64_t size = options_.workspace_size();
     if (!options_.has_at(options_.working_directory()))
       add(tmpfs_mount(options_.working_directory(), size).executable(), owned);
     if (!options_.has_at("/tmp") && options_.working_directory() != "/tmp")
       add(tmpfs_mount("/tmp", std::max<std::uint64_t>(size / 2, 4096)).executable(), ",mode=1777");
-    return all;
+    return entries;
   }
 
   // Returns the options of a tmpfs that give it to the commands' user. For a user name, only the daemon knows the
@@ -53561,7 +53594,7 @@ class create_request {
   }
 
   // Podman itself copies the image's content into memory, and keeps the owner.
-  bool is_daemons(const image_volume& one) const { return one.has_content() && !unowned_memory_; }
+  bool is_daemons(const image_volume& volume) const { return volume.has_content() && !unowned_memory_; }
 
   static std::string octal(unsigned mode) {
     std::string digits = "0000";
@@ -53571,19 +53604,20 @@ class create_request {
 
   // Memory that the daemon mounts, so that its archive calls reach it. A volume without a name is removed with the
   // container.
-  static boost::json::object memory_object(const image_volume& one) {
+  static boost::json::object memory_object(const image_volume& declared) {
     boost::json::object how;
     how["type"] = "tmpfs";
     how["device"] = "tmpfs";
-    how["o"] = detail::json_text("nosuid,nodev,size=" + std::to_string(one.bytes()) + ",mode=" + octal(one.mode()) +
-                                 ",uid=" + std::to_string(one.uid()) + ",gid=" + std::to_string(one.gid()));
+    how["o"] =
+        detail::json_text("nosuid,nodev,size=" + std::to_string(declared.bytes()) + ",mode=" + octal(declared.mode()) +
+                          ",uid=" + std::to_string(declared.uid()) + ",gid=" + std::to_string(declared.gid()));
     boost::json::object driver;
     driver["Name"] = "local";
     driver["Options"] = std::move(how);
     boost::json::object volume;
     volume["NoCopy"] = true;  // a copy made before the start would be lost at the start
     volume["DriverConfig"] = std::move(driver);
-    return unnamed_volume(one.target(), std::move(volume));
+    return unnamed_volume(declared.target(), std::move(volume));
   }
 
   // A folder on the daemon's disk, with the image's content of that path.
@@ -53602,13 +53636,13 @@ class create_request {
     return object;
   }
 
-  static boost::json::object mount_object(const mount& one) {
+  static boost::json::object mount_object(const mount& entry) {
     boost::json::object object;
-    object["Type"] = one.is_bind() ? "bind" : "volume";
-    object["Source"] = detail::json_text(one.source());
-    object["Target"] = detail::json_text(one.target());
-    object["ReadOnly"] = one.is_read_only();
-    if (!one.is_bind()) {
+    object["Type"] = entry.is_bind() ? "bind" : "volume";
+    object["Source"] = detail::json_text(entry.source());
+    object["Target"] = detail::json_text(entry.target());
+    object["ReadOnly"] = entry.is_read_only();
+    if (!entry.is_bind()) {
       boost::json::object volume;
       volume["NoCopy"] = true;  // otherwise the image's content would be copied into it
       object["VolumeOptions"] = std::move(volume);
@@ -53751,8 +53785,8 @@ inline awaitable<void> with_scratch_container(std::shared_ptr<engine> api, std::
   const auto creates_and_works = [&]() -> awaitable<void> {
     try {
       co_await cofferdam::detail::shielded(std::ref(create));
-      const boost::json::object made = engine::object_of(answer, doing);
-      id = text_at(made, "Id");
+      const boost::json::object created = engine::object_of(answer, doing);
+      id = text_at(created, "Id");
       if (id.empty()) throw error(exec_errc::provider_failed, doing.failed() + ": the daemon's answer has no Id");
     } catch (const error& reason) {
       in_doubt = leaves_in_doubt(reason);
@@ -54927,11 +54961,11 @@ inline user_ids resolve_user(std::string_view user, std::string_view passwd, std
 /// Reads a small file of a container; empty if it does not exist, or is not a regular file.
 /// \throws error{exec_errc::io_error}: its archive is incomplete or damaged.
 inline awaitable<std::string> small_file(std::shared_ptr<engine> api, std::string id, std::string path) {
-  constexpr std::size_t most = 1024 * 1024;
+  constexpr std::size_t max_bytes = 1024 * 1024;
   static const std::vector<int> absent{404};
   http_request what =
       api->request("GET", "/containers/" + id + "/archive?path=" + cofferdam::detail::percent_encoded(path));
-  const cofferdam::detail::http_limits limits = cofferdam::detail::http_limits().body(most + 64 * 1024);
+  const cofferdam::detail::http_limits limits = cofferdam::detail::http_limits().body(max_bytes + 64 * 1024);
   const api_call doing = api->call("read a file of a container", path);
   http_response answer = co_await api->ask_within(std::move(what), doing, limits, absent);
   std::string content;
@@ -55028,8 +55062,8 @@ class adopted_container {
 
   /// Returns true if the archive calls see the same files there as the processes of the container.
   bool reaches(std::string_view path) const {
-    return !has_read_only_root && std::none_of(mounts.begin(), mounts.end(), [path](const std::string& one) {
-      return cofferdam::detail::is_beneath(path, one);
+    return !has_read_only_root && std::none_of(mounts.begin(), mounts.end(), [path](const std::string& target) {
+      return cofferdam::detail::is_beneath(path, target);
     });
   }
 };
@@ -55058,13 +55092,13 @@ inline awaitable<adopted_container> look_at(std::shared_ptr<engine> api, std::st
   }
   if (const boost::json::object* const host = object_at(seen, "HostConfig")) {
     found.has_read_only_root = is_true_at(*host, "ReadonlyRootfs");
-    if (const boost::json::object* const all = object_at(*host, "Tmpfs"))
-      for (const auto& each : *all) found.mounts.emplace_back(each.key().data(), each.key().size());
+    if (const boost::json::object* const tmpfs = object_at(*host, "Tmpfs"))
+      for (const auto& each : *tmpfs) found.mounts.emplace_back(each.key().data(), each.key().size());
   }
-  if (const boost::json::array* const all = array_at(seen, "Mounts"))
-    for (const boost::json::value& each : *all)
-      if (const boost::json::object* const one = each.if_object())
-        found.mounts.emplace_back(text_at(*one, "Destination"));
+  if (const boost::json::array* const mounts = array_at(seen, "Mounts"))
+    for (const boost::json::value& each : *mounts)
+      if (const boost::json::object* const mount_json = each.if_object())
+        found.mounts.emplace_back(text_at(*mount_json, "Destination"));
   for (const char* const each : {"/dev", "/proc", "/sys"}) found.mounts.emplace_back(each);
   const std::optional<image> its_image = co_await find_image(api, std::string(text_at(seen, "Image")));
   if (its_image) found.machine = its_image->architecture;
@@ -55098,8 +55132,8 @@ inline awaitable<void> ensure_workspace(std::shared_ptr<exec_place> place, adopt
     co_return;
   }
   std::vector<std::string> words{"/bin/sh", "-c", "mkdir -p -- \"$1\" && cd -- \"$1\"", "sh", path};
-  const bool made = co_await exec_place::try_out(place, std::move(words), bytes());
-  if (!made)
+  const bool is_created = co_await exec_place::try_out(place, std::move(words), bytes());
+  if (!is_created)
     throw error(exec_errc::not_found, "docker: the container \"" + there.name + "\" has no \"" + one_line(path, 200) +
                                           "\", and it cannot be made; name another working_directory");
 }
@@ -55812,12 +55846,12 @@ class exec_command final : public cofferdam::detail::tracked_command {
   /// USR1 ends all commands.
   void ended_with_another() {
     command().status_known();
-    command_result& all = command().mutable_result();
-    all.term_signal(SIGKILL);
-    all.kind(error_kind::execution_error);
-    all.reason("It was ended together with another command of the container");
-    all.advice("Without a warden, a time limit or a cancellation ends all that runs there. Run it again.");
-    all.cause(std::make_error_code(std::errc::interrupted));
+    command_result& result = command().mutable_result();
+    result.term_signal(SIGKILL);
+    result.kind(error_kind::execution_error);
+    result.reason("It was ended together with another command of the container");
+    result.advice("Without a warden, a time limit or a cancellation ends all that runs there. Run it again.");
+    result.cause(std::make_error_code(std::errc::interrupted));
   }
 
   static awaitable<void> end_all(std::shared_ptr<exec_command> self) {
@@ -55944,11 +55978,11 @@ class exec_launcher final : public cofferdam::detail::command_launcher {
       return outcome;
     }
     const bool has_input = c.input() || c.has_open_input();
-    const auto one = cofferdam::detail::make_command<exec_command>(
+    const auto exec = cofferdam::detail::make_command<exec_command>(
         executor(), registry(), limits, std::chrono::steady_clock::now(), executor(), place_, std::move(order), mark,
         std::move(tag), shown_program(c), has_input);
-    one->begin(c.take_input());
-    outcome.running = one->command().kept();
+    exec->begin(c.take_input());
+    outcome.running = exec->command().kept();
     return outcome;
   }
 
@@ -55999,16 +56033,16 @@ class exec_files : public cofferdam::detail::operations_by_command<exec_files> {
     }
   }
 
-  awaitable<bytes> read_file(std::string path, std::size_t most) {
+  awaitable<bytes> read_file(std::string path, std::size_t max_bytes) {
     const std::string clean = workspace_path(path, root_);
-    const std::size_t clamped = std::min(most, max_size);
+    const std::size_t clamped = std::min(max_bytes, max_size);
     std::vector<std::string> words{"/bin/sh", "-c",         std::string(read_script),
                                    "sh",      "./" + clean, std::to_string(clamped)};
     command ask = argv(std::move(words));
     ask.keep_output(std::max<std::size_t>(clamped, 4096));
     command_result result = co_await run_command(std::move(ask));
-    check(result, "read", clean, most);
-    if (result.out().total() > most) throw too_large(clean, most);
+    check(result, "read", clean, max_bytes);
+    if (result.out().total() > max_bytes) throw too_large(clean, max_bytes);
     co_return result.out().head();
   }
 
@@ -56088,12 +56122,12 @@ mv -f -T "$f" "$1" || { rm -f "$f"; exit 1; })sh";
 t=$(cd "$1" && pwd -P) || exit 45
 case $t/ in "$r"/*) ;; *) exit 42 ;; esac)sh";
 
-  static error too_large(const std::string& path, std::size_t most) {
-    return error(exec_errc::too_large,
-                 "read " + cofferdam::detail::shown_path(path) + ": longer than " + std::to_string(most) + " bytes");
+  static error too_large(const std::string& path, std::size_t max_bytes) {
+    return error(exec_errc::too_large, "read " + cofferdam::detail::shown_path(path) + ": longer than " +
+                                           std::to_string(max_bytes) + " bytes");
   }
 
-  static void check(const command_result& result, const char* doing, const std::string& path, std::size_t most) {
+  static void check(const command_result& result, const char* doing, const std::string& path, std::size_t max_bytes) {
     using cofferdam::detail::path_error;
     if (result.ok()) return;
     const std::string what = std::string(doing) + " " + cofferdam::detail::shown_path(path) + ": ";
@@ -56101,7 +56135,7 @@ case $t/ in "$r"/*) ;; *) exit 42 ;; esac)sh";
       case is_missing: throw path_error(ENOENT, doing, path);
       case is_outside: throw error(exec_errc::outside_workspace, what + "a symbolic link leads out of the workspace");
       case is_no_file: throw error(exec_errc::not_a_file, what + "not a regular file");
-      case is_longer: throw too_large(path, most);
+      case is_longer: throw too_large(path, max_bytes);
       case is_denied: throw path_error(EACCES, doing, path);
       case is_no_directory: throw path_error(ENOTDIR, doing, path);
       case is_incomplete: throw error(exec_errc::io_error, what + "not all of it arrived");
@@ -56120,7 +56154,7 @@ class exec_file_source final : public file_source {
   exec_file_source(exec_files files, std::vector<file_request> requests)
       : files_(std::move(files)), inner_(files_, std::move(requests)) {}
   awaitable<std::optional<file_header>> next() override { return inner_.next(); }
-  awaitable<bytes> read(std::size_t most) override { return inner_.read(most); }
+  awaitable<bytes> read(std::size_t max_bytes) override { return inner_.read(max_bytes); }
 
  private:
   exec_files files_;
@@ -56732,10 +56766,10 @@ class container_checker {
     return holds;
   }
 
-  static bool holds_text(const boost::json::array* all, std::string_view wanted) {
-    return all != nullptr && std::any_of(all->begin(), all->end(), [wanted](const boost::json::value& one) {
-             const boost::json::string* const text = one.if_string();
-             return text != nullptr && capability(std::string_view(text->data(), text->size())) == wanted;
+  static bool holds_text(const boost::json::array* names, std::string_view name) {
+    return names != nullptr && std::any_of(names->begin(), names->end(), [name](const boost::json::value& entry) {
+             const boost::json::string* const text = entry.if_string();
+             return text != nullptr && capability(std::string_view(text->data(), text->size())) == name;
            });
   }
 
@@ -56751,15 +56785,15 @@ class container_checker {
                                                        "SETPCAP", "SETUID",           "SYS_CHROOT"};
     const boost::json::array* const kept = array_at(asked_host_, "CapAdd");
     return std::all_of(podmans.begin(), podmans.end(),
-                       [&](std::string_view one) { return holds_text(dropped, one) || holds_text(kept, one); });
+                       [&](std::string_view name) { return holds_text(dropped, name) || holds_text(kept, name); });
   }
 
   bool adds_no_more() const {
     const boost::json::array* const added = array_at(host_, "CapAdd");
-    const boost::json::array* const wanted = array_at(asked_host_, "CapAdd");
-    return added == nullptr || std::all_of(added->begin(), added->end(), [&](const boost::json::value& one) {
-             const boost::json::string* const text = one.if_string();
-             return text != nullptr && holds_text(wanted, capability(std::string_view(text->data(), text->size())));
+    const boost::json::array* const requested = array_at(asked_host_, "CapAdd");
+    return added == nullptr || std::all_of(added->begin(), added->end(), [&](const boost::json::value& entry) {
+             const boost::json::string* const text = entry.if_string();
+             return text != nullptr && holds_text(requested, capability(std::string_view(text->data(), text->size())));
            });
   }
 
@@ -56771,22 +56805,23 @@ class container_checker {
     bool no_new = false;
     bool weaker = false;
     if (security != nullptr)
-      for (const boost::json::value& one : *security) {
-        const std::string_view text =
-            one.is_string() ? std::string_view(one.get_string().data(), one.get_string().size()) : std::string_view();
+      for (const boost::json::value& entry : *security) {
+        const std::string_view text = entry.is_string()
+                                          ? std::string_view(entry.get_string().data(), entry.get_string().size())
+                                          : std::string_view();
         no_new |= text == "no-new-privileges" || text == "no-new-privileges:true" || text == "no-new-privileges=true";
         weaker |= text.find("unconfined") != std::string_view::npos || text.find("disable") != std::string_view::npos;
       }
     fine &= expect(no_new, "no-new-privileges is not set");
     fine &= expect(!weaker, "a security profile was switched off");
-    const std::string_view wanted = text_at(asked_, "User");
-    fine &= expect(text_at(config_, "User") == wanted, "its user is not the one that was asked for");
+    const std::string_view user = text_at(asked_, "User");
+    fine &= expect(text_at(config_, "User") == user, "its user is not the one that was asked for");
     if (fine) isolation_.set(isolation_kind::system_calls, "no capabilities, no new privileges");
   }
 
   bool same_number(const char* key) const {
-    const std::optional<std::int64_t> wanted = number_at(asked_host_, key);
-    return wanted && number_at(host_, key) == wanted;
+    const std::optional<std::int64_t> requested = number_at(asked_host_, key);
+    return requested && number_at(host_, key) == requested;
   }
 
   void check_limits() {
@@ -56806,8 +56841,8 @@ class container_checker {
 
   bool has_no_core_files() const {
     const boost::json::array* const limits = array_at(host_, "Ulimits");
-    return limits != nullptr && std::any_of(limits->begin(), limits->end(), [](const boost::json::value& one) {
-             const boost::json::object* const limit = one.if_object();
+    return limits != nullptr && std::any_of(limits->begin(), limits->end(), [](const boost::json::value& entry) {
+             const boost::json::object* const limit = entry.if_object();
              if (limit == nullptr || number_at(*limit, "Hard") != 0) return false;
              const std::string_view name = text_at(*limit, "Name");
              return name == "core" || name == "RLIMIT_CORE";
@@ -56860,7 +56895,7 @@ class container_checker {
     fine &= check_mounts(binds);
     if (!fine) return;
     std::string words = read_only ? "the image's files, read-only" : "the image's files, a copy of its own";
-    for (const std::string& one : volumes_) words += ", " + one;
+    for (const std::string& volume : volumes_) words += ", " + volume;
     if (binds > 0) words += ", and " + std::to_string(binds) + (binds == 1 ? " folder" : " folders") + " of the host";
     isolation_.set(isolation_kind::files, words);
   }
@@ -56878,11 +56913,11 @@ class container_checker {
   bool check_mounts(std::size_t& binds) {
     static const boost::json::array none;
     const boost::json::object& tmpfs = object_or_empty(asked_host_, "Tmpfs");
-    const boost::json::array* const wanted = array_at(asked_host_, "Mounts");
+    const boost::json::array* const requested = array_at(asked_host_, "Mounts");
     const boost::json::array* const given = array_at(inspected_, "Mounts");
     bool fine = true;
-    for (const boost::json::value& one : wanted == nullptr ? none : *wanted) {
-      const boost::json::object* const want = one.if_object();
+    for (const boost::json::value& entry : requested == nullptr ? none : *requested) {
+      const boost::json::object* const want = entry.if_object();
       if (want == nullptr) continue;
       const boost::json::object* const have = mount_at(given == nullptr ? none : *given, text_at(*want, "Target"));
       const std::string target(text_at(*want, "Target"));
@@ -56895,11 +56930,11 @@ class container_checker {
       if (same && is_true_at(*want, "ReadOnly")) fine &= expect(!is_writable(*have), target + " is not read-only");
       if (bind && !target.starts_with("/.cofferdam")) ++binds;  // our own mount contains no files of the host
     }
-    for (const boost::json::value& one : given == nullptr ? none : *given) {
-      const boost::json::object* const have = one.if_object();
+    for (const boost::json::value& entry : given == nullptr ? none : *given) {
+      const boost::json::object* const have = entry.if_object();
       if (have == nullptr) continue;
       const std::string_view path = text_at(*have, "Destination");
-      const bool is_wanted = mount_at(wanted == nullptr ? none : *wanted, path, "Target") != nullptr ||
+      const bool is_wanted = mount_at(requested == nullptr ? none : *requested, path, "Target") != nullptr ||
                              (text_at(*have, "Type") == "tmpfs" && tmpfs.contains(path));
       fine &= expect(is_wanted, "nobody asked for the " + one_line(text_at(*have, "Type"), 40) + " mount at " +
                                     one_line(path, 120));
@@ -56922,10 +56957,11 @@ class container_checker {
     return writable == nullptr || !writable->is_bool() || writable->get_bool();
   }
 
-  static const boost::json::object* mount_at(const boost::json::array& all, std::string_view path,
+  static const boost::json::object* mount_at(const boost::json::array& mounts, std::string_view path,
                                              std::string_view key = "Destination") {
-    for (const boost::json::value& one : all)
-      if (const boost::json::object* const object = one.if_object(); object != nullptr && text_at(*object, key) == path)
+    for (const boost::json::value& entry : mounts)
+      if (const boost::json::object* const object = entry.if_object();
+          object != nullptr && text_at(*object, key) == path)
         return object;
     return nullptr;
   }
@@ -56939,10 +56975,10 @@ class container_checker {
     const boost::json::array* const started = array_at(config_, "Entrypoint");
     expect(entry != nullptr && started != nullptr && *entry == *started, "it would start another program");
     const boost::json::object& labels = object_or_empty(config_, "Labels");
-    const boost::json::object& wanted = object_or_empty(asked_, "Labels");
-    const bool labelled = std::all_of(wanted.begin(), wanted.end(), [&](const auto& one) {
-      const boost::json::value* const found = labels.if_contains(one.key());
-      return found != nullptr && *found == one.value();
+    const boost::json::object& requested = object_or_empty(asked_, "Labels");
+    const bool labelled = std::all_of(requested.begin(), requested.end(), [&](const auto& label) {
+      const boost::json::value* const found = labels.if_contains(label.key());
+      return found != nullptr && *found == label.value();
     });
     expect(labelled, "it does not have its labels");
     expect(!is_true_at(config_, "Tty"), "it has a terminal");
@@ -57016,8 +57052,8 @@ class host_link {
     const std::filesystem::path temporary = std::filesystem::temp_directory_path(failure);
     if (failure || !temporary.is_absolute()) return nullptr;
     std::string home = (temporary / (name_of(here) + "-" + cofferdam::detail::random_digits())).string();
-    auto made = std::make_shared<host_link>(executor, std::move(home));
-    return made->listen() ? made : nullptr;
+    auto opened = std::make_shared<host_link>(executor, std::move(home));
+    return opened->listen() ? opened : nullptr;
   }
 
   host_link(const asio::any_io_executor& executor, std::string home)
@@ -57069,17 +57105,17 @@ class host_link {
   static void sweep(const owner& here) {
     std::error_code failure;
     const std::filesystem::path temporary = std::filesystem::temp_directory_path(failure);
-    std::filesystem::directory_iterator one(temporary, failure);
-    for (; !failure && one != std::filesystem::directory_iterator(); one.increment(failure))
-      if (is_left_over(one->path().filename().string(), here)) remove(one->path().string());
+    std::filesystem::directory_iterator entry(temporary, failure);
+    for (; !failure && entry != std::filesystem::directory_iterator(); entry.increment(failure))
+      if (is_left_over(entry->path().filename().string(), here)) remove(entry->path().string());
   }
 
  private:
   static constexpr std::string_view start_of_name = "cofferdam-host-";
 
-  static std::string name_of(const owner& one) {
-    return std::string(start_of_name) + std::to_string(one.pid_namespace()) + "-" + std::to_string(one.pid()) + "-" +
-           std::to_string(one.start_time());
+  static std::string name_of(const owner& identity) {
+    return std::string(start_of_name) + std::to_string(identity.pid_namespace()) + "-" +
+           std::to_string(identity.pid()) + "-" + std::to_string(identity.start_time());
   }
 
   /// Returns true if the name belongs to a process that this process could see, and that does not exist.
@@ -57283,7 +57319,7 @@ inline awaitable<std::vector<image_volume>> memory_for_volumes(std::shared_ptr<e
 /// \throws    error{exec_errc::too_large} if the memory is too small.
 inline awaitable<void> fill_volumes(std::shared_ptr<engine> api, std::string id, std::string image,
                                     std::vector<image_volume> volumes, owner here) {
-  std::erase_if(volumes, [](const image_volume& one) { return !one.has_content(); });
+  std::erase_if(volumes, [](const image_volume& volume) { return !volume.has_content(); });
   if (volumes.empty()) co_return;
   const auto copy = [&](std::string scratch) -> awaitable<void> {
     for (const image_volume& volume : volumes) {
@@ -57345,8 +57381,8 @@ inline awaitable<std::optional<user_ids>> workspace_owner(std::shared_ptr<engine
                                                           container_options options, owner here) {
   std::optional<user_ids> ids;
   const std::vector<mount>& mounts = options.mounts();
-  const auto at_workspace = [&options](const mount& one) {
-    return one.is_bind() && one.target() == options.working_directory();
+  const auto at_workspace = [&options](const mount& entry) {
+    return entry.is_bind() && entry.target() == options.working_directory();
   };
   const auto found = std::find_if(mounts.begin(), mounts.end(), at_workspace);
   if (found == mounts.end()) co_return ids;
@@ -57355,10 +57391,10 @@ inline awaitable<std::optional<user_ids>> workspace_owner(std::shared_ptr<engine
   bind["Source"] = json_text(found->source());
   bind["Target"] = json_text(found->target());
   bind["ReadOnly"] = true;
-  boost::json::array all;
-  all.push_back(std::move(bind));
+  boost::json::array bind_mounts;
+  bind_mounts.push_back(std::move(bind));
   boost::json::object host_config;
-  host_config["Mounts"] = std::move(all);
+  host_config["Mounts"] = std::move(bind_mounts);
   volume_folder folder;
   const auto look = [&](std::string id) -> awaitable<void> {
     folder = co_await look_at_folder(api, std::move(id), options.working_directory());
@@ -57639,11 +57675,11 @@ class ignore_pattern {
   };
 
   void consume(std::size_t i, char32_t character, std::vector<char>& next) const {
-    const token& one = tokens_[i];
-    switch (one.what) {
-      case kind::literal: next[i + 1] |= static_cast<char>(one.character == character); break;
+    const token& current = tokens_[i];
+    switch (current.what) {
+      case kind::literal: next[i + 1] |= static_cast<char>(current.character == character); break;
       case kind::any: next[i + 1] |= static_cast<char>(character != U'/'); break;
-      case kind::set: next[i + 1] |= static_cast<char>(in_set(one, character)); break;
+      case kind::set: next[i + 1] |= static_cast<char>(in_set(current, character)); break;
       case kind::star: next[i] |= static_cast<char>(character != U'/'); break;
       case kind::anything: next[i] = 1; break;
       case kind::directories: break;
@@ -57654,18 +57690,18 @@ class ignore_pattern {
     }
   }
 
-  static bool in_set(const token& one, char32_t character) {
-    const bool found = std::any_of(one.ranges.begin(), one.ranges.end(), [character](const auto& range) {
+  static bool in_set(const token& set, char32_t character) {
+    const bool found = std::any_of(set.ranges.begin(), set.ranges.end(), [character](const auto& range) {
       return range.first <= character && character <= range.second;
     });
-    return found != one.negated;
+    return found != set.negated;
   }
 
   void add(kind what, char32_t character = 0) {
-    token one;
-    one.what = what;
-    one.character = character;
-    tokens_.push_back(std::move(one));
+    token added;
+    added.what = what;
+    added.character = character;
+    tokens_.push_back(std::move(added));
   }
 
   void compile(std::string_view pattern) {
@@ -57701,13 +57737,13 @@ class ignore_pattern {
 
   // Parses a set after its `[`. Returns the position after the `]`.
   std::size_t add_set(const std::vector<char32_t>& text, std::size_t at) {
-    token one;
-    one.what = kind::set;
+    token set;
+    set.what = kind::set;
     if (at < text.size() && text[at] == U'^') {
-      one.negated = true;
+      set.negated = true;
       ++at;
     }
-    while (at < text.size() && (text[at] != U']' || one.ranges.empty())) {
+    while (at < text.size() && (text[at] != U']' || set.ranges.empty())) {
       const char32_t low = set_member(text, at);
       char32_t high = low;
       if (at < text.size() && text[at] == U'-') {
@@ -57715,10 +57751,10 @@ class ignore_pattern {
         high = set_member(text, at);
       }
       if (high < low) throw std::invalid_argument("has a range in [] that goes backwards");
-      one.ranges.emplace_back(low, high);
+      set.ranges.emplace_back(low, high);
     }
     if (at == text.size()) throw std::invalid_argument("has a [ without its ]");
-    tokens_.push_back(std::move(one));
+    tokens_.push_back(std::move(set));
     return at + 1;
   }
 
@@ -57973,12 +58009,12 @@ class dockerfile_context {
     walk_.emplace(folder_.walk(".", list_options().entries(limit.files())));
   }
 
-  /// Lists about `most` more names. Returns true at the end; then `entries` is complete.
+  /// Lists about `count` more names. Returns true at the end; then `entries` is complete.
   /// \throws error{exec_errc::too_large} at the limit; permission_denied for a folder that cannot be read and is not
   ///     excluded; not_found if the Dockerfile has vanished.
-  bool step(std::size_t most = 1024) {
+  bool step(std::size_t count = 1024) {
     if (!walk_) return true;
-    for (std::size_t done = 0; done < most; ++done) {
+    for (std::size_t done = 0; done < count; ++done) {
       std::optional<directory_entry> found = walk_->next();
       if (!found) {
         finish();
@@ -58089,7 +58125,7 @@ class dockerfile_context {
     std::sort(entries_.begin(), entries_.end(),
               [](const context_entry& a, const context_entry& b) { return a.path() < b.path(); });
     const bool has_dockerfile = extra_ || std::any_of(entries_.begin(), entries_.end(),
-                                                      [this](const auto& one) { return one.path() == name_; });
+                                                      [this](const auto& entry) { return entry.path() == name_; });
     if (!has_dockerfile)
       throw error(exec_errc::not_found, "docker: build: the Dockerfile " + cofferdam::detail::shown_path(name_) +
                                             " was removed while the context was looked at");
@@ -58155,24 +58191,24 @@ class context_archive {
 
   static void append(bytes& to, const bytes& what) { to.insert(to.end(), what.begin(), what.end()); }
 
-  void begin(bytes& piece, const context_entry& one) {
-    switch (one.type()) {
+  void begin(bytes& piece, const context_entry& entry) {
+    switch (entry.type()) {
       case file_type::directory: {
-        cofferdam::detail::tar_entry head(one.path(), cofferdam::detail::tar_type::directory);
-        append(piece, writer_.head(head.mode(one.mode())));
+        cofferdam::detail::tar_entry head(entry.path(), cofferdam::detail::tar_type::directory);
+        append(piece, writer_.head(head.mode(entry.mode())));
         append(piece, writer_.padding());
         return;
       }
       case file_type::symlink: {
-        cofferdam::detail::tar_entry head(one.path(), cofferdam::detail::tar_type::symlink);
-        append(piece, writer_.head(head.link(one.target()).mode(0777)));
+        cofferdam::detail::tar_entry head(entry.path(), cofferdam::detail::tar_type::symlink);
+        append(piece, writer_.head(head.link(entry.target()).mode(0777)));
         append(piece, writer_.padding());
         return;
       }
       default: break;
     }
-    reader_.emplace(context_->folder().open_file(one.path(), link_policy::refuse));
-    cofferdam::detail::tar_entry head(one.path(), cofferdam::detail::tar_type::regular);
+    reader_.emplace(context_->folder().open_file(entry.path(), link_policy::refuse));
+    cofferdam::detail::tar_entry head(entry.path(), cofferdam::detail::tar_type::regular);
     left_ = reader_->size();
     append(piece, writer_.head(head.mode(reader_->mode()).size(left_)));
   }
@@ -58233,43 +58269,43 @@ inline awaitable<std::string> send_build(std::shared_ptr<engine> api, std::strin
 /// Adds a remedy to BuildKit's message, if it has none.
 inline error build_error(const error& reason, builder choice, bool asks_client) {
   if (choice != builder::buildkit) return reason;
-  const std::string_view said = reason.what();
+  const std::string_view message = reason.what();
   std::string advice;
   if (asks_client)
     advice =
         "; secrets and ssh keys are not given to builds here, and an image from a registry with a password has to be "
         "pulled first";
-  else if (said.find("dockerfile parse error") != std::string_view::npos)
+  else if (message.find("dockerfile parse error") != std::string_view::npos)
     advice =
         "; if the line is right, the BuildKit of this daemon is older than its syntax: begin the Dockerfile with "
         "\"# syntax=docker/dockerfile:1\", which is pulled, or update the daemon";
   if (advice.empty()) return reason;
-  return error(static_cast<exec_errc>(reason.code().value()), std::string(said) + advice, reason.cause());
+  return error(static_cast<exec_errc>(reason.code().value()), std::string(message) + advice, reason.cause());
 }
 
 /// Builds an image; if nothing has changed, the daemon's cache makes this fast.
 /// \return  the image.
 /// \throws  the exceptions of `dockerfile_context`; error{exec_errc::provider_failed} if a line of the Dockerfile
 ///          fails, with the daemon's message.
-inline awaitable<image> build_image_once(std::shared_ptr<engine> api, build_request wanted, container_options options,
+inline awaitable<image> build_image_once(std::shared_ptr<engine> api, build_request request, container_options options,
                                          progress_function tell) {
-  wanted = wanted.with_folder();
-  auto context = std::make_shared<dockerfile_context>(wanted.context(), wanted.dockerfile());
+  request = request.with_folder();
+  auto context = std::make_shared<dockerfile_context>(request.context(), request.dockerfile());
   while (!context->step()) co_await cofferdam::detail::yield_turn("docker: looking at the build's context");
   boost::json::object arguments;
-  for (const auto& [name, value] : wanted.arguments()) arguments[json_view(name)] = json_text(value);
+  for (const auto& [name, value] : request.arguments()) arguments[json_view(name)] = json_text(value);
   // One name per recipe, so that a new build replaces the old one.
-  std::string key = wanted.context().string() + "\n" + wanted.dockerfile().string() + "\n" + wanted.target();
+  std::string key = request.context().string() + "\n" + request.dockerfile().string() + "\n" + request.target();
   key += "\n" + boost::json::serialize(arguments);
   const std::string name = "cofferdam-build:" + cofferdam::detail::sha256_digits(key).substr(0, 32);
   std::string path = "/build?rm=1&forcerm=1&t=" + cofferdam::detail::percent_encoded(name) +
                      "&dockerfile=" + cofferdam::detail::percent_encoded(context->dockerfile());
   path += "&buildargs=" + cofferdam::detail::percent_encoded(boost::json::serialize(arguments));
-  if (!wanted.target().empty()) path += "&target=" + cofferdam::detail::percent_encoded(wanted.target());
-  if (!wanted.network().empty()) path += "&networkmode=" + cofferdam::detail::percent_encoded(wanted.network());
+  if (!request.target().empty()) path += "&target=" + cofferdam::detail::percent_encoded(request.target());
+  if (!request.network().empty()) path += "&networkmode=" + cofferdam::detail::percent_encoded(request.network());
   if (!options.platform().empty()) path += "&platform=" + cofferdam::detail::percent_encoded(options.platform());
   if (options.pull() == pull_policy::always) path += "&pull=1";
-  const api_call doing = api->call("build an image from", wanted.context().string());
+  const api_call doing = api->call("build an image from", request.context().string());
   const bool is_needed = needs_buildkit(context->dockerfile_text());
   const builder choice = builder_for(api->kind(), api->prefers_buildkit(), is_needed);
   std::string id;
@@ -58288,24 +58324,24 @@ inline awaitable<image> build_image_once(std::shared_ptr<engine> api, build_requ
   }
   if (failure) throw build_error(*failure, choice, asks_client);
   if (id.empty()) id = name;
-  std::optional<image> made = co_await find_image(api, id);
-  if (!made)
+  std::optional<image> built = co_await find_image(api, id);
+  if (!built)
     throw error(exec_errc::provider_failed,
                 doing.failed() + ": the daemon said that it was built, and has no such image");
-  co_return std::move(*made);
+  co_return std::move(*built);
 }
 
 /// Builds an image; of all that want the image of the same recipe at the same time, one builds it.
-inline awaitable<image> build_image(std::shared_ptr<engine> api, build_request wanted, container_options options,
+inline awaitable<image> build_image(std::shared_ptr<engine> api, build_request request, container_options options,
                                     progress_function tell) {
-  const std::string key = "build " + api->address() + " " + wanted.context().string() + " " +
-                          wanted.dockerfile().string() + " " + wanted.target();
+  const std::string key = "build " + api->address() + " " + request.context().string() + " " +
+                          request.dockerfile().string() + " " + request.target();
   for (;;) {
     shared_round::turn turn = co_await shared_round::join(key, "building an image");
     if (!turn.is_mine()) continue;  // then the daemon has it, and building it again is fast
-    image made = co_await build_image_once(api, wanted, options, tell);
+    image built = co_await build_image_once(api, request, options, tell);
     turn.done();
-    co_return made;
+    co_return built;
   }
 }
 
@@ -58343,20 +58379,21 @@ inline awaitable<int> sweep(std::shared_ptr<engine> api, owner here) {
   const std::string_view text = answer.text();
   const boost::json::value listed = boost::json::parse(boost::json::string_view(text.data(), text.size()), failure);
   int removed = 0;
-  const boost::json::array* const all = failure ? nullptr : listed.if_array();
-  if (all == nullptr) throw error(exec_errc::provider_failed, doing.failed() + ": the daemon's answer is no list");
-  for (const boost::json::value& each : *all) {
-    const boost::json::object* const one = each.if_object();
-    if (one == nullptr) continue;
-    const boost::json::object* const its_labels = object_at(*one, "Labels");
-    const boost::json::array* const names = array_at(*one, "Names");
+  const boost::json::array* const containers = failure ? nullptr : listed.if_array();
+  if (containers == nullptr)
+    throw error(exec_errc::provider_failed, doing.failed() + ": the daemon's answer is no list");
+  for (const boost::json::value& each : *containers) {
+    const boost::json::object* const container = each.if_object();
+    if (container == nullptr) continue;
+    const boost::json::object* const its_labels = object_at(*container, "Labels");
+    const boost::json::array* const names = array_at(*container, "Names");
     if (its_labels == nullptr || names == nullptr || names->empty() || !names->front().is_string()) continue;
     const boost::json::string& first = names->front().get_string();
     std::string_view name(first.data(), first.size());
     if (name.starts_with('/')) name.remove_prefix(1);
     if (!is_left_over(text_at(*its_labels, owner_label_key), name, here)) continue;
     http_request drop = api->request(
-        "DELETE", "/containers/" + cofferdam::detail::percent_encoded(text_at(*one, "Id")) + "?force=1&v=1");
+        "DELETE", "/containers/" + cofferdam::detail::percent_encoded(text_at(*container, "Id")) + "?force=1&v=1");
     try {
       co_await api->ask(std::move(drop), api->call("remove the container", std::string(name)), gone);
       ++removed;
@@ -58466,28 +58503,28 @@ inline std::vector<std::string> unexpected_mounts(std::string_view table, const 
                                                     "devpts", "mqueue", "tmpfs",  "devtmpfs"};
   constexpr std::array<std::string_view, 5> engines{"/etc/resolv.conf", "/etc/hostname", "/etc/hosts",
                                                     "/run/.containerenv", "/run/secrets"};
-  std::vector<std::pair<std::string, bool>> wanted;  // second: true for memory
+  std::vector<std::pair<std::string, bool>> requested;  // second: true for memory
   const boost::json::object* const host = object_at(asked, "HostConfig");
   if (host == nullptr) return {};
   if (const boost::json::object* const tmpfs = object_at(*host, "Tmpfs"))
-    for (const auto& [path, how] : *tmpfs) wanted.emplace_back(std::string(path.data(), path.size()), true);
+    for (const auto& [path, how] : *tmpfs) requested.emplace_back(std::string(path.data(), path.size()), true);
   if (const boost::json::array* const mounts = array_at(*host, "Mounts"))
-    for (const boost::json::value& one : *mounts) {
-      const boost::json::object* const mount = one.if_object();
+    for (const boost::json::value& entry : *mounts) {
+      const boost::json::object* const mount = entry.if_object();
       if (mount == nullptr) continue;
       const boost::json::object* const volume = object_at(*mount, "VolumeOptions");
       const bool is_memory = volume != nullptr && object_at(*volume, "DriverConfig") != nullptr;
-      wanted.emplace_back(std::string(text_at(*mount, "Target")), is_memory);
+      requested.emplace_back(std::string(text_at(*mount, "Target")), is_memory);
     }
   const std::vector<mounted_place> places = read_mount_table(table);
   // The kernel shows the real path of a place; an option may have used a link in the image.
-  const auto is_at_its_name = [&](const auto& one) {
+  const auto is_at_its_name = [&](const auto& entry) {
     return std::any_of(places.begin(), places.end(),
-                       [&](const mounted_place& place) { return place.target == one.first; });
+                       [&](const mounted_place& place) { return place.target == entry.first; });
   };
   const auto elsewhere = [&](bool is_memory) {
-    return std::count_if(wanted.begin(), wanted.end(),
-                         [&](const auto& one) { return one.second == is_memory && !is_at_its_name(one); });
+    return std::count_if(requested.begin(), requested.end(),
+                         [&](const auto& entry) { return entry.second == is_memory && !is_at_its_name(entry); });
   };
   auto memory_elsewhere = elsewhere(true);
   auto others_elsewhere = elsewhere(false);
@@ -58495,9 +58532,9 @@ inline std::vector<std::string> unexpected_mounts(std::string_view table, const 
   for (const mounted_place& place : places) {
     if (place.target == "/") continue;
     const std::string words = "\"" + one_line(place.target, 120) + "\" (" + one_line(place.type, 40) + ")";
-    const auto asked_for =
-        std::find_if(wanted.begin(), wanted.end(), [&](const auto& one) { return one.first == place.target; });
-    if (asked_for != wanted.end()) {
+    const auto asked_for = std::find_if(requested.begin(), requested.end(),
+                                        [&](const auto& entry) { return entry.first == place.target; });
+    if (asked_for != requested.end()) {
       if (asked_for->second && place.type != "tmpfs") found.push_back(words + " instead of memory");
       continue;
     }
@@ -65909,8 +65946,8 @@ inline std::optional<boost::json::object> parse_from_run(bytes_view body) {
 
 /// Enforces the length limits of code_result. The driver enforces them too, but a guest could write in its place.
 inline std::string cut_text(std::string_view text) {
-  constexpr std::size_t most = 80 * 1024;
-  return std::string(text.size() > most ? without_cut_end(text.substr(0, most)) : text);
+  constexpr std::size_t max_bytes = 80 * 1024;
+  return std::string(text.size() > max_bytes ? without_cut_end(text.substr(0, max_bytes)) : text);
 }
 
 /// The maximum number of forms of one display.
@@ -65918,16 +65955,16 @@ inline constexpr std::size_t max_forms = 32;
 
 /// Parses a display; no value if it is not valid.
 inline std::optional<display_output> read_display(bytes_view body) {
-  const std::optional<boost::json::object> said = parse_from_run(body);
-  if (!said) return std::nullopt;
-  const boost::json::value* const listed = said->if_contains("forms");
+  const std::optional<boost::json::object> display = parse_from_run(body);
+  if (!display) return std::nullopt;
+  const boost::json::value* const listed = display->if_contains("forms");
   if (listed == nullptr || !listed->is_object()) return std::nullopt;
   std::map<std::string, std::string> forms;
   forms["text/plain"];
   for (const auto& each : listed->get_object())
     if (each.value().is_string() && forms.size() < max_forms)
       forms.insert_or_assign(std::string(each.key()), std::string(view_of(each.value().get_string())));
-  return display_output(std::move(forms), is_true_at(*said, "value"));
+  return display_output(std::move(forms), is_true_at(*display, "value"));
 }
 
 inline std::vector<generated_file> read_files(const boost::json::object& header) {
@@ -65950,16 +65987,16 @@ inline std::vector<generated_file> read_files(const boost::json::object& header)
 
 /// Reads the run's value, failure and final value. Returns false if the report is not valid.
 inline bool read_report(bytes_view body, code_result& result) {
-  std::optional<boost::json::object> said = parse_from_run(body);
-  if (!said) return false;
-  for (auto& each : *said)
+  std::optional<boost::json::object> report = parse_from_run(body);
+  if (!report) return false;
+  for (auto& each : *report)
     if (!read_floats(each.value())) return false;
-  if (boost::json::value* const value = said->if_contains("value"))
-    result.value(std::move(*value), is_true_at(*said, "value_exact"), cut_text(text_at(*said, "text")));
-  boost::json::value* const final_value = said->if_contains("final");
+  if (boost::json::value* const value = report->if_contains("value"))
+    result.value(std::move(*value), is_true_at(*report, "value_exact"), cut_text(text_at(*report, "text")));
+  boost::json::value* const final_value = report->if_contains("final");
   if (final_value != nullptr && final_value->is_object())
-    result.final_value(std::move(final_value->get_object()), is_true_at(*said, "final_exact"));
-  const boost::json::value* const failure = said->if_contains("error");
+    result.final_value(std::move(final_value->get_object()), is_true_at(*report, "final_exact"));
+  const boost::json::value* const failure = report->if_contains("error");
   if (failure != nullptr && failure->is_object()) {
     const boost::json::object& about = failure->get_object();
     const std::int64_t line = number_at(about, "line").value_or(0);
@@ -65968,7 +66005,7 @@ inline bool read_report(bytes_view body, code_result& result) {
                               cut_text(text_at(about, "traceback"))));
   }
   // The exit code of the process takes precedence over the report, which was written before.
-  result.exit_code(static_cast<int>(number_at(*said, "exit").value_or(1) & 255));
+  result.exit_code(static_cast<int>(number_at(*report, "exit").value_or(1) & 255));
   return true;
 }
 
@@ -66213,10 +66250,10 @@ class driver_link : public std::enable_shared_from_this<driver_link> {
   /// Starts the handler of the next call, and rejects calls before it that have no handler.
   void serve_calls(const std::shared_ptr<driven_run>& run) {
     while (!run->calling && !run->calls.empty() && !run->result && !run->cancelled) {
-      const bytes said = std::move(run->calls.front());
+      const bytes call_body = std::move(run->calls.front());
       run->calls.pop_front();
-      run->waiting_bytes -= said.size();
-      const std::optional<boost::json::object> call = parse_from_run(said);
+      run->waiting_bytes -= call_body.size();
+      const std::optional<boost::json::object> call = parse_from_run(call_body);
       const std::optional<std::int64_t> number = call ? number_at(*call, "call") : std::nullopt;
       if (number) serve_call(run, *number, *call);
     }
@@ -66258,8 +66295,8 @@ class driver_link : public std::enable_shared_from_this<driver_link> {
     std::string kind;
     std::string complaint;
     boost::json::object arguments;
-    const host_function* const wanted = find_function(*run, call, arguments, kind, complaint);
-    if (wanted == nullptr) return answer(run->number, number, kind, std::move(complaint));
+    const host_function* const function = find_function(*run, call, arguments, kind, complaint);
+    if (function == nullptr) return answer(run->number, number, kind, std::move(complaint));
     run->calling = true;
     const auto self = shared_from_this();
     auto ended = [self, run, number](std::exception_ptr failure, boost::json::value value) {
@@ -66267,7 +66304,7 @@ class driver_link : public std::enable_shared_from_this<driver_link> {
       if (!run->result) self->answer_call(run->number, number, failure, std::move(value));
       run->changed.notify();
     };
-    asio::co_spawn(executor_, handle(run, wanted, std::move(arguments)),
+    asio::co_spawn(executor_, handle(run, function, std::move(arguments)),
                    asio::bind_cancellation_slot(run->cancel_call.slot(), std::move(ended)));
   }
 
@@ -66346,7 +66383,7 @@ class driver_link : public std::enable_shared_from_this<driver_link> {
       head.insert(head.end(), part.begin(), part.end());
       const output_stream stream = &head == run->heads.data() ? output_stream::out : output_stream::err;
       if (run->request.on_output() && !part.empty())
-        tell(run, [run, stream, said = bytes(part.begin(), part.end())] { run->request.on_output()(stream, said); });
+        tell(run, [run, stream, chunk = bytes(part.begin(), part.end())] { run->request.on_output()(stream, chunk); });
     } else if (what == "display") {
       run->displayed += frame.body.size() + display_overhead;
       if (run->displayed > max_displayed) return;
@@ -66466,18 +66503,18 @@ class driver_link : public std::enable_shared_from_this<driver_link> {
   static const host_function* find_function(const driven_run& run, const boost::json::object& call,
                                             boost::json::object& arguments, std::string& kind, std::string& complaint) {
     const std::string name(text_at(call, "name"));
-    const auto& all = run.request.functions();
-    const auto wanted =
-        std::find_if(all.begin(), all.end(), [&name](const host_function& each) { return each.name() == name; });
+    const auto& functions = run.request.functions();
+    const auto found = std::find_if(functions.begin(), functions.end(),
+                                    [&name](const host_function& each) { return each.name() == name; });
     kind = "NameError";
     complaint = "the host has no function of this name for this run";
-    if (wanted == all.end()) return nullptr;
+    if (found == functions.end()) return nullptr;
     kind = "TypeError";
     complaint = name + ": the arguments are not those of the function";
     const boost::json::value* const given = call.if_contains("arguments");
     if (given == nullptr || !given->is_object()) return nullptr;
-    if (given->get_object().size() != wanted->parameters().size()) return nullptr;
-    for (const host_parameter& each : wanted->parameters()) {
+    if (given->get_object().size() != found->parameters().size()) return nullptr;
+    for (const host_parameter& each : found->parameters()) {
       const boost::json::value* const value = given->get_object().if_contains(each.name());
       if (value == nullptr) return nullptr;
       boost::json::value read = *value;
@@ -66489,13 +66526,13 @@ class driver_link : public std::enable_shared_from_this<driver_link> {
       }
       arguments[each.name()] = std::move(read);
     }
-    return &*wanted;
+    return &*found;
   }
 
   /// \param run  keeps the function alive.
-  static awaitable<boost::json::value> handle(std::shared_ptr<driven_run> run, const host_function* wanted,
+  static awaitable<boost::json::value> handle(std::shared_ptr<driven_run> run, const host_function* function,
                                               boost::json::object arguments) {
-    const auto call = [&wanted, &arguments] { return wanted->call(std::move(arguments)); };
+    const auto call = [&function, &arguments] { return function->call(std::move(arguments)); };
     asio::any_io_executor executor = calling_executor(run->listens, run->waits);
     boost::json::value value = co_await run_on(std::move(executor), call);
     co_return value;
@@ -66530,9 +66567,9 @@ class driver_link : public std::enable_shared_from_this<driver_link> {
     reply["call"] = number;
     reply["ok"] = false;
     reply["type"] = kind;
-    constexpr std::size_t most = 16 * 1024;
+    constexpr std::size_t max_bytes = 16 * 1024;
     const std::string_view whole = complaint;
-    reply["message"] = printable_text(whole.size() > most ? without_cut_end(whole.substr(0, most)) : whole);
+    reply["message"] = printable_text(whole.size() > max_bytes ? without_cut_end(whole.substr(0, max_bytes)) : whole);
     send_reply(run, reply);
   }
 
@@ -66901,13 +66938,14 @@ class analysis_worker {
     return nullptr;
   }
   std::shared_ptr<const code_analysis> keep(code_analysis facts) {
-    auto one = std::make_shared<const code_analysis>(std::move(facts));
-    const bool may_change = one->problem() && !one->problem()->note().empty();  // if the guest's reader can be used
-    if (one->source().size() <= max_kept_bytes && !may_change) {
-      kept_.push_front(one);
+    auto analysis = std::make_shared<const code_analysis>(std::move(facts));
+    const bool may_change =
+        analysis->problem() && !analysis->problem()->note().empty();  // if the guest's reader can be used
+    if (analysis->source().size() <= max_kept_bytes && !may_change) {
+      kept_.push_front(analysis);
       if (kept_.size() > max_kept) kept_.pop_back();
     }
-    return one;
+    return analysis;
   }
   std::shared_ptr<const code_analysis> keep(const std::string& source, const code_problem& problem) {
     return keep(code_analysis(source, problem));
@@ -66949,19 +66987,19 @@ class analysis_worker {
 
   /// Returns true if the code is not Python in the reader's version, but the guest has another version.
   static bool is_doubtful(const code_analysis& facts, const reader_process& reader, const interpreter_info& guest) {
-    const int wanted = minor_of(guest.python);
-    return facts.problem() && facts.problem()->is_syntax() && wanted != 0 && wanted != reader.minor();
+    const int guest_minor = minor_of(guest.python);
+    return facts.problem() && facts.problem()->is_syntax() && guest_minor != 0 && guest_minor != reader.minor();
   }
 
   static code_analysis with_note(code_analysis facts, const reader_process& reader, const std::string& where,
                                  const std::string& why_not, const interpreter_info& guest) {
-    const std::string wanted = "Python 3." + std::to_string(minor_of(guest.python));
+    const std::string guest_version = "Python 3." + std::to_string(minor_of(guest.python));
     code_problem problem = *facts.problem();
     problem.note("Python 3." + std::to_string(reader.minor()) + " " + where + " says so; the code would run on " +
-                 wanted + one_line(why_not, 300) +
+                 guest_version + one_line(why_not, 300) +
                  ". Write what both accept, or let guards read with that version: "
                  "python_reader().interpreter(...) names a " +
-                 wanted);
+                 guest_version);
     return code_analysis(facts.source(), std::move(problem));
   }
 
@@ -67163,8 +67201,8 @@ class driver_core {
   using clock = std::chrono::steady_clock;
 
   /// \param executor  a strand of the driver, or of the driver and its environment.
-  driver_core(asio::any_io_executor executor, std::shared_ptr<const Settings> all)
-      : settings(std::move(all)), home_(executor), executor_(std::move(executor)), turn_(executor_, 1) {}
+  driver_core(asio::any_io_executor executor, std::shared_ptr<const Settings> shared_settings)
+      : settings(std::move(shared_settings)), home_(executor), executor_(std::move(executor)), turn_(executor_, 1) {}
 
   const std::shared_ptr<const Settings> settings;
 
@@ -67272,10 +67310,11 @@ class driver_core {
     const auto limit = request.timeout().value_or(settings.timeout);
     const bool in_context = request.context().has_value();
     self->require_no_deadlock(waiting.get(), request.context());
-    const auto one = std::make_shared<driven_run>(self->executor_, std::move(listens), std::move(request), keep);
-    one->waits = std::make_shared<const waiting_run>(self.get(), one->request.context(), waiting);
-    const std::string body = body_of(one->request, settings);
-    if (!is_valid_utf8(body) || !is_valid_utf8(one->request.context().value_or("")))
+    const auto current_run =
+        std::make_shared<driven_run>(self->executor_, std::move(listens), std::move(request), keep);
+    current_run->waits = std::make_shared<const waiting_run>(self.get(), current_run->request.context(), waiting);
+    const std::string body = body_of(current_run->request, settings);
+    if (!is_valid_utf8(body) || !is_valid_utf8(current_run->request.context().value_or("")))
       co_return code_result::refused(error_kind::invalid_argument,
                                      "The code, a variable or a name in it is not UTF-8.");
     bool begun = false;
@@ -67283,17 +67322,17 @@ class driver_core {
     bool cancelled = false;
     bool silent = false;
     const auto runs = [&]() -> awaitable<void> {
-      link->begin(one, header_of(*one, settings, limit), body);
+      link->begin(current_run, header_of(*current_run, settings, limit), body);
       begun = true;
       restarted = std::exchange(self->restarted_, false);
       std::shared_ptr<driver_question> sign;  // pings the driver while the run waits in a queue
-      while (!one->result && !cancelled && !silent && !one->listener_failure) {
-        link->serve_calls(one);
-        const clock::time_point patience = patience_with(*one, in_context, limit, settings.interrupt_grace);
-        const wait_result ended = co_await one->changed.wait(patience);
+      while (!current_run->result && !cancelled && !silent && !current_run->listener_failure) {
+        link->serve_calls(current_run);
+        const clock::time_point patience = patience_with(*current_run, in_context, limit, settings.interrupt_grace);
+        const wait_result ended = co_await current_run->changed.wait(patience);
         cancelled = ended == wait_result::cancelled;
         if (clock::now() < patience) continue;
-        silent = one->turn != run_turn::queued || (sign && !sign->answer);
+        silent = current_run->turn != run_turn::queued || (sign && !sign->answer);
         if (silent) break;
         sign = std::make_shared<driver_question>(self->executor_);
         boost::json::object question;
@@ -67303,17 +67342,17 @@ class driver_core {
     };
     const auto finishes = [&]() -> awaitable<void> {
       if (!begun) return {};  // the driver has not received it
-      one->cancelled = cancelled || one->listener_failure;
-      if (one->result && !one->calling && !one->told) return {};
-      return finish(link, one, silent, settings.interrupt_grace);
+      current_run->cancelled = cancelled || current_run->listener_failure;
+      if (current_run->result && !current_run->calling && !current_run->told) return {};
+      return finish(link, current_run, silent, settings.interrupt_grace);
     };
     co_await with_cleanup(runs, finishes);
-    code_result result = std::move(*one->result);
+    code_result result = std::move(*current_run->result);
     if (cancelled)
       throw error(exec_errc::cancelled, "run_code: cancelled; the code was ended").with_partial(partial_of(result));
-    if (one->listener_failure) std::rethrow_exception(one->listener_failure);
-    if (one->lost) self->explain_loss(*link, silent, result);
-    result.displays(std::move(one->displays)).driver_restarted(restarted).isolation(std::move(isolation));
+    if (current_run->listener_failure) std::rethrow_exception(current_run->listener_failure);
+    if (current_run->lost) self->explain_loss(*link, silent, result);
+    result.displays(std::move(current_run->displays)).driver_restarted(restarted).isolation(std::move(isolation));
     co_return result;
   }
 
@@ -67394,32 +67433,32 @@ class driver_core {
     }
   }
 
-  static clock::time_point patience_with(const driven_run& one, bool in_context, std::chrono::milliseconds limit,
-                                         std::chrono::milliseconds grace) {
-    if (in_context && one.turn == run_turn::unknown) return one.began + 3 * driver_slack;
-    if (one.turn == run_turn::queued) return clock::now() + driver_slack;
+  static clock::time_point patience_with(const driven_run& current_run, bool in_context,
+                                         std::chrono::milliseconds limit, std::chrono::milliseconds grace) {
+    if (in_context && current_run.turn == run_turn::unknown) return current_run.began + 3 * driver_slack;
+    if (current_run.turn == run_turn::queued) return clock::now() + driver_slack;
     if (limit > std::chrono::hours(24 * 365)) return clock::time_point::max();
-    return one.began + limit + grace + driver_slack;
+    return current_run.began + limit + grace + driver_slack;
   }
 
   /// Ends the rest of a run: its call of a host function, and the run itself; also a silent driver. Waits for its
   /// listeners.
-  static awaitable<void> finish(std::shared_ptr<driver_link> link, std::shared_ptr<driven_run> one, bool silent,
+  static awaitable<void> finish(std::shared_ptr<driver_link> link, std::shared_ptr<driven_run> current_run, bool silent,
                                 std::chrono::milliseconds grace) {
-    if (one->calling) one->cancel_call.emit(asio::cancellation_type::terminal);
-    if (!one->result && !silent) {
-      link->cancel(*one);
+    if (current_run->calling) current_run->cancel_call.emit(asio::cancellation_type::terminal);
+    if (!current_run->result && !silent) {
+      link->cancel(*current_run);
       const clock::time_point limit = clock::now() + grace + driver_slack;
-      while (!one->result && clock::now() < limit) co_await one->changed.wait(limit);
+      while (!current_run->result && clock::now() < limit) co_await current_run->changed.wait(limit);
     }
-    if (!one->result) {
+    if (!current_run->result) {
       co_await driver_link::kill(link);
       const clock::time_point limit = clock::now() + driver_slack;
-      while (!one->result && clock::now() < limit) co_await one->changed.wait(limit);
+      while (!current_run->result && clock::now() < limit) co_await current_run->changed.wait(limit);
     }
-    if (!one->result) link->abandon();
-    while (!one->result || one->calling) co_await one->changed.wait();
-    if (one->told) co_await driven_run::until_told(one);
+    if (!current_run->result) link->abandon();
+    while (!current_run->result || current_run->calling) co_await current_run->changed.wait();
+    if (current_run->told) co_await driven_run::until_told(current_run);
   }
 
   void explain_loss(const driver_link& link, bool silent, code_result& result) const {
@@ -67464,25 +67503,25 @@ class driver_core {
     const std::optional<command_result>& ended = link.ended_as();
     if (ended && ended->kind() != error_kind::none) return name + " did not start: " + ended->reason();
     if (ended) {
-      std::string said = "; it said: '" + one_line(link.said(), 2000) + "'";
-      if (link.said().empty()) said = "; it said nothing";
-      return name + " ended with exit code " + std::to_string(ended->exit_code()) + said;
+      std::string stderr_note = "; it said: '" + one_line(link.said(), 2000) + "'";
+      if (link.said().empty()) stderr_note = "; it said nothing";
+      return name + " ended with exit code " + std::to_string(ended->exit_code()) + stderr_note;
     }
     return name + " was lost while it started";
   }
 
-  static boost::json::object header_of(const driven_run& one, const Settings& settings,
+  static boost::json::object header_of(const driven_run& current_run, const Settings& settings,
                                        std::chrono::milliseconds limit) {
     boost::json::object header;
     header["op"] = "run";
-    header["keep"] = one.keep;
+    header["keep"] = current_run.keep;
     header["files"] = settings.max_files;
     header["grace"] = settings.interrupt_grace.count();
     header["timeout"] = nullptr;
     if (limit < std::chrono::hours(24 * 365)) header["timeout"] = limit.count();
-    header["keep_files"] = std::min(one.request.kept_files(), max_kept);
+    header["keep_files"] = std::min(current_run.request.kept_files(), max_kept);
     header["context"] = nullptr;
-    if (one.request.context()) header["context"] = *one.request.context();
+    if (current_run.request.context()) header["context"] = *current_run.request.context();
     return header;
   }
 
@@ -67513,12 +67552,12 @@ class driver_core {
     return boost::json::serialize(body);
   }
 
-  static boost::json::object described(const host_function& one) {
+  static boost::json::object described(const host_function& function) {
     boost::json::object about;
-    about["name"] = one.name();
-    about["doc"] = one.doc();
+    about["name"] = function.name();
+    about["doc"] = function.doc();
     boost::json::array parameters;
-    for (const host_parameter& each : one.parameters()) {
+    for (const host_parameter& each : function.parameters()) {
       boost::json::object parameter;
       parameter["name"] = each.name();
       parameter["type"] = each.type();
@@ -69367,8 +69406,8 @@ class background_commands {
 
   std::size_t running() const noexcept {
     std::size_t count = starting_;
-    for (const auto& one : all_)
-      if (!one->over()) ++count;
+    for (const auto& entry : all_)
+      if (!entry->over()) ++count;
     return count;
   }
   /// A slot among the running commands, for a command that is being started.
@@ -69387,8 +69426,8 @@ class background_commands {
   std::shared_ptr<background_command> add(std::string line, std::shared_ptr<any_environment> environment,
                                           process running) {
     std::size_t ended = 0;
-    for (const auto& one : all_)
-      if (one->over()) ++ended;
+    for (const auto& entry : all_)
+      if (entry->over()) ++ended;
     for (auto at = all_.begin(); at != all_.end() && ended >= max_ended;) {
       if ((*at)->over()) {
         at = all_.erase(at);
@@ -69403,8 +69442,8 @@ class background_commands {
   }
   /// Returns null if there is none.
   std::shared_ptr<background_command> find(std::string_view id) const {
-    for (const auto& one : all_)
-      if (one->id == id) return one;
+    for (const auto& entry : all_)
+      if (entry->id == id) return entry;
     return nullptr;
   }
   const std::list<std::shared_ptr<background_command>>& all() const noexcept { return all_; }
@@ -69491,13 +69530,14 @@ class sealed_states {
         .count();
   }
   std::string sign(std::string_view purpose, std::string_view text) const {
-    std::string all(purpose);
-    all += '\0';
-    all += text;
+    std::string signed_text(purpose);
+    signed_text += '\0';
+    signed_text += text;
     std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
     unsigned size = 0;
     if (HMAC(EVP_sha256(), key_.data(), static_cast<int>(key_.size()),
-             reinterpret_cast<const unsigned char*>(all.data()), all.size(), digest.data(), &size) == nullptr)
+             reinterpret_cast<const unsigned char*>(signed_text.data()), signed_text.size(), digest.data(),
+             &size) == nullptr)
       throw error(exec_errc::io_error, "mcp: OpenSSL cannot make an HMAC");
     return cofferdam::detail::base64_encode(bytes_view(reinterpret_cast<const std::byte*>(digest.data()), size),
                                             cofferdam::detail::base64_alphabet::url);
@@ -69647,8 +69687,8 @@ class lazy_environment {
     return pass(inside_, &any_environment::run_command, std::move(c));
   }
   awaitable<process> start(command c) { return pass(inside_, &any_environment::start, std::move(c)); }
-  awaitable<bytes> read_file(std::string path, std::size_t most) {
-    return pass(inside_, &any_environment::read_file, std::move(path), most);
+  awaitable<bytes> read_file(std::string path, std::size_t max_bytes) {
+    return pass(inside_, &any_environment::read_file, std::move(path), max_bytes);
   }
   awaitable<void> write_file(std::string path, bytes_view content) {
     constexpr awaitable<void> (any_environment::*write)(std::string, bytes_view) = &any_environment::write_file;
@@ -69833,9 +69873,9 @@ class python_contexts {
 
   /// Returns a new id.
   /// \throws error{exec_errc::too_large} if the limit is reached.
-  std::string add(std::size_t most, time_point now) {
-    if (all_.size() >= most)
-      throw error(exec_errc::too_large, "there are " + std::to_string(most) +
+  std::string add(std::size_t limit, time_point now) {
+    if (all_.size() >= limit)
+      throw error(exec_errc::too_large, "there are " + std::to_string(limit) +
                                             " interpreters already; end one with close_python_context first");
     std::string id = "ctx-" + cofferdam::detail::random_name(26);
     all_[id].used = now;
@@ -69977,9 +70017,9 @@ class workspace : public std::enable_shared_from_this<workspace> {
   /// Returns a reporter of the work, if the client wants reports; otherwise null.
   std::shared_ptr<live_report> report(const std::shared_ptr<request>& of, const std::string& logger) {
     if (!live_report::is_wanted(*of)) return nullptr;
-    auto made = std::make_shared<live_report>(of, logger);
-    work_->spawn(live_report::run(made));
-    return made;
+    auto reporter = std::make_shared<live_report>(of, logger);
+    work_->spawn(live_report::run(reporter));
+    return reporter;
   }
 
   /// Takes a slot for parallel work.
@@ -70044,8 +70084,8 @@ class workspace : public std::enable_shared_from_this<workspace> {
     self->commands_.clear();
     co_await lazy<opened_runner>::close(self->runner_);
   }
-  static awaitable<void> close_environment(std::shared_ptr<any_environment> one) { co_await one->close(); }
-  static awaitable<void> close_runner(std::shared_ptr<opened_runner> one) { co_await one->runner.close(); }
+  static awaitable<void> close_environment(std::shared_ptr<any_environment> opened) { co_await opened->close(); }
+  static awaitable<void> close_runner(std::shared_ptr<opened_runner> opened) { co_await opened->runner.close(); }
 
   static lazy<opened_runner>::open_action opener(const workspace_plan& plan,
                                                  const std::shared_ptr<lazy<any_environment>>& environment) {
@@ -70141,23 +70181,23 @@ class server_core {
 
   /// Kept alive by the caller for the length of a call.
   std::shared_ptr<const registered_tool> tool(std::string_view name) const {
-    for (const auto& one : tools)
-      if (one->what.name() == name) return one;
+    for (const auto& entry : tools)
+      if (entry->what.name() == name) return entry;
     return nullptr;
   }
   std::shared_ptr<const registered_prompt> prompt(std::string_view name) const {
-    for (const auto& one : prompts)
-      if (one->what.name() == name) return one;
+    for (const auto& entry : prompts)
+      if (entry->what.name() == name) return entry;
     return nullptr;
   }
 
-  void listen(const std::shared_ptr<change_listener>& one) { listeners_.push_back(one); }
+  void listen(const std::shared_ptr<change_listener>& observer) { listeners_.push_back(observer); }
   void changed(std::string_view kind, bool is_resource) {
     ++revision;
-    std::erase_if(listeners_, [](const std::weak_ptr<change_listener>& one) { return one.expired(); });
-    const std::list<std::weak_ptr<change_listener>> all = listeners_;
-    for (const std::weak_ptr<change_listener>& one : all)
-      if (const auto alive = one.lock()) alive->changed(kind, is_resource);
+    std::erase_if(listeners_, [](const std::weak_ptr<change_listener>& observer) { return observer.expired(); });
+    const std::list<std::weak_ptr<change_listener>> snapshot = listeners_;
+    for (const std::weak_ptr<change_listener>& observer : snapshot)
+      if (const auto alive = observer.lock()) alive->changed(kind, is_resource);
   }
 
   void report(const std::string& doing, const std::exception_ptr& failure) const {
@@ -70165,27 +70205,27 @@ class server_core {
   }
 
   boost::json::object identity(std::string_view version) const {
-    boost::json::object made;
-    made["name"] = options_.name();
-    if (!options_.title().empty() && version >= "2025-06-18") made["title"] = options_.title();
-    made["version"] = options_.version();
-    return made;
+    boost::json::object result;
+    result["name"] = options_.name();
+    if (!options_.title().empty() && version >= "2025-06-18") result["title"] = options_.title();
+    result["version"] = options_.version();
+    return result;
   }
 
   boost::json::object capabilities() const {
     boost::json::object lists;
     lists["listChanged"] = true;
-    boost::json::object made;
-    if (!tools.empty()) made["tools"] = lists;
+    boost::json::object result;
+    if (!tools.empty()) result["tools"] = lists;
     if (!resources.empty() || plan.open_environment) {
       boost::json::object mine = lists;
       mine["subscribe"] = !resources.empty();
-      made["resources"] = std::move(mine);
+      result["resources"] = std::move(mine);
     }
-    if (!prompts.empty()) made["prompts"] = lists;
-    if (complete) made["completions"] = boost::json::object();
-    made["logging"] = boost::json::object();
-    return made;
+    if (!prompts.empty()) result["prompts"] = lists;
+    if (complete) result["completions"] = boost::json::object();
+    result["logging"] = boost::json::object();
+    return result;
   }
 
  private:
@@ -70249,18 +70289,18 @@ inline std::string expected_type(const boost::json::value& property) {
                                                                                 {"null", "null"},
                                                                                 {"number", "a number"},
                                                                                 {"integer", "an integer"}}};
-  std::string made;
+  std::string result;
   const auto add = [&](const boost::json::value& type) {
     for (const auto& [name, text] : words)
       if (type.is_string() && view_of(type.get_string()) == name)
-        made += (made.empty() ? " must be " : " or ") + std::string(text);
+        result += (result.empty() ? " must be " : " or ") + std::string(text);
   };
   const boost::json::value* const type = cofferdam::detail::member(property.if_object(), "type");
-  if (type == nullptr) return made;
+  if (type == nullptr) return result;
   add(*type);
   if (type->is_array())
     for (const boost::json::value& each : type->get_array()) add(each);
-  return made;
+  return result;
 }
 
 /// Checks a client's arguments against a schema that `tools::definition::input` has accepted. A null that the schema
@@ -70268,7 +70308,9 @@ inline std::string expected_type(const boost::json::value& property) {
 /// \return  empty if they are valid; otherwise one sentence with the errors, for the model.
 inline std::string argument_complaint(const boost::json::object& schema, boost::json::object& arguments) {
   std::string complaints;
-  const auto complain = [&complaints](const std::string& one) { complaints += (complaints.empty() ? "" : "; ") + one; };
+  const auto complain = [&complaints](const std::string& complaint) {
+    complaints += (complaints.empty() ? "" : "; ") + complaint;
+  };
   const auto quoted = [](boost::json::string_view name) {
     return "'" + one_line(std::string_view(name.data(), name.size()), 60) + "'";
   };
@@ -70315,10 +70357,10 @@ namespace cofferdam::inline COFFERDAM_ABI::mcp::detail {
 
 /// The function of a built-in tool, called with arguments that match its schema. `of` is the tool's data.
 template <class Of>
-using checked_work = awaitable<answer> (*)(std::shared_ptr<const Of> of, call& made,
+using checked_work = awaitable<answer> (*)(std::shared_ptr<const Of> of, call& invocation,
                                            tools::checked_arguments arguments);
 
-inline awaitable<answer> said(answer made) { co_return made; }
+inline awaitable<answer> said(answer result) { co_return result; }
 
 /// Returns the options' note about the environment, as one more item of the list in a tool's description.
 inline std::string environment_note(const server_options& options) {
@@ -70328,17 +70370,17 @@ inline std::string environment_note(const server_options& options) {
 /// Wraps a user's handler, and checks its arguments first.
 inline tool_handler checked(const tools::definition& what, tool_handler serve) {
   if (what.input())
-    return [schema = *what.input(), serve = std::move(serve)](call& made) -> awaitable<answer> {
-      const std::string complaint = argument_complaint(schema, made.own_arguments());
-      if (!complaint.empty()) return said(answer::failed(made.name() + ": " + complaint));
-      return serve(made);
+    return [schema = *what.input(), serve = std::move(serve)](call& invocation) -> awaitable<answer> {
+      const std::string complaint = argument_complaint(schema, invocation.own_arguments());
+      if (!complaint.empty()) return said(answer::failed(invocation.name() + ": " + complaint));
+      return serve(invocation);
     };
-  return [list = what.arguments(), serve = std::move(serve)](call& made) -> awaitable<answer> {
+  return [list = what.arguments(), serve = std::move(serve)](call& invocation) -> awaitable<answer> {
     tools::checked_arguments values;
-    const std::string complaint = list.check(made.arguments(), values);
-    if (!complaint.empty()) return said(answer::failed(made.name() + ": " + complaint));
-    made.own_arguments() = std::move(values).values();
-    return serve(made);
+    const std::string complaint = list.check(invocation.arguments(), values);
+    if (!complaint.empty()) return said(answer::failed(invocation.name() + ": " + complaint));
+    invocation.own_arguments() = std::move(values).values();
+    return serve(invocation);
   };
 }
 
@@ -70348,11 +70390,11 @@ template <class Of>
 void add_checked(server_core& core, std::shared_ptr<const Of> of, const tools::argument_list& arguments,
                  tools::definition what, checked_work<Of> work) {
   tools::definition described = std::move(what).input(arguments.schema());
-  tool_handler serve = [of = std::move(of), &arguments, work](call& made) -> awaitable<answer> {
+  tool_handler serve = [of = std::move(of), &arguments, work](call& invocation) -> awaitable<answer> {
     tools::checked_arguments values;
-    const std::string complaint = arguments.check(made.arguments(), values);
-    if (!complaint.empty()) return said(answer::failed(made.name() + ": " + complaint));
-    return work(of, made, std::move(values));
+    const std::string complaint = arguments.check(invocation.arguments(), values);
+    if (!complaint.empty()) return said(answer::failed(invocation.name() + ": " + complaint));
+    return work(of, invocation, std::move(values));
   };
   core.tools.push_back(std::make_shared<const registered_tool>(std::move(described), std::move(serve)));
 }
@@ -70674,8 +70716,8 @@ class basic_background_tools {
     co_return take_output(*found, self->kept_output_);
   }
 
-  /// \param most  bytes of each stream.
-  static answer take_output(background_command& from, std::size_t most) {
+  /// \param max_bytes  bytes of each stream.
+  static answer take_output(background_command& from, std::size_t max_bytes) {
     boost::json::object facts;
     std::string text;
     facts["id"] = from.id;
@@ -70685,8 +70727,8 @@ class basic_background_tools {
     if (!from.result && from.over()) facts["reason"] = from.lost;
     std::uint64_t dropped_out = 0;
     std::uint64_t dropped_err = 0;
-    const std::string out = from.out.take(most, from.over(), dropped_out);
-    const std::string err = from.err.take(most, from.over(), dropped_err);
+    const std::string out = from.out.take(max_bytes, from.over(), dropped_out);
+    const std::string err = from.err.take(max_bytes, from.over(), dropped_err);
     const bool more = !(from.out.empty() && from.err.empty()) && out.size() + err.size() != 0;
     text += "\n";
     if (dropped_out + dropped_err != 0)
@@ -70772,9 +70814,9 @@ class basic_background_tools {
   }
 
   static answer told(std::string text, boost::json::object facts) {
-    answer made(text);
-    made.structured(std::move(facts));
-    return made;
+    answer result(text);
+    result.structured(std::move(facts));
+    return result;
   }
 
   std::size_t kept_output_;
@@ -71019,10 +71061,10 @@ class event_stream final : public outlet {
   }
   /// Returns the text of the event after `seen`; null if there is none yet. `seen` becomes its number.
   std::shared_ptr<const unread_text> next(std::uint64_t& seen) const {
-    for (const item& one : events_) {
-      if (one.number <= seen) continue;
-      seen = one.number;
-      return one.text;
+    for (const item& event : events_) {
+      if (event.number <= seen) continue;
+      seen = event.number;
+      return event.text;
     }
     return nullptr;
   }
@@ -71127,10 +71169,10 @@ class event_stream final : public outlet {
 namespace cofferdam::inline COFFERDAM_ABI::mcp::detail {
 
 inline std::string lowered(std::string_view text) {
-  std::string made(text);
-  for (char& c : made)
+  std::string result(text);
+  for (char& c : result)
     if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  return made;
+  return result;
 }
 inline std::string_view trimmed(std::string_view text) {
   while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
@@ -71166,8 +71208,8 @@ inline bool is_own_host(std::string_view host, const std::vector<std::string>& o
   if (name.empty()) return false;
   if (is_own_name(name)) return true;
   const std::string whole = lowered(host);
-  return std::any_of(others.begin(), others.end(), [&](const std::string& one) {
-    const std::string other = lowered(one);
+  return std::any_of(others.begin(), others.end(), [&](const std::string& allowed) {
+    const std::string other = lowered(allowed);
     return other == name || other == whole;
   });
 }
@@ -71176,8 +71218,8 @@ inline bool is_own_host(std::string_view host, const std::vector<std::string>& o
 inline bool is_own_origin(std::string_view origin, const std::vector<std::string>& hosts,
                           const std::vector<std::string>& origins) {
   const std::string whole = lowered(origin);
-  for (const std::string& one : origins)
-    if (lowered(one) == whole) return true;
+  for (const std::string& allowed : origins)
+    if (lowered(allowed) == whole) return true;
   for (const std::string_view scheme : {"http://", "https://"})
     if (whole.starts_with(scheme)) return is_own_host(std::string_view(whole).substr(scheme.size()), hosts);
   return false;
@@ -71199,10 +71241,10 @@ inline bool is_json_type(std::string_view field) {
 inline std::optional<std::size_t> token_of(std::string_view field, const std::vector<std::string>& tokens) {
   constexpr std::string_view scheme = "bearer ";
   if (field.size() < scheme.size() || lowered(field.substr(0, scheme.size())) != scheme) return std::nullopt;
-  const std::string_view said = trimmed(field.substr(scheme.size()));
+  const std::string_view token = trimmed(field.substr(scheme.size()));
   std::optional<std::size_t> found;
   for (std::size_t i = 0; i < tokens.size(); ++i)
-    if (cofferdam::detail::same_secret(said, tokens[i])) found = i;
+    if (cofferdam::detail::same_secret(token, tokens[i])) found = i;
   return found;
 }
 
@@ -71224,8 +71266,8 @@ inline bool accepts(std::string_view field, std::string_view type) {
   const std::string_view family = type.substr(0, type.find('/'));
   while (!field.empty()) {
     const std::size_t comma = std::min(field.find(','), field.size());
-    const std::string_view one = field.substr(0, comma);
-    const std::string name = lowered(trimmed(one.substr(0, one.find(';'))));
+    const std::string_view media_range = field.substr(0, comma);
+    const std::string name = lowered(trimmed(media_range.substr(0, media_range.find(';'))));
     if (name == type || name == "*/*" || name == std::string(family) + "/*") return true;
     field.remove_prefix(std::min(comma + 1, field.size()));
   }
@@ -71257,11 +71299,11 @@ inline std::string header_complaint(const rpc_message& message, const field_look
   if (message.method == "tools/call" || message.method == "prompts/get") member = "name";
   if (message.method == "resources/read") member = "uri";
   if (member != nullptr) {
-    const std::optional<std::string> wanted(if_text_at(message.params, member));
+    const std::optional<std::string> expected(if_text_at(message.params, member));
     const std::optional<std::string_view> name = field("Mcp-Name");
-    if (wanted) {
+    if (expected) {
       if (!name) return "the Mcp-Name field is missing";
-      if (decoded_field(*name) != wanted) return "the Mcp-Name field names something else than the body";
+      if (decoded_field(*name) != expected) return "the Mcp-Name field names something else than the body";
     }
   }
   if (tool == nullptr) return {};
@@ -71274,11 +71316,11 @@ inline std::string header_complaint(const rpc_message& message, const field_look
     if (!header) continue;
     const std::string name = "Mcp-Param-" + std::string(*header);
     const boost::json::value* const given = arguments == nullptr ? nullptr : arguments->if_contains(each.key());
-    const std::optional<std::string_view> said = field(name);
+    const std::optional<std::string_view> field_value = field(name);
     const bool is_given = given != nullptr && !given->is_null();
-    if (!is_given && !said) continue;
-    if (is_given != said.has_value()) return "the field " + name + " and the body disagree";
-    const std::optional<std::string> text = decoded_field(*said);
+    if (!is_given && !field_value) continue;
+    if (is_given != field_value.has_value()) return "the field " + name + " and the body disagree";
+    const std::optional<std::string> text = decoded_field(*field_value);
     bool same = false;
     if (text && given->is_string()) same = *text == view_of(given->get_string());
     if (text && given->is_bool()) same = *text == (given->get_bool() ? "true" : "false");
@@ -71312,8 +71354,8 @@ inline std::string header_complaint(const rpc_message& message, const field_look
 namespace cofferdam::inline COFFERDAM_ABI::mcp::detail {
 
 /// Returns a block in the format of that version.
-inline boost::json::object block_for(const content& one, std::string_view version) {
-  const boost::json::object& block = one.json();
+inline boost::json::object block_for(const content& source, std::string_view version) {
+  const boost::json::object& block = source.json();
   const std::string_view type = view_of(block.at("type").get_string());
   std::string words;
   if (type == "resource_link" && version < "2025-06-18") {
@@ -71326,13 +71368,13 @@ inline boost::json::object block_for(const content& one, std::string_view versio
   return content::text(words).json();
 }
 
-inline boost::json::object tool_result(const answer& made, std::string_view version) {
+inline boost::json::object tool_result(const answer& tool_answer, std::string_view version) {
   boost::json::array blocks;
-  for (const content& one : made.blocks()) blocks.push_back(block_for(one, version));
+  for (const content& block : tool_answer.blocks()) blocks.push_back(block_for(block, version));
   boost::json::object result;
   result["content"] = std::move(blocks);
-  if (made.structured() && version >= "2025-06-18") result["structuredContent"] = *made.structured();
-  result["isError"] = made.is_error();
+  if (tool_answer.structured() && version >= "2025-06-18") result["structuredContent"] = *tool_answer.structured();
+  result["isError"] = tool_answer.is_error();
   return result;
 }
 
@@ -71428,18 +71470,18 @@ class subscription {
  public:
   subscription(const asio::any_io_executor& executor, std::shared_ptr<request> of)
       : ended(executor), of_(std::move(of)) {
-    const boost::json::object* const wanted = object_at(of_->message.params, "notifications");
-    if (wanted == nullptr) return;
-    const auto asks = [wanted](const char* name) {
-      const boost::json::value* const one = wanted->if_contains(name);
-      return one != nullptr && one->is_bool() && one->get_bool();
+    const boost::json::object* const notifications = object_at(of_->message.params, "notifications");
+    if (notifications == nullptr) return;
+    const auto asks = [notifications](const char* name) {
+      const boost::json::value* const flag = notifications->if_contains(name);
+      return flag != nullptr && flag->is_bool() && flag->get_bool();
     };
     for (const char* const kind : {"tools", "prompts", "resources"})
       if (asks((std::string(kind) + "ListChanged").c_str())) kinds_.insert(kind);
-    if (const boost::json::value* const uris = wanted->if_contains("resourceSubscriptions");
+    if (const boost::json::value* const uris = notifications->if_contains("resourceSubscriptions");
         uris != nullptr && uris->is_array())
-      for (const boost::json::value& one : uris->get_array())
-        if (one.is_string() && uris_.size() < 1000) uris_.insert(std::string(view_of(one.get_string())));
+      for (const boost::json::value& uri : uris->get_array())
+        if (uri.is_string() && uris_.size() < 1000) uris_.insert(std::string(view_of(uri.get_string())));
   }
 
   async_event ended;
@@ -71455,9 +71497,9 @@ class subscription {
     keep("prompts", has_prompts);
     keep("resources", has_resources);
     if (!uris_.empty()) {
-      boost::json::array all;
-      for (const std::string& one : uris_) all.emplace_back(one);
-      kept["resourceSubscriptions"] = std::move(all);
+      boost::json::array uris;
+      for (const std::string& uri : uris_) uris.emplace_back(uri);
+      kept["resourceSubscriptions"] = std::move(uris);
     }
     boost::json::object params;
     params["notifications"] = std::move(kept);
@@ -71514,8 +71556,8 @@ class session_state : public change_listener {
   bool closing = false;
 
   void changed(std::string_view kind, bool is_resource) override {
-    const std::list<std::shared_ptr<subscription>> all = subscriptions;
-    for (const std::shared_ptr<subscription>& one : all) one->changed(kind, is_resource);
+    const std::list<std::shared_ptr<subscription>> snapshot = subscriptions;
+    for (const std::shared_ptr<subscription>& entry : snapshot) entry->changed(kind, is_resource);
     if (version.empty() || !side) return;
     boost::json::object params;
     if (is_resource) {
@@ -71542,12 +71584,12 @@ namespace cofferdam::inline COFFERDAM_ABI::mcp::detail {
 
 /// Returns the entry of `tools/list` in that version of the protocol.
 inline boost::json::object tool_json(const tools::definition& what, std::string_view version) {
-  boost::json::object made;
-  made["name"] = what.name();
-  if (!what.title().empty() && version >= "2025-06-18") made["title"] = what.title();
-  made["description"] = what.description();
-  made["inputSchema"] = what.parameters();
-  if (what.output() && version >= "2025-06-18") made["outputSchema"] = *what.output();
+  boost::json::object entry;
+  entry["name"] = what.name();
+  if (!what.title().empty() && version >= "2025-06-18") entry["title"] = what.title();
+  entry["description"] = what.description();
+  entry["inputSchema"] = what.parameters();
+  if (what.output() && version >= "2025-06-18") entry["outputSchema"] = *what.output();
   if (version >= "2025-03-26") {
     boost::json::object hints;
     if (!what.title().empty()) hints["title"] = what.title();
@@ -71555,9 +71597,9 @@ inline boost::json::object tool_json(const tools::definition& what, std::string_
     hints["destructiveHint"] = what.is_destructive();
     hints["idempotentHint"] = what.is_idempotent();
     hints["openWorldHint"] = what.is_open_world();
-    made["annotations"] = std::move(hints);
+    entry["annotations"] = std::move(hints);
   }
-  return made;
+  return entry;
 }
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::mcp::detail
@@ -71588,66 +71630,67 @@ namespace cofferdam::inline COFFERDAM_ABI::mcp::detail {
 class dispatch {
  public:
   /// Sets the client and its version; returns an error reply if they are invalid. MCP, "Lifecycle".
-  static std::optional<reply> admit(session_state& of, request& one) {
-    const boost::json::object& params = one.message.params;
+  static std::optional<reply> admit(session_state& of, request& pending) {
+    const boost::json::object& params = pending.message.params;
     const boost::json::object* const meta = object_at(params, "_meta");
     if (meta != nullptr) {
       if (const boost::json::value* const token = meta->if_contains("progressToken");
           token != nullptr && (token->is_string() || token->is_number()))
-        one.progress_token = *token;
+        pending.progress_token = *token;
     }
-    if (meta != nullptr && meta->contains(json_view(meta_version))) return admit_modern(one, *meta);
-    one.version = of.version;
-    one.capabilities = of.capabilities;
-    one.level = of.level;
-    if (!of.version.empty() || one.message.method == "initialize") return std::nullopt;
-    one.version = std::string(latest_legacy);
+    if (meta != nullptr && meta->contains(json_view(meta_version))) return admit_modern(pending, *meta);
+    pending.version = of.version;
+    pending.capabilities = of.capabilities;
+    pending.level = of.level;
+    if (!of.version.empty() || pending.message.method == "initialize") return std::nullopt;
+    pending.version = std::string(latest_legacy);
     for (const char* const method : {"tools/call", "resources/read", "prompts/get", "completion/complete"})
-      if (one.message.method == method)
-        return reply(rpc_error(one.id, invalid_request, "Invalid Request: send initialize first"), reply_kind::refused);
+      if (pending.message.method == method)
+        return reply(rpc_error(pending.id, invalid_request, "Invalid Request: send initialize first"),
+                     reply_kind::refused);
     return std::nullopt;
   }
 
   /// \throws failure; other exceptions of a method are not reported to the client.
-  static awaitable<reply> answer_to(std::shared_ptr<session_state> of, std::shared_ptr<request> one) {
-    const std::string& method = one->message.method;
+  static awaitable<reply> answer_to(std::shared_ptr<session_state> of, std::shared_ptr<request> pending) {
+    const std::string& method = pending->message.method;
     if (method == "tools/call") {
-      boost::json::object called = co_await call_tool(of, one);
-      co_return reply(rpc_result(one->id, called));
+      boost::json::object called = co_await call_tool(of, pending);
+      co_return reply(rpc_result(pending->id, called));
     }
     if (method == "resources/list") {
-      boost::json::object listed = co_await list_resources(of, one);
-      co_return reply(rpc_result(one->id, listed));
+      boost::json::object listed = co_await list_resources(of, pending);
+      co_return reply(rpc_result(pending->id, listed));
     }
     if (method == "resources/read") {
-      boost::json::object read = co_await read_resource(of, one);
-      co_return reply(rpc_result(one->id, read));
+      boost::json::object read = co_await read_resource(of, pending);
+      co_return reply(rpc_result(pending->id, read));
     }
     if (method == "prompts/get") {
-      boost::json::object said = co_await get_prompt(of, one);
-      co_return reply(rpc_result(one->id, said));
+      boost::json::object prompt = co_await get_prompt(of, pending);
+      co_return reply(rpc_result(pending->id, prompt));
     }
     if (method == "completion/complete" && of->core->complete) {
-      boost::json::object completed = co_await complete(of, one);
-      co_return reply(rpc_result(one->id, completed));
+      boost::json::object completed = co_await complete(of, pending);
+      co_return reply(rpc_result(pending->id, completed));
     }
-    if (one->modern && method == "subscriptions/listen") {
-      boost::json::object ended = co_await listen(of, one);
-      co_return reply(rpc_result(one->id, ended));
+    if (pending->modern && method == "subscriptions/listen") {
+      boost::json::object ended = co_await listen(of, pending);
+      co_return reply(rpc_result(pending->id, ended));
     }
-    if (std::optional<reply> now = answer_now(*of, *one)) co_return std::move(*now);
+    if (std::optional<reply> now = answer_now(*of, *pending)) co_return std::move(*now);
     throw failure(internal_error, "Internal error");
   }
 
   /// Returns the answer to a request that needs no waiting; otherwise no value.
   /// \throws failure
-  static std::optional<reply> answer_now(session_state& of, request& one) {
-    const std::string& method = one.message.method;
+  static std::optional<reply> answer_now(session_state& of, request& pending) {
+    const std::string& method = pending.message.method;
     for (const char* const waits : {"tools/call", "resources/list", "resources/read", "prompts/get"})
       if (method == waits) return std::nullopt;
     if (method == "completion/complete" && of.core->complete) return std::nullopt;
-    if (one.modern && method == "subscriptions/listen") return std::nullopt;
-    return at_once(of, one);
+    if (pending.modern && method == "subscriptions/listen") return std::nullopt;
+    return at_once(of, pending);
   }
 
   /// Waits until the client has read enough of earlier answers; first come, first served.
@@ -71666,41 +71709,42 @@ class dispatch {
   }
 
  private:
-  static reply refused(const request& one, int code, const std::string& why, const boost::json::value& data = nullptr) {
-    return reply(rpc_error(one.id, code, why, data), reply_kind::refused);
+  static reply refused(const request& pending, int code, const std::string& why,
+                       const boost::json::value& data = nullptr) {
+    return reply(rpc_error(pending.id, code, why, data), reply_kind::refused);
   }
 
-  static std::optional<reply> admit_modern(request& one, const boost::json::object& meta) {
-    one.modern = true;
+  static std::optional<reply> admit_modern(request& pending, const boost::json::object& meta) {
+    pending.modern = true;
     const std::optional<std::string> version(if_text_at(meta, meta_version));
-    if (!version) return refused(one, invalid_params, std::string(meta_version) + " must be a string");
+    if (!version) return refused(pending, invalid_params, std::string(meta_version) + " must be a string");
     if (*version != modern_version) {
       boost::json::object data;
       boost::json::array supported;
       supported.emplace_back(json_view(modern_version));
       data["supported"] = std::move(supported);
       data["requested"] = *version;
-      return refused(one, unsupported_version, "Unsupported protocol version: " + one_line(*version, 60),
+      return refused(pending, unsupported_version, "Unsupported protocol version: " + one_line(*version, 60),
                      std::move(data));
     }
-    one.version = *version;
+    pending.version = *version;
     const boost::json::object* const capabilities = object_at(meta, meta_capabilities);
     if (capabilities == nullptr)
-      return refused(one, invalid_params, std::string(meta_capabilities) + " is missing, or no object");
-    one.capabilities = *capabilities;
+      return refused(pending, invalid_params, std::string(meta_capabilities) + " is missing, or no object");
+    pending.capabilities = *capabilities;
     if (const boost::json::value* const level = meta.if_contains(json_view(meta_log_level)); level != nullptr) {
       const std::optional<int> known = log_level(text_at(meta, meta_log_level));
-      if (!known) return refused(one, invalid_params, std::string(meta_log_level) + " is none of the levels");
-      one.level = *known;
+      if (!known) return refused(pending, invalid_params, std::string(meta_log_level) + " is none of the levels");
+      pending.level = *known;
     }
     return std::nullopt;
   }
 
   /// Adds the members that the era requires to a result.
   /// \param seconds  the time for which a client may cache it; no value if it is not a list.
-  static boost::json::object finished(const session_state& of, const request& one, boost::json::object result,
+  static boost::json::object finished(const session_state& of, const request& pending, boost::json::object result,
                                       std::optional<int> seconds = std::nullopt) {
-    if (!one.modern) return result;
+    if (!pending.modern) return result;
     if (!result.contains("resultType")) result["resultType"] = "complete";
     if (seconds) {
       result["ttlMs"] = *seconds * 1000;
@@ -71709,44 +71753,44 @@ class dispatch {
     boost::json::object meta;
     if (boost::json::value* const had = result.if_contains("_meta"); had != nullptr && had->is_object())
       meta = had->get_object();
-    meta[json_view(meta_server)] = of.core->identity(one.version);
+    meta[json_view(meta_server)] = of.core->identity(pending.version);
     result["_meta"] = std::move(meta);
     return result;
   }
 
   // ---- requests without waiting ----
-  static reply at_once(session_state& of, request& one) {
-    const std::string& method = one.message.method;
-    const boost::json::object& params = one.message.params;
+  static reply at_once(session_state& of, request& pending) {
+    const std::string& method = pending.message.method;
+    const boost::json::object& params = pending.message.params;
     const server_core& core = *of.core;
-    const auto result = [&](boost::json::object made, std::optional<int> seconds = std::nullopt) {
-      return reply(rpc_result(one.id, finished(of, one, std::move(made), seconds)));
+    const auto result = [&](boost::json::object body, std::optional<int> seconds = std::nullopt) {
+      return reply(rpc_result(pending.id, finished(of, pending, std::move(body), seconds)));
     };
     const std::size_t page = core.options().page();
     if (method == "tools/list") {
-      boost::json::array all;
-      for (const auto& each : core.tools) all.push_back(tool_json(each->what, one.version));
-      return result(page_of(params, "tools", std::move(all), page, core.revision), 300);
+      boost::json::array entries;
+      for (const auto& each : core.tools) entries.push_back(tool_json(each->what, pending.version));
+      return result(page_of(params, "tools", std::move(entries), page, core.revision), 300);
     }
     if (method == "resources/templates/list") {
-      boost::json::array all;
+      boost::json::array entries;
       for (const auto& each : core.resources)
-        if (each->what.is_template()) all.push_back(each->what.json(one.version));
+        if (each->what.is_template()) entries.push_back(each->what.json(pending.version));
       if (of.place->has_environment())
-        all.push_back(resource_definition(std::string(workspace_uri) + "{+path}", "workspace file")
-                          .description("A file of the workspace that tools work in, by its path there.")
-                          .json(one.version));
-      return result(page_of(params, "resourceTemplates", std::move(all), page, core.revision), 300);
+        entries.push_back(resource_definition(std::string(workspace_uri) + "{+path}", "workspace file")
+                              .description("A file of the workspace that tools work in, by its path there.")
+                              .json(pending.version));
+      return result(page_of(params, "resourceTemplates", std::move(entries), page, core.revision), 300);
     }
     if (method == "prompts/list" && !core.prompts.empty()) {
-      boost::json::array all;
-      for (const auto& each : core.prompts) all.push_back(each->what.json(one.version));
-      return result(page_of(params, "prompts", std::move(all), page, core.revision), 300);
+      boost::json::array entries;
+      for (const auto& each : core.prompts) entries.push_back(each->what.json(pending.version));
+      return result(page_of(params, "prompts", std::move(entries), page, core.revision), 300);
     }
-    if (one.modern) {
+    if (pending.modern) {
       if (method == "server/discover") return result(discovered(of), 0);
     } else {
-      if (method == "initialize") return initialize(of, one);
+      if (method == "initialize") return initialize(of, pending);
       if (method == "ping") return result(boost::json::object());
       if (method == "logging/setLevel") {
         const std::optional<int> level = log_level(text_at(params, "level"));
@@ -71768,7 +71812,7 @@ class dispatch {
         return result(boost::json::object());
       }
     }
-    return reply(rpc_error(one.id, method_not_found, "Method not found: " + one_line(method, 100)),
+    return reply(rpc_error(pending.id, method_not_found, "Method not found: " + one_line(method, 100)),
                  reply_kind::unknown_method);
   }
 
@@ -71778,40 +71822,40 @@ class dispatch {
   }
 
   static boost::json::object discovered(const session_state& of) {
-    boost::json::object made;
+    boost::json::object result;
     boost::json::array versions;
     versions.emplace_back(json_view(modern_version));
-    made["supportedVersions"] = std::move(versions);
-    made["capabilities"] = of.core->capabilities();
-    if (const std::string words = instructions(of); !words.empty()) made["instructions"] = words;
-    return made;
+    result["supportedVersions"] = std::move(versions);
+    result["capabilities"] = of.core->capabilities();
+    if (const std::string words = instructions(of); !words.empty()) result["instructions"] = words;
+    return result;
   }
 
-  static reply initialize(session_state& of, request& one) {
-    const boost::json::object& params = one.message.params;
+  static reply initialize(session_state& of, request& pending) {
+    const boost::json::object& params = pending.message.params;
     if (!of.version.empty()) throw failure(invalid_request, "Invalid Request: this session is initialized already");
-    const std::optional<std::string> wanted(if_text_at(params, "protocolVersion"));
+    const std::optional<std::string> requested_version(if_text_at(params, "protocolVersion"));
     const boost::json::object* const capabilities = object_at(params, "capabilities");
-    if (!wanted) throw failure(invalid_params, "'protocolVersion' must be a string");
+    if (!requested_version) throw failure(invalid_params, "'protocolVersion' must be a string");
     if (capabilities == nullptr) throw failure(invalid_params, "'capabilities' must be an object");
     if (object_at(params, "clientInfo") == nullptr) throw failure(invalid_params, "'clientInfo' must be an object");
     // Kept as long as the session.
-    if (one.message.size > 256 * 1024) throw failure(invalid_params, "the handshake has more than 256 KiB");
-    of.version = std::string(negotiate(*wanted));
+    if (pending.message.size > 256 * 1024) throw failure(invalid_params, "the handshake has more than 256 KiB");
+    of.version = std::string(negotiate(*requested_version));
     of.capabilities = *capabilities;
-    boost::json::object made;
-    made["protocolVersion"] = of.version;
-    made["capabilities"] = of.core->capabilities();
-    made["serverInfo"] = of.core->identity(of.version);
-    if (const std::string words = instructions(of); !words.empty()) made["instructions"] = words;
-    return reply(rpc_result(one.id, made));
+    boost::json::object result;
+    result["protocolVersion"] = of.version;
+    result["capabilities"] = of.core->capabilities();
+    result["serverInfo"] = of.core->identity(of.version);
+    if (const std::string words = instructions(of); !words.empty()) result["instructions"] = words;
+    return reply(rpc_result(pending.id, result));
   }
 
   // ---- tools ----
   /// Returns the purpose of a state: its owner and its request.
-  static std::string purpose(const session_state& of, const request& one) {
-    const boost::json::object& params = one.message.params;
-    std::string text = of.principal + '\0' + one.message.method;
+  static std::string purpose(const session_state& of, const request& pending) {
+    const boost::json::object& params = pending.message.params;
+    std::string text = of.principal + '\0' + pending.message.method;
     for (const char* const member : {"name", "uri", "arguments"}) {
       text += '\0';
       if (const boost::json::value* const found = params.if_contains(member)) text += boost::json::serialize(*found);
@@ -71820,81 +71864,84 @@ class dispatch {
   }
 
   /// Restores the state that a client sends back.
-  static void resume(session_state& of, const request& one, call& made) {
-    const boost::json::object& params = one.message.params;
-    if (!one.modern) return;
+  static void resume(session_state& of, const request& pending, call& invocation) {
+    const boost::json::object& params = pending.message.params;
+    if (!pending.modern) return;
     boost::json::object responses;
     if (const boost::json::object* const given = object_at(params, "inputResponses")) responses = *given;
     std::string state;
     if (const boost::json::value* const given = params.if_contains("requestState"); given != nullptr) {
       const failure wrong(invalid_params, "'requestState' is not one that this server has given for this request");
       if (!given->is_string()) throw wrong;
-      const std::optional<std::string> opened = of.core->sealed.open(purpose(of, one), view_of(given->get_string()));
+      const std::optional<std::string> opened =
+          of.core->sealed.open(purpose(of, pending), view_of(given->get_string()));
       if (!opened) throw wrong;
       state = *opened;
     }
-    made.resume(std::move(responses), std::move(state));
+    invocation.resume(std::move(responses), std::move(state));
   }
 
-  static boost::json::object asked_for(session_state& of, const request& one, const answer& made) {
-    if (!one.modern) throw failure(internal_error, "This needs a client of 2026-07-28 or newer");
-    for (const auto& each : *made.requests()) {
-      const boost::json::object* const wanted = each.value().if_object();
-      const std::string method = wanted == nullptr ? "" : std::string(text_at(*wanted, "method"));
+  static boost::json::object asked_for(session_state& of, const request& pending, const answer& handler_answer) {
+    if (!pending.modern) throw failure(internal_error, "This needs a client of 2026-07-28 or newer");
+    for (const auto& each : *handler_answer.requests()) {
+      const boost::json::object* const input_request = each.value().if_object();
+      const std::string method = input_request == nullptr ? "" : std::string(text_at(*input_request, "method"));
       const std::string capability = method.substr(0, method.find('/'));
-      if (!one.capabilities.contains(json_view(capability))) throw failure::missing_capability(capability);
+      if (!pending.capabilities.contains(json_view(capability))) throw failure::missing_capability(capability);
     }
     boost::json::object result;
     result["resultType"] = "input_required";
-    if (!made.requests()->empty()) result["inputRequests"] = *made.requests();
-    if (!made.state().empty()) result["requestState"] = of.core->sealed.seal(purpose(of, one), made.state());
+    if (!handler_answer.requests()->empty()) result["inputRequests"] = *handler_answer.requests();
+    if (!handler_answer.state().empty())
+      result["requestState"] = of.core->sealed.seal(purpose(of, pending), handler_answer.state());
     return result;
   }
 
-  static boost::json::object arguments_of(const request& one) {
-    const boost::json::value* const given = one.message.params.if_contains("arguments");
+  static boost::json::object arguments_of(const request& pending) {
+    const boost::json::value* const given = pending.message.params.if_contains("arguments");
     if (given == nullptr || given->is_null()) return {};
     if (!given->is_object()) throw failure(invalid_params, "'arguments' must be an object");
     return given->get_object();
   }
 
-  static awaitable<boost::json::object> call_tool(std::shared_ptr<session_state> of, std::shared_ptr<request> one) {
-    const std::optional<std::string> name(if_text_at(one->message.params, "name"));
+  static awaitable<boost::json::object> call_tool(std::shared_ptr<session_state> of, std::shared_ptr<request> pending) {
+    const std::optional<std::string> name(if_text_at(pending->message.params, "name"));
     if (!name) throw failure(invalid_params, "'name' must be a string");
     const std::shared_ptr<const registered_tool> found = of->core->tool(*name);
     if (!found) throw failure(invalid_params, "Unknown tool: " + one_line(*name, 130));
-    call made(one, *name, arguments_of(*one));
-    resume(*of, *one, made);
+    call invocation(pending, *name, arguments_of(*pending));
+    resume(*of, *pending, invocation);
     const auto generation = of->place->generation();
-    answer said;
+    answer handler_answer;
     std::exception_ptr told;
     try {
-      answer worked = co_await found->serve(made);
-      said = std::move(worked);
+      answer worked = co_await found->serve(invocation);
+      handler_answer = std::move(worked);
     } catch (const failure&) {
       throw;
     } catch (const error& wrong) {
-      if (one->cancelled || wrong.code() == exec_errc::cancelled) throw;
+      if (pending->cancelled || wrong.code() == exec_errc::cancelled) throw;
       const bool lost = cofferdam::detail::is_environment_gone(wrong);
       if (lost) of->place->drop(generation);
-      said = answer::failed("could not run: " + std::string(wrong.what()) +
-                            (lost ? "\nWhat ran it is gone, with its files; the next call gets a new one." : ""));
+      handler_answer =
+          answer::failed("could not run: " + std::string(wrong.what()) +
+                         (lost ? "\nWhat ran it is gone, with its files; the next call gets a new one." : ""));
       if (lost || wrong.code() == exec_errc::provider_failed) told = std::current_exception();
     } catch (...) {  // a handler may throw anything
-      if (one->cancelled) throw;
+      if (pending->cancelled) throw;
       told = std::current_exception();
-      said = answer::failed("Error: the tool failed inside the server.");
+      handler_answer = answer::failed("Error: the tool failed inside the server.");
     }
     if (told) of->core->report("tools/call " + *name, told);
-    if (said.requests()) co_return finished(*of, *one, asked_for(*of, *one, said));
-    co_return finished(*of, *one, tool_result(said, one->version));
+    if (handler_answer.requests()) co_return finished(*of, *pending, asked_for(*of, *pending, handler_answer));
+    co_return finished(*of, *pending, tool_result(handler_answer, pending->version));
   }
 
   // ---- resources ----
-  static failure no_such_resource(const request& one, const std::string& uri) {
+  static failure no_such_resource(const request& pending, const std::string& uri) {
     boost::json::object data;
     data["uri"] = uri;
-    return {one.modern ? int{invalid_params} : int{no_resource}, "Resource not found: " + one_line(uri, 200),
+    return {pending.modern ? int{invalid_params} : int{no_resource}, "Resource not found: " + one_line(uri, 200),
             std::move(data)};
   }
 
@@ -71909,12 +71956,12 @@ class dispatch {
 
   /// Lists all files; if the tree is too large to be listed for each page, only its top level.
   static awaitable<std::vector<directory_entry>> workspace_files(std::shared_ptr<session_state> of) {
-    const list_options all = list_options().entries(100'000).path_bytes(std::size_t{32} * 1024 * 1024);
-    const list_options top = list_options(all).depth(1);
+    const list_options recursive = list_options().entries(100'000).path_bytes(std::size_t{32} * 1024 * 1024);
+    const list_options top = list_options(recursive).depth(1);
     std::vector<directory_entry> files;
     bool is_too_large = false;
     try {
-      files = co_await of->place->face().files().list(".", all);
+      files = co_await of->place->face().files().list(".", recursive);
     } catch (const error& failure) {
       if (failure.code() != exec_errc::too_large) throw;
       is_too_large = true;
@@ -71924,36 +71971,37 @@ class dispatch {
   }
 
   static awaitable<boost::json::object> list_resources(std::shared_ptr<session_state> of,
-                                                       std::shared_ptr<request> one) {
-    boost::json::array all;
+                                                       std::shared_ptr<request> pending) {
+    boost::json::array entries;
     for (const auto& each : of->core->resources)
-      if (!each->what.is_template()) all.push_back(each->what.json(one->version));
+      if (!each->what.is_template()) entries.push_back(each->what.json(pending->version));
     std::uint64_t revision = of->core->revision;
     if (of->place->may_have_files()) {
-      constexpr std::size_t most = 10'000;
+      constexpr std::size_t max_entries = 10'000;
       co_await take_turn(of);
       const cofferdam::detail::held_permits turn = of->place->turn();
       const std::vector<directory_entry> files = co_await workspace_files(of);
       for (const directory_entry& each : files) {
-        if (!each.is_regular() || all.size() == most) continue;
-        boost::json::object made;
-        made["uri"] = uri_of(each.path());
-        made["name"] = one_line(each.path(), 200);
-        made["description"] = "A file of the workspace, of " + std::to_string(each.size()) + " bytes.";
+        if (!each.is_regular() || entries.size() == max_entries) continue;
+        boost::json::object entry;
+        entry["uri"] = uri_of(each.path());
+        entry["name"] = one_line(each.path(), 200);
+        entry["description"] = "A file of the workspace, of " + std::to_string(each.size()) + " bytes.";
         if (const std::string_view type = mime_type_of(each.path()); !type.empty())
-          made["mimeType"] = boost::json::string(json_view(type));
-        made["size"] = each.size();
-        all.push_back(std::move(made));
+          entry["mimeType"] = boost::json::string(json_view(type));
+        entry["size"] = each.size();
+        entries.push_back(std::move(entry));
       }
-      revision = revision * 1'000'003 + all.size();
+      revision = revision * 1'000'003 + entries.size();
     }
     boost::json::object page =
-        page_of(one->message.params, "resources", std::move(all), of->core->options().page(), revision);
-    co_return finished(*of, *one, std::move(page), 0);
+        page_of(pending->message.params, "resources", std::move(entries), of->core->options().page(), revision);
+    co_return finished(*of, *pending, std::move(page), 0);
   }
 
-  static awaitable<boost::json::object> read_resource(std::shared_ptr<session_state> of, std::shared_ptr<request> one) {
-    const std::optional<std::string> uri(if_text_at(one->message.params, "uri"));
+  static awaitable<boost::json::object> read_resource(std::shared_ptr<session_state> of,
+                                                      std::shared_ptr<request> pending) {
+    const std::optional<std::string> uri(if_text_at(pending->message.params, "uri"));
     if (!uri) throw failure(invalid_params, "'uri' must be a string");
     const auto since = std::chrono::steady_clock::now();
     co_await take_turn(of);
@@ -71970,33 +72018,33 @@ class dispatch {
       break;
     }
     if (found) {
-      call made(one, *uri, std::move(variables));
-      resume(*of, *one, made);
-      const content read = co_await found->serve(made);
+      call invocation(pending, *uri, std::move(variables));
+      resume(*of, *pending, invocation);
+      const content read = co_await found->serve(invocation);
       contents.push_back(read.json().at("resource"));
     } else {
       const std::optional<std::string> path = path_of(*uri);
-      if (!path || !of->place->may_have_files()) throw no_such_resource(*one, *uri);
-      boost::json::object file = co_await read_file(of, one, *uri, *path);
+      if (!path || !of->place->may_have_files()) throw no_such_resource(*pending, *uri);
+      boost::json::object file = co_await read_file(of, pending, *uri, *path);
       contents.push_back(std::move(file));
     }
     boost::json::object result;
     result["contents"] = std::move(contents);
-    co_return finished(*of, *one, std::move(result), 0);
+    co_return finished(*of, *pending, std::move(result), 0);
   }
 
-  static awaitable<boost::json::object> read_file(std::shared_ptr<session_state> of, std::shared_ptr<request> one,
+  static awaitable<boost::json::object> read_file(std::shared_ptr<session_state> of, std::shared_ptr<request> pending,
                                                   std::string uri, std::string path) {
-    constexpr std::size_t most = std::size_t{8} * 1024 * 1024;
+    constexpr std::size_t max_bytes = std::size_t{8} * 1024 * 1024;
     bytes content;
     try {
-      bytes read = co_await of->place->face().read_file(path, most);
+      bytes read = co_await of->place->face().read_file(path, max_bytes);
       content = std::move(read);
     } catch (const error& wrong) {
       for (const exec_errc code :
            {exec_errc::not_found, exec_errc::not_a_file, exec_errc::not_a_directory, exec_errc::outside_workspace,
             exec_errc::permission_denied, exec_errc::invalid_argument})
-        if (wrong.code() == code) throw no_such_resource(*one, uri);
+        if (wrong.code() == code) throw no_such_resource(*pending, uri);
       if (wrong.code() == exec_errc::too_large)
         throw failure(invalid_params, "The file has more than 8 MiB: read parts of it with a tool");
       throw;
@@ -72008,50 +72056,51 @@ class dispatch {
                          text.find('\0') == std::string_view::npos &&
                          cofferdam::detail::valid_utf8_prefix(text) == text.size();
     if (type.empty()) type = is_text ? "text/plain" : "application/octet-stream";
-    boost::json::object made;
-    made["uri"] = uri;
-    made["mimeType"] = boost::json::string(json_view(type));
+    boost::json::object result;
+    result["uri"] = uri;
+    result["mimeType"] = boost::json::string(json_view(type));
     if (is_text) {
-      made["text"] = boost::json::string(json_view(text));
+      result["text"] = boost::json::string(json_view(text));
     } else {
-      made["blob"] = cofferdam::detail::base64_encode(content);
+      result["blob"] = cofferdam::detail::base64_encode(content);
     }
-    co_return made;
+    co_return result;
   }
 
   // ---- prompts and completions ----
-  static awaitable<boost::json::object> get_prompt(std::shared_ptr<session_state> of, std::shared_ptr<request> one) {
-    const std::optional<std::string> name(if_text_at(one->message.params, "name"));
+  static awaitable<boost::json::object> get_prompt(std::shared_ptr<session_state> of,
+                                                   std::shared_ptr<request> pending) {
+    const std::optional<std::string> name(if_text_at(pending->message.params, "name"));
     if (!name) throw failure(invalid_params, "'name' must be a string");
     const std::shared_ptr<const registered_prompt> found = of->core->prompt(*name);
     if (!found) throw failure(invalid_params, "Unknown prompt: " + one_line(*name, 130));
-    call made(one, *name, arguments_of(*one));
-    for (const boost::json::value& wanted : found->what.required())
-      if (!made.arguments().contains(wanted.get_string()))
-        throw failure(invalid_params, "The argument '" + std::string(view_of(wanted.get_string())) + "' is missing");
-    resume(*of, *one, made);
-    const std::vector<prompt_message> said = co_await found->serve(made);
-    if (const std::optional<answer>& wanted = made.wanted_input())
-      co_return finished(*of, *one, asked_for(*of, *one, *wanted));
+    call invocation(pending, *name, arguments_of(*pending));
+    for (const boost::json::value& required : found->what.required())
+      if (!invocation.arguments().contains(required.get_string()))
+        throw failure(invalid_params, "The argument '" + std::string(view_of(required.get_string())) + "' is missing");
+    resume(*of, *pending, invocation);
+    const std::vector<prompt_message> prompt_messages = co_await found->serve(invocation);
+    if (const std::optional<answer>& input_request = invocation.wanted_input())
+      co_return finished(*of, *pending, asked_for(*of, *pending, *input_request));
     boost::json::array messages;
-    for (const prompt_message& each : said) {
+    for (const prompt_message& each : prompt_messages) {
       boost::json::object message;
       message["role"] = each.role();
-      message["content"] = block_for(each.words(), one->version);
+      message["content"] = block_for(each.words(), pending->version);
       messages.push_back(std::move(message));
     }
     boost::json::object result;
     result["description"] = found->what.description();
     result["messages"] = std::move(messages);
-    co_return finished(*of, *one, std::move(result));
+    co_return finished(*of, *pending, std::move(result));
   }
 
-  static awaitable<boost::json::object> complete(std::shared_ptr<session_state> of, std::shared_ptr<request> one) {
-    const boost::json::object* const argument = object_at(one->message.params, "argument");
-    if (object_at(one->message.params, "ref") == nullptr || argument == nullptr || !if_text_at(*argument, "name"))
+  static awaitable<boost::json::object> complete(std::shared_ptr<session_state> of, std::shared_ptr<request> pending) {
+    const boost::json::object* const argument = object_at(pending->message.params, "argument");
+    if (object_at(pending->message.params, "ref") == nullptr || argument == nullptr || !if_text_at(*argument, "name"))
       throw failure(invalid_params, "'ref' and 'argument' must be objects");
-    call made(one, std::string(text_at(*argument, "name")), one->message.params);
-    const std::vector<std::string> values = co_await of->core->complete(made);
+    call invocation(pending, std::string(text_at(*argument, "name")), pending->message.params);
+    const std::vector<std::string> values = co_await of->core->complete(invocation);
     boost::json::array shown;
     for (const std::string& each : values)
       if (shown.size() < 100) shown.emplace_back(each);
@@ -72061,27 +72110,27 @@ class dispatch {
     completion["values"] = std::move(shown);
     boost::json::object result;
     result["completion"] = std::move(completion);
-    co_return finished(*of, *one, std::move(result));
+    co_return finished(*of, *pending, std::move(result));
   }
 
   // ---- subscriptions ----
-  static awaitable<boost::json::object> listen(std::shared_ptr<session_state> of, std::shared_ptr<request> one) {
-    const auto mine = std::make_shared<subscription>(of->core->executor(), one);
+  static awaitable<boost::json::object> listen(std::shared_ptr<session_state> of, std::shared_ptr<request> pending) {
+    const auto mine = std::make_shared<subscription>(of->core->executor(), pending);
     const boost::json::object has = of->core->capabilities();
     mine->acknowledge(has.contains("tools"), has.contains("prompts"), has.contains("resources"));
     of->subscriptions.push_back(mine);
     const leaving at_end(*of, mine);
     while (!of->closing) co_await mine->ended.wait();
     boost::json::object meta;
-    meta[json_view(meta_subscription)] = one->message.id;
+    meta[json_view(meta_subscription)] = pending->message.id;
     boost::json::object result;
     result["_meta"] = std::move(meta);
-    co_return finished(*of, *one, std::move(result));
+    co_return finished(*of, *pending, std::move(result));
   }
 
   class leaving {
    public:
-    leaving(session_state& of, std::shared_ptr<subscription> one) : of_(of), one_(std::move(one)) {}
+    leaving(session_state& of, std::shared_ptr<subscription> subscribed) : of_(of), one_(std::move(subscribed)) {}
     leaving(const leaving&) = delete;
     leaving& operator=(const leaving&) = delete;
     ~leaving() { of_.subscriptions.remove(one_); }
@@ -72126,10 +72175,10 @@ class session : public session_state, public std::enable_shared_from_this<sessio
 
   /// \param principal  the identity of its client: equal for all sessions in which a client may resume another one.
   static std::shared_ptr<session> make(const std::shared_ptr<server_core>& core, std::string principal) {
-    auto made = std::make_shared<session>(core, std::make_shared<workspace>(core->executor(), core->plan),
-                                          std::move(principal));
-    core->listen(made);
-    return made;
+    auto result = std::make_shared<session>(core, std::make_shared<workspace>(core->executor(), core->plan),
+                                            std::move(principal));
+    core->listen(result);
+    return result;
   }
   /// Makes the session of a client that is identified only by its connection.
   static std::shared_ptr<session> make(const std::shared_ptr<server_core>& core) {
@@ -72148,44 +72197,45 @@ class session : public session_state, public std::enable_shared_from_this<sessio
       if (message.method == "notifications/cancelled" && ids == request_ids::of_one_client) cancel(message);
       return nullptr;
     }
-    auto one = std::make_shared<request>(std::move(message));
-    one->out = out;
-    one->asked = asked;
-    one->place = place;
-    one->executor = core->executor();
-    if (std::optional<reply> wrong = admit(*one, ids)) {
+    auto pending = std::make_shared<request>(std::move(message));
+    pending->out = out;
+    pending->asked = asked;
+    pending->place = place;
+    pending->executor = core->executor();
+    if (std::optional<reply> wrong = admit(*pending, ids)) {
       out->finish(std::move(wrong));
       return nullptr;
     }
     try {
-      if (std::optional<reply> now = dispatch::answer_now(*this, *one)) {
-        out->finish(kept(*one, std::move(now)));
+      if (std::optional<reply> now = dispatch::answer_now(*this, *pending)) {
+        out->finish(kept(*pending, std::move(now)));
         return nullptr;
       }
     } catch (const failure& wrong) {
-      out->finish(reply(rpc_error(one->id, wrong.code(), wrong.what(), wrong.data())));
+      out->finish(reply(rpc_error(pending->id, wrong.code(), wrong.what(), wrong.data())));
       return nullptr;
     }
-    const std::string key = ids == request_ids::of_one_client ? one->id : "#" + std::to_string(++last_);
-    running_[key] = one;
-    bytes_ += one->message.size;
-    auto done = [self = shared_from_this(), one, key](const std::exception_ptr&, std::optional<reply> last) {
-      one->ended = true;
+    const std::string key = ids == request_ids::of_one_client ? pending->id : "#" + std::to_string(++last_);
+    running_[key] = pending;
+    bytes_ += pending->message.size;
+    auto done = [self = shared_from_this(), pending, key](const std::exception_ptr&, std::optional<reply> last) {
+      pending->ended = true;
       self->running_.erase(key);
-      self->bytes_ -= one->message.size;
-      boost::json::object().swap(one->message.params);  // the transport may keep the request until the answer is sent
-      one->out->finish(one->cancelled ? std::nullopt : self->kept(*one, std::move(last)));
+      self->bytes_ -= pending->message.size;
+      // The transport may keep the request until the answer is sent.
+      boost::json::object().swap(pending->message.params);
+      pending->out->finish(pending->cancelled ? std::nullopt : self->kept(*pending, std::move(last)));
       if (self->running_.empty()) self->none_left_.notify();
     };
-    asio::co_spawn(core->executor(), work(shared_from_this(), one),
-                   asio::bind_cancellation_slot(one->cancel.slot(), std::move(done)));
-    return one;
+    asio::co_spawn(core->executor(), work(shared_from_this(), pending),
+                   asio::bind_cancellation_slot(pending->cancel.slot(), std::move(done)));
+    return pending;
   }
 
-  static void cancel(const std::shared_ptr<request>& one) {
-    if (one->ended || one->cancelled) return;
-    one->cancelled = true;
-    one->cancel.emit(asio::cancellation_type::terminal);
+  static void cancel(const std::shared_ptr<request>& pending) {
+    if (pending->ended || pending->cancelled) return;
+    pending->cancelled = true;
+    pending->cancel.emit(asio::cancellation_type::terminal);
   }
 
   std::size_t requests() const noexcept { return running_.size(); }
@@ -72211,42 +72261,42 @@ class session : public session_state, public std::enable_shared_from_this<sessio
  private:
   static constexpr std::size_t max_bytes = std::size_t{64} * 1024 * 1024;
 
-  std::optional<reply> admit(request& one, request_ids ids) {
-    const auto refused = [&one](int code, const char* why) {
-      return reply(rpc_error(one.id, code, why), reply_kind::refused);
+  std::optional<reply> admit(request& pending, request_ids ids) {
+    const auto refused = [&pending](int code, const char* why) {
+      return reply(rpc_error(pending.id, code, why), reply_kind::refused);
     };
     if (closing) return refused(internal_error, "the session has ended");
     if (running_.size() >= core->options().requests()) return refused(internal_error, "too many requests at once");
-    if (!running_.empty() && bytes_ + one.message.size > max_bytes)
+    if (!running_.empty() && bytes_ + pending.message.size > max_bytes)
       return refused(internal_error, "too many large requests at once");
-    if (ids == request_ids::of_one_client && running_.contains(one.id))
+    if (ids == request_ids::of_one_client && running_.contains(pending.id))
       return refused(invalid_request, "Invalid Request: a request of this id is being worked on");
-    return dispatch::admit(*this, one);
+    return dispatch::admit(*this, pending);
   }
 
   /// Sends an answer, or an error if there is no room for the answer.
-  std::optional<reply> kept(const request& one, std::optional<reply> made) const {
-    if (!made || unread->has_room(made->text.size())) return made;
-    return reply(rpc_error(one.id, internal_error, unread_answers::complaint));
+  std::optional<reply> kept(const request& pending, std::optional<reply> last) const {
+    if (!last || unread->has_room(last->text.size())) return last;
+    return reply(rpc_error(pending.id, internal_error, unread_answers::complaint));
   }
 
-  static awaitable<std::optional<reply>> work(std::shared_ptr<session> self, std::shared_ptr<request> one) {
+  static awaitable<std::optional<reply>> work(std::shared_ptr<session> self, std::shared_ptr<request> pending) {
     std::optional<reply> last;
     std::exception_ptr told;
     try {
       if (self->unread->is_full()) co_await dispatch::wait_for_room(self, std::chrono::steady_clock::now());
-      reply answered = co_await dispatch::answer_to(self, one);
+      reply answered = co_await dispatch::answer_to(self, pending);
       last = std::move(answered);
     } catch (const failure& wrong) {
       const bool refused = wrong.code() == missing_capability;
-      last = reply(rpc_error(one->id, wrong.code(), wrong.what(), wrong.data()),
+      last = reply(rpc_error(pending->id, wrong.code(), wrong.what(), wrong.data()),
                    refused ? reply_kind::refused : reply_kind::answered);
     } catch (...) {  // a handler may throw anything
       told = std::current_exception();
     }
-    if (told && !one->cancelled) {
-      self->core->report(one->message.method, told);
-      last = reply(rpc_error(one->id, internal_error, "Internal error"));
+    if (told && !pending->cancelled) {
+      self->core->report(pending->message.method, told);
+      last = reply(rpc_error(pending->id, internal_error, "Internal error"));
     }
     co_return last;
   }
@@ -72257,19 +72307,19 @@ class session : public session_state, public std::enable_shared_from_this<sessio
     const auto found = running_.find(boost::json::serialize(*id));
     // A handshake cannot be cancelled.
     if (found == running_.end() || found->second->message.method == "initialize") return;
-    const std::shared_ptr<request> one = found->second;
-    cancel(one);
+    const std::shared_ptr<request> pending = found->second;
+    cancel(pending);
   }
 
   void leave_subscriptions() {
-    const auto all = subscriptions;
-    for (const auto& one : all) one->ended.notify();
+    const auto snapshot = subscriptions;
+    for (const auto& entry : snapshot) entry->ended.notify();
   }
 
   void cancel_all() {
-    const auto all = running_;
-    for (const auto& [key, one] : all)
-      if (one->message.method != "subscriptions/listen") cancel(one);
+    const auto snapshot = running_;
+    for (const auto& [key, pending] : snapshot)
+      if (pending->message.method != "subscriptions/listen") cancel(pending);
   }
 
   async_event none_left_;
@@ -72313,13 +72363,13 @@ class http_session : public std::enable_shared_from_this<http_session> {
 
   /// The stream of a request's messages, which is kept for a while after its end.
   std::shared_ptr<event_stream> open_stream() {
-    const auto made =
+    const auto stream =
         std::make_shared<event_stream>(inside->core->executor(), inside->unread, new_id().substr(0, 16), true);
-    made->on_left([of = weak_from_this()] {
+    stream->on_left([of = weak_from_this()] {
       if (const auto self = of.lock()) self->forget_old();
     });
-    streams_.push_back(made);
-    return made;
+    streams_.push_back(stream);
+    return stream;
   }
   /// Returns the stream to which the event with this id belongs, and the event's number; null if it was removed.
   std::shared_ptr<event_stream> find(std::string_view event_id, std::uint64_t& number) const {
@@ -72332,8 +72382,8 @@ class http_session : public std::enable_shared_from_this<http_session> {
     }
     const std::string_view stream = event_id.substr(0, mark);
     if (side && side->id() == stream) return side;
-    for (const auto& one : streams_)
-      if (one->id() == stream) return one;
+    for (const auto& candidate : streams_)
+      if (candidate->id() == stream) return candidate;
     return nullptr;
   }
 
@@ -72507,13 +72557,13 @@ class http_endpoint : public std::enable_shared_from_this<http_endpoint> {
   static awaitable<void> close(std::shared_ptr<http_endpoint> self) {
     self->closed_ = true;
     self->work_->cancel();
-    std::vector<std::shared_ptr<http_session>> all;
-    for (const auto& [id, one] : self->sessions_) all.push_back(one);
-    for (const auto& [key, one] : self->shared_) all.push_back(one);
+    std::vector<std::shared_ptr<http_session>> open_sessions;
+    for (const auto& [id, client_session] : self->sessions_) open_sessions.push_back(client_session);
+    for (const auto& [key, client_session] : self->shared_) open_sessions.push_back(client_session);
     self->sessions_.clear();
     self->shared_.clear();
     const auto closing = std::make_shared<tasks>(self->core_->executor());
-    for (const auto& one : all) closing->spawn(end(one));
+    for (const auto& client_session : open_sessions) closing->spawn(end(client_session));
     co_await tasks::join(closing);
     co_await tasks::join(self->closing_);
     try {
@@ -72524,14 +72574,14 @@ class http_endpoint : public std::enable_shared_from_this<http_endpoint> {
 
  private:
   static http_reply refusal(int status, int code, std::string_view why) {
-    http_reply made(status);
-    made.content("application/json", rpc_error("null", code, why));
-    return made;
+    http_reply response(status);
+    response.content("application/json", rpc_error("null", code, why));
+    return response;
   }
   static http_reply json(int status, std::string_view text) {
-    http_reply made(status);
-    made.content("application/json", text);
-    return made;
+    http_reply response(status);
+    response.content("application/json", text);
+    return response;
   }
   static constexpr std::size_t max_copied = std::size_t{64} * 1024;
   /// Replies with JSON, without copying a long text.
@@ -72553,21 +72603,23 @@ class http_endpoint : public std::enable_shared_from_this<http_endpoint> {
     }
   }
 
-  static awaitable<void> end(std::shared_ptr<http_session> one) {
-    if (one->side) one->side->finish(std::nullopt);
-    co_await session::close(one->inside);
+  static awaitable<void> end(std::shared_ptr<http_session> client_session) {
+    if (client_session->side) client_session->side->finish(std::nullopt);
+    co_await session::close(client_session->inside);
   }
   /// Ends a session in the background; failures are reported to the operator of the server.
-  static awaitable<void> end_beside(std::shared_ptr<http_endpoint> self, std::shared_ptr<http_session> one) {
+  static awaitable<void> end_beside(std::shared_ptr<http_endpoint> self, std::shared_ptr<http_session> client_session) {
     std::exception_ptr failure;
     try {
-      co_await end(one);
+      co_await end(client_session);
     } catch (const std::exception&) {
       failure = std::current_exception();
     }
     if (failure) self->core_->report("the end of a session", failure);
   }
-  void drop(const std::shared_ptr<http_session>& one) { closing_->spawn(end_beside(shared_from_this(), one)); }
+  void drop(const std::shared_ptr<http_session>& client_session) {
+    closing_->spawn(end_beside(shared_from_this(), client_session));
+  }
 
   void end_idle(std::chrono::steady_clock::time_point since) {
     for (auto at = sessions_.begin(); at != sessions_.end();) {
@@ -72646,10 +72698,10 @@ class http_endpoint : public std::enable_shared_from_this<http_endpoint> {
     const std::string version(trimmed(call.field("MCP-Protocol-Version").value_or("")));
     bool modern = false;
     if (!input.is_batch && input.messages.size() == 1) {
-      const rpc_message& one = input.messages.front();
-      const boost::json::object* const meta = object_at(one.params, "_meta");
+      const rpc_message& message = input.messages.front();
+      const boost::json::object* const meta = object_at(message.params, "_meta");
       modern = meta != nullptr && meta->contains(json_view(meta_version));
-      if (!modern && !version.empty() && !is_legacy(version) && one.method != "initialize" &&
+      if (!modern && !version.empty() && !is_legacy(version) && message.method != "initialize" &&
           !call.field("Mcp-Session-Id"))
         modern = true;
     }
@@ -72669,18 +72721,18 @@ class http_endpoint : public std::enable_shared_from_this<http_endpoint> {
   /// Returns the place that a client of the modern era has named; null if the limit is reached.
   std::shared_ptr<http_session> shared(std::size_t owner, const std::string& name) {
     const auto found = shared_.find({owner, name});
-    std::shared_ptr<http_session> one;
+    std::shared_ptr<http_session> client_session;
     if (found != shared_.end()) {
-      one = found->second;
+      client_session = found->second;
     } else {
       if (closed_ || (!name.empty() && !has_place_for(owner))) return nullptr;
       std::string who = principal(owner);
       if (!name.empty()) who += " place " + name;
-      one = std::make_shared<http_session>(session::make(core_, std::move(who)), name, owner);
-      shared_.emplace(std::pair(owner, name), one);
+      client_session = std::make_shared<http_session>(session::make(core_, std::move(who)), name, owner);
+      shared_.emplace(std::pair(owner, name), client_session);
     }
-    one->used = std::chrono::steady_clock::now();
-    return one;
+    client_session->used = std::chrono::steady_clock::now();
+    return client_session;
   }
 
   /// Returns the error in the field with the name of a place; empty if it is valid.
@@ -72729,23 +72781,25 @@ class http_endpoint : public std::enable_shared_from_this<http_endpoint> {
       co_await call.reply(refusal(400, refused_by_transport, wrong));
       co_return;
     }
-    const std::shared_ptr<http_session> one = self->shared(owner, std::string(call.field(place_field).value_or("")));
-    if (!one) {
+    const std::shared_ptr<http_session> client_session =
+        self->shared(owner, std::string(call.field(place_field).value_or("")));
+    if (!client_session) {
       co_await call.reply(refusal(503, refused_by_transport,
                                   "too many places and sessions; use one that is there, or try again later"));
       co_return;
     }
-    if (const std::optional<std::string> wrong = self->modern_complaint(*one->inside, message, call, version)) {
+    if (const std::optional<std::string> wrong =
+            self->modern_complaint(*client_session->inside, message, call, version)) {
       co_await call.reply(json(400, *wrong));
       co_return;
     }
     const auto stream =
-        std::make_shared<event_stream>(self->core_->executor(), one->inside->unread, std::string(), false);
+        std::make_shared<event_stream>(self->core_->executor(), client_session->inside->unread, std::string(), false);
     const std::shared_ptr<request> running =
-        one->inside->receive(std::move(message), stream, request_ids::of_many_clients);
+        client_session->inside->receive(std::move(message), stream, request_ids::of_many_clients);
     // The end of the connection cancels the request.
     const cancelling at_end(running);
-    const in_use counted(*one);
+    const in_use counted(*client_session);
     co_await answer_with(call, stream, false, "", true, true);
   }
 
@@ -72762,25 +72816,25 @@ class http_endpoint : public std::enable_shared_from_this<http_endpoint> {
                         input.messages.front().kind == rpc_kind::request &&
                         input.messages.front().method == "initialize";
     const bool has_session = call.field("Mcp-Session-Id").has_value();
-    std::shared_ptr<http_session> one = self->find(call, owner);
-    if (has_session && !one) {
+    std::shared_ptr<http_session> client_session = self->find(call, owner);
+    if (has_session && !client_session) {
       co_await call.reply(no_such_session());
       co_return;
     }
     if (begins) {
-      if (one) {
+      if (client_session) {
         co_await call.reply(refusal(400, invalid_request, "Invalid Request: Server already initialized"));
         co_return;
       }
       co_await initialize(self, call, owner, std::move(input.messages.front()));
       co_return;
     }
-    if (input.is_batch && (!one || one->inside->version != "2025-03-26")) {
+    if (input.is_batch && (!client_session || client_session->inside->version != "2025-03-26")) {
       co_await call.reply(
           refusal(400, invalid_request, "Invalid Request: this version of the protocol has no batches"));
       co_return;
     }
-    if (!one) {
+    if (!client_session) {
       co_await call.reply(refusal(400, refused_by_transport, "Bad Request: Mcp-Session-Id header is required"));
       co_return;
     }
@@ -72789,35 +72843,35 @@ class http_endpoint : public std::enable_shared_from_this<http_endpoint> {
       co_return;
     }
     if (input.is_batch) {
-      co_await answer_batch(one, call, std::move(input));
+      co_await answer_batch(client_session, call, std::move(input));
       co_return;
     }
     if (input.messages.empty() || input.messages.front().kind != rpc_kind::request) {
-      for (rpc_message& each : input.messages) one->inside->receive(std::move(each), nullptr);
+      for (rpc_message& each : input.messages) client_session->inside->receive(std::move(each), nullptr);
       co_await call.reply(http_reply(202));
       co_return;
     }
-    const std::shared_ptr<event_stream> stream = one->open_stream();
-    one->inside->receive(std::move(input.messages.front()), stream);
-    const in_use counted(*one);
+    const std::shared_ptr<event_stream> stream = client_session->open_stream();
+    client_session->inside->receive(std::move(input.messages.front()), stream);
+    const in_use counted(*client_session);
     const bool as_json = self->core_->options().json_answers();
-    co_await answer_with(call, stream, true, one->inside->version, false, as_json);
+    co_await answer_with(call, stream, true, client_session->inside->version, false, as_json);
   }
 
   /// Returns true if a token may have another session or named place: no token may use the share of others.
   bool has_place_for(std::size_t owner) const {
-    const std::size_t most = core_->options().sessions();
+    const std::size_t limit = core_->options().sessions();
     const std::size_t tokens = std::max<std::size_t>(core_->options().tokens().size(), 1);
-    std::size_t all = sessions_.size();
+    std::size_t total = sessions_.size();
     std::size_t mine = 0;
-    for (const auto& [id, one] : sessions_)
-      if (one->owner == owner) ++mine;
-    for (const auto& [key, one] : shared_) {
+    for (const auto& [id, client_session] : sessions_)
+      if (client_session->owner == owner) ++mine;
+    for (const auto& [key, client_session] : shared_) {
       if (key.second.empty()) continue;
-      ++all;
-      if (one->owner == owner) ++mine;
+      ++total;
+      if (client_session->owner == owner) ++mine;
     }
-    return all < most && mine < std::max<std::size_t>(most / tokens, 1);
+    return total < limit && mine < std::max<std::size_t>(limit / tokens, 1);
   }
 
   static awaitable<void> initialize(std::shared_ptr<http_endpoint> self, http_call& call, std::size_t owner,
@@ -72827,26 +72881,26 @@ class http_endpoint : public std::enable_shared_from_this<http_endpoint> {
       co_return;
     }
     const std::string id = http_session::new_id();
-    const auto made =
+    const auto client_session =
         std::make_shared<http_session>(session::make(self->core_, principal(owner) + " session " + id), id, owner);
-    made->side = std::make_shared<event_stream>(self->core_->executor(), made->inside->unread,
-                                                http_session::new_id().substr(0, 16), true);
-    made->inside->side = made->side;
-    self->sessions_[made->id] = made;
-    const std::shared_ptr<event_stream> stream = made->open_stream();
-    made->inside->receive(std::move(message), stream);
+    client_session->side = std::make_shared<event_stream>(self->core_->executor(), client_session->inside->unread,
+                                                          http_session::new_id().substr(0, 16), true);
+    client_session->inside->side = client_session->side;
+    self->sessions_[client_session->id] = client_session;
+    const std::shared_ptr<event_stream> stream = client_session->open_stream();
+    client_session->inside->receive(std::move(message), stream);
     while (!stream->is_done()) co_await stream->change();
     http_reply answered = json(200, stream->last()->view());
-    if (made->inside->version.empty()) {
-      self->sessions_.erase(made->id);
-      self->drop(made);
+    if (client_session->inside->version.empty()) {
+      self->sessions_.erase(client_session->id);
+      self->drop(client_session);
     } else {
-      answered.field("Mcp-Session-Id", made->id);
+      answered.field("Mcp-Session-Id", client_session->id);
     }
     co_await call.reply(std::move(answered));
   }
 
-  static awaitable<void> answer_batch(std::shared_ptr<http_session> one, http_call& call, rpc_input input) {
+  static awaitable<void> answer_batch(std::shared_ptr<http_session> client_session, http_call& call, rpc_input input) {
     std::vector<std::shared_ptr<event_stream>> streams;
     std::string text;
     const auto add = [&text](std::string_view message) {
@@ -72858,13 +72912,13 @@ class http_endpoint : public std::enable_shared_from_this<http_endpoint> {
     for (rpc_message& each : input.messages) {
       std::shared_ptr<event_stream> stream;
       if (each.kind == rpc_kind::request) {
-        stream =
-            std::make_shared<event_stream>(one->inside->core->executor(), one->inside->unread, std::string(), false);
+        stream = std::make_shared<event_stream>(client_session->inside->core->executor(),
+                                                client_session->inside->unread, std::string(), false);
         streams.push_back(stream);
       }
-      one->inside->receive(std::move(each), stream);
+      client_session->inside->receive(std::move(each), stream);
     }
-    const in_use counted(*one);
+    const in_use counted(*client_session);
     for (const std::shared_ptr<event_stream>& stream : streams) {
       while (!stream->is_done()) co_await stream->change();
       if (stream->has_answer()) add(stream->last()->view());
@@ -72875,7 +72929,7 @@ class http_endpoint : public std::enable_shared_from_this<http_endpoint> {
     }
     text += ']';
     streams.clear();
-    const auto whole = std::make_shared<const unread_text>(one->inside->unread, std::move(text));
+    const auto whole = std::make_shared<const unread_text>(client_session->inside->unread, std::move(text));
     co_await reply_json(call, 200, whole);
   }
 
@@ -72940,18 +72994,18 @@ class http_endpoint : public std::enable_shared_from_this<http_endpoint> {
 
   // ---- GET and DELETE ----
   static awaitable<void> get(std::shared_ptr<http_endpoint> self, http_call& call, std::size_t owner) {
-    const std::shared_ptr<http_session> one = self->find(call, owner);
+    const std::shared_ptr<http_session> client_session = self->find(call, owner);
     std::optional<http_reply> no;
     std::shared_ptr<event_stream> stream;
     std::uint64_t seen = 0;
     if (!accepts(call.field("Accept").value_or(""), "text/event-stream")) {
       no = refusal(406, refused_by_transport, "Not Acceptable: Client must accept text/event-stream");
-    } else if (!one) {
+    } else if (!client_session) {
       no = no_such_session();
     } else {
       no = wrong_version(call);
       const auto last = call.field("Last-Event-ID");
-      stream = last ? one->find(trimmed(*last), seen) : one->side;
+      stream = last ? client_session->find(trimmed(*last), seen) : client_session->side;
       if (!no && (!stream || !stream->has_all_since(seen)) && last)
         no = refusal(400, refused_by_transport, "Bad Request: that event is not kept any more");
       if (!no && !last && stream->is_attached())
@@ -72963,21 +73017,21 @@ class http_endpoint : public std::enable_shared_from_this<http_endpoint> {
       co_return;
     }
     const attached mine(stream);
-    const in_use counted(*one);
+    const in_use counted(*client_session);
     std::string first;
-    if (one->inside->version >= "2025-11-25")
+    if (client_session->inside->version >= "2025-11-25")
       first = "id: " + stream->id() + "_" + std::to_string(seen) + "\nretry: 1000\ndata: \n\n";
     co_await write_events(call, stream, mine.reader(), seen, true, std::move(first));
   }
 
   static awaitable<void> remove(std::shared_ptr<http_endpoint> self, http_call& call, std::size_t owner) {
-    const std::shared_ptr<http_session> one = self->find(call, owner);
-    if (!one) {
+    const std::shared_ptr<http_session> client_session = self->find(call, owner);
+    if (!client_session) {
       co_await call.reply(no_such_session());
       co_return;
     }
-    self->sessions_.erase(one->id);
-    self->drop(one);
+    self->sessions_.erase(client_session->id);
+    self->drop(client_session);
     co_await call.reply(http_reply(200));
   }
 
@@ -73302,11 +73356,11 @@ inline void add_exception(const code_result& result, std::string& text, boost::j
 
 /// Adds the names of the files that the code made or changed, up to a maximum.
 inline void add_files(const code_result& result, std::string& text, boost::json::object& facts) {
-  constexpr std::size_t most = 50;
+  constexpr std::size_t max_files = 50;
   boost::json::array listed;
   std::string names;
   for (const generated_file& file : result.files()) {
-    if (listed.size() == most) {
+    if (listed.size() == max_files) {
       names += ", ...";
       break;
     }
@@ -73494,20 +73548,20 @@ class python_tool {
         .hints(false, true, true, false);
   }
 
-  static awaitable<answer> create(self_pointer self, call& made, tools::checked_arguments) {
-    const std::shared_ptr<workspace> place = made.inside()->place;
+  static awaitable<answer> create(self_pointer self, call& invocation, tools::checked_arguments) {
+    const std::shared_ptr<workspace> place = invocation.inside()->place;
     const std::string id = place->contexts().add(self->max_contexts_, std::chrono::steady_clock::now());
     if (place->contexts().watch()) place->work().spawn(end_unused(place, self->context_timeout_));
     boost::json::object facts;
     facts["context_id"] = id;
     facts["expires_after_idle_s"] = self->context_timeout_.count();
-    answer said(id + "\n");
-    said.structured(std::move(facts));
-    co_return said;
+    answer result(id + "\n");
+    result.structured(std::move(facts));
+    co_return result;
   }
 
-  static awaitable<answer> close(self_pointer, call& made, tools::checked_arguments arguments) {
-    const std::shared_ptr<workspace> place = made.inside()->place;
+  static awaitable<answer> close(self_pointer, call& invocation, tools::checked_arguments arguments) {
+    const std::shared_ptr<workspace> place = invocation.inside()->place;
     const std::string id = arguments.text("context_id");
     bool closed = place->contexts().remove(id);
     if (closed || id == default_context) {
@@ -73517,9 +73571,9 @@ class python_tool {
     boost::json::object facts;
     facts["context_id"] = one_line(id, 64);
     facts["closed"] = closed;
-    answer said(closed ? "closed\n" : "there is no interpreter '" + one_line(id, 64) + "'\n");
-    said.structured(std::move(facts));
-    co_return said;
+    answer result(closed ? "closed\n" : "there is no interpreter '" + one_line(id, 64) + "'\n");
+    result.structured(std::move(facts));
+    co_return result;
   }
 
   /// Returns true if the context existed. A context is made at its first use.
@@ -73537,9 +73591,9 @@ class python_tool {
       timer.expires_after(std::max<std::chrono::milliseconds>(idle / 4, std::chrono::milliseconds(250)));
       co_await timer.async_wait(asio::use_awaitable);
       const std::vector<std::string> old = place->contexts().take_unused(std::chrono::steady_clock::now() - idle);
-      for (const std::string& one : old) {
+      for (const std::string& id : old) {
         try {
-          co_await end_context(place, one);
+          co_await end_context(place, id);
         } catch (const std::exception&) {  // the runner is lost, with all its interpreters
         }
       }
@@ -73547,29 +73601,29 @@ class python_tool {
     place->contexts().watch_no_more();
   }
 
-  static awaitable<answer> run(self_pointer self, call& made, tools::checked_arguments arguments) {
+  static awaitable<answer> run(self_pointer self, call& invocation, tools::checked_arguments arguments) {
     const std::string context = arguments.text("context_id");
-    python_contexts& contexts = made.inside()->place->contexts();
+    python_contexts& contexts = invocation.inside()->place->contexts();
     if (context != default_context && !contexts.contains(context))
-      co_return answer::failed(made.name() + ": context '" + one_line(context, 64) +
+      co_return answer::failed(invocation.name() + ": context '" + one_line(context, 64) +
                                "' does not exist or has expired; call create_python_context");
     const python_contexts::use in_use(contexts, context);
-    code_request wanted(arguments.text("code"));
-    wanted.context(context).keep_output(self->kept_).timeout(std::chrono::seconds(arguments.integer("timeout_s")));
+    code_request run_request(arguments.text("code"));
+    run_request.context(context).keep_output(self->kept_).timeout(std::chrono::seconds(arguments.integer("timeout_s")));
     const boost::json::object variables = arguments.object("variables");
-    for (const auto& each : variables) wanted.variable(std::string(each.key()), each.value());
+    for (const auto& each : variables) run_request.variable(std::string(each.key()), each.value());
 
-    const std::shared_ptr<workspace> place = made.inside()->place;
+    const std::shared_ptr<workspace> place = invocation.inside()->place;
     const std::shared_ptr<opened_runner> opened = co_await place->runner();
     co_await workspace::take_turn(place);
     const cofferdam::detail::held_permits turn = place->turn();
-    const std::shared_ptr<live_report> report = place->report(made.inside(), made.name());
+    const std::shared_ptr<live_report> report = place->report(invocation.inside(), invocation.name());
     const reporting at_end(report);
     const auto feed = [report](output_stream stream, bytes_view piece) { report->feed(stream, piece); };
-    if (report) wanted.on_output(feed);
+    if (report) run_request.on_output(feed);
     bool was_reset = false;
     if (arguments.boolean("reset")) was_reset = co_await opened->runner.end_context(context);
-    const code_result result = co_await opened->runner.run_code(std::move(wanted));
+    const code_result result = co_await opened->runner.run_code(std::move(run_request));
     co_return python_answer(result, context, was_reset);
   }
 
@@ -73601,10 +73655,10 @@ class shared_tools {
  public:
   /// Adds a tool that all clients share.
   /// \param what  the description; its input schema is the tool's own.
-  static void add(server_core& core, tools::any_tool one, tools::definition what) {
-    const auto shared = std::make_shared<tools::any_tool>(std::move(one));
+  static void add(server_core& core, tools::any_tool tool, tools::definition what) {
+    const auto shared = std::make_shared<tools::any_tool>(std::move(tool));
     what.input(shared->parameters());
-    tool_handler serve = [shared](call& made) { return run_shared(shared, made); };
+    tool_handler serve = [shared](call& invocation) { return run_shared(shared, invocation); };
     core.tools.push_back(std::make_shared<const registered_tool>(std::move(what), std::move(serve)));
   }
 
@@ -73615,13 +73669,13 @@ class shared_tools {
     const tools::any_tool sample = make(none);
     tools::definition described = what ? std::move(*what) : definition_of(sample);
     described.input(sample.parameters());
-    tool_handler serve = [make = std::move(make)](call& made) { return run(make, made); };
+    tool_handler serve = [make = std::move(make)](call& invocation) { return run(make, invocation); };
     core.tools.push_back(std::make_shared<const registered_tool>(std::move(described), std::move(serve)));
   }
 
-  static tools::definition definition_of(const tools::any_tool& one) {
-    return tools::definition(std::string(one.name()), std::string(one.description()))
-        .hints(one.reads_only(), !one.reads_only(), one.reads_only(), !one.reads_only());
+  static tools::definition definition_of(const tools::any_tool& tool) {
+    return tools::definition(std::string(tool.name()), std::string(tool.description()))
+        .hints(tool.reads_only(), !tool.reads_only(), tool.reads_only(), !tool.reads_only());
   }
 
   /// Adds read_file, write_file, list_files and view_image.
@@ -73668,34 +73722,36 @@ class shared_tools {
     return tools::definition(std::string(sample.name()), std::string(sample.description())).title(title);
   }
 
-  static awaitable<answer> run(workspace::tool_maker make, call& made) {
-    const std::shared_ptr<workspace> place = made.inside()->place;
-    tools::any_tool& tool = place->tool(made.name(), make);
+  static awaitable<answer> run(workspace::tool_maker make, call& invocation) {
+    const std::shared_ptr<workspace> place = invocation.inside()->place;
+    tools::any_tool& tool = place->tool(invocation.name(), make);
     co_await workspace::take_turn(place);
     const cofferdam::detail::held_permits turn = place->turn();
-    answer said = co_await reported(tool, made);
-    co_return said;
+    answer result = co_await reported(tool, invocation);
+    co_return result;
   }
 
-  /// \param one  kept alive by this frame, also if the tool is removed meanwhile.
-  static awaitable<answer> run_shared(std::shared_ptr<tools::any_tool> one, call& made) {
-    answer said = co_await reported(*one, made);
-    co_return said;
+  /// \param tool  kept alive by this frame, also if the tool is removed meanwhile.
+  static awaitable<answer> run_shared(std::shared_ptr<tools::any_tool> tool, call& invocation) {
+    answer result = co_await reported(*tool, invocation);
+    co_return result;
   }
 
-  static awaitable<answer> reported(tools::any_tool& tool, call& made) {
-    const std::shared_ptr<live_report> report = made.inside()->place->report(made.inside(), made.name());
+  static awaitable<answer> reported(tools::any_tool& tool, call& invocation) {
+    const std::shared_ptr<live_report> report =
+        invocation.inside()->place->report(invocation.inside(), invocation.name());
     const reporting at_end(report);
-    boost::json::value arguments = made.arguments();
+    boost::json::value arguments = invocation.arguments();
     tools::tool_output_listener listener;
     if (report) listener = [report](output_stream stream, bytes_view piece) { report->feed(stream, piece); };
     const tools::tool_result result = co_await tool.call(std::move(arguments), std::move(listener));
-    answer said;
-    if (!result.text().empty() || result.images().empty()) said.add(content::text(result.text()));
-    for (const tools::tool_image& image : result.images()) said.add(content::image(image.content(), image.mime_type()));
-    if (!result.data().empty()) said.structured(result.data());
-    said.is_error(!result.success());
-    co_return said;
+    answer tool_answer;
+    if (!result.text().empty() || result.images().empty()) tool_answer.add(content::text(result.text()));
+    for (const tools::tool_image& image : result.images())
+      tool_answer.add(content::image(image.content(), image.mime_type()));
+    if (!result.data().empty()) tool_answer.structured(result.data());
+    tool_answer.is_error(!result.success());
+    co_return tool_answer;
   }
 };
 
@@ -73847,9 +73903,9 @@ class standard_streams {
 
  private:
   static unique_fd saved(int number) {
-    unique_fd made(::fcntl(number, F_DUPFD_CLOEXEC, 3));
-    if (!made) throw standard_end::failed("it is closed", errno);
-    return made;
+    unique_fd copy(::fcntl(number, F_DUPFD_CLOEXEC, 3));
+    if (!copy) throw standard_end::failed("it is closed", errno);
+    return copy;
   }
 
   unique_fd in_;
@@ -73953,8 +74009,8 @@ class transfer_tools {
   }
 
   // ---- upload_file ----
-  static awaitable<answer> upload(self_pointer self, call& made, tools::checked_arguments arguments) {
-    const std::shared_ptr<workspace> place = made.inside()->place;
+  static awaitable<answer> upload(self_pointer self, call& invocation, tools::checked_arguments arguments) {
+    const std::shared_ptr<workspace> place = invocation.inside()->place;
     const std::shared_ptr<any_environment> inside = co_await place->environment();
     co_await workspace::take_turn(place);
     const cofferdam::detail::held_permits turn = place->turn();
@@ -73962,21 +74018,21 @@ class transfer_tools {
     const std::string dest = arguments.text("dest");
     const auto copy = [&](local_environment& from) { return copy_in(from, *inside, source, dest); };
     const transfer_result moved = co_await with(folder(self->input_), copy);
-    boost::json::array all;
+    boost::json::array files;
     std::string text;
-    for (const transferred_file& one : moved.files()) {
-      const std::string shown = one_line(one.destination(), 1000);
-      text += shown + "  " + std::to_string(one.size()) + " bytes\n";
+    for (const transferred_file& transferred : moved.files()) {
+      const std::string shown = one_line(transferred.destination(), 1000);
+      text += shown + "  " + std::to_string(transferred.size()) + " bytes\n";
       boost::json::object file;
       file["path"] = shown;
-      file["size_bytes"] = one.size();
-      all.push_back(std::move(file));
+      file["size_bytes"] = transferred.size();
+      files.push_back(std::move(file));
     }
     boost::json::object facts;
-    facts["files"] = std::move(all);
-    answer said(text.empty() ? "The directory is empty.\n" : text);
-    said.structured(std::move(facts));
-    co_return said;
+    facts["files"] = std::move(files);
+    answer result(text.empty() ? "The directory is empty.\n" : text);
+    result.structured(std::move(facts));
+    co_return result;
   }
 
   static awaitable<transfer_result> copy_in(local_environment& from, any_environment& to, std::string source,
@@ -74049,8 +74105,8 @@ class transfer_tools {
   }
 
   // ---- download_file ----
-  static awaitable<answer> download(self_pointer self, call& made, tools::checked_arguments arguments) {
-    const std::shared_ptr<workspace> place = made.inside()->place;
+  static awaitable<answer> download(self_pointer self, call& invocation, tools::checked_arguments arguments) {
+    const std::shared_ptr<workspace> place = invocation.inside()->place;
     const std::shared_ptr<any_environment> inside = co_await place->environment();
     co_await workspace::take_turn(place);
     const cofferdam::detail::held_permits turn = place->turn();
@@ -74090,10 +74146,10 @@ class transfer_tools {
     if (deliver == "link") block = content::link(uri, one_line(path, 200), type);
     facts["size_bytes"] = size;
     text += ", " + std::to_string(size) + " bytes\n";
-    answer said(text);
-    if (block) said.add(std::move(*block));
-    said.structured(std::move(facts));
-    co_return said;
+    answer result(text);
+    if (block) result.add(std::move(*block));
+    result.structured(std::move(facts));
+    co_return result;
   }
 
   static awaitable<transfer_result> copy_out(any_environment& from, local_environment& to, std::string path) {
@@ -74142,23 +74198,23 @@ namespace cofferdam::inline COFFERDAM_ABI::mcp::detail {
 inline awaitable<std::shared_ptr<opened_runner>> open_inside(any_runner_provider recipe,
                                                              std::shared_ptr<any_environment> inside) {
   any_runner opened = co_await recipe.open();
-  const auto made = std::make_shared<opened_runner>();
-  made->environment = std::move(inside);
-  made->runner = std::move(opened);
-  co_return made;
+  const auto result = std::make_shared<opened_runner>();
+  result->environment = std::move(inside);
+  result->runner = std::move(opened);
+  co_return result;
 }
 
 /// Does the same for a runner without the client's environment.
 inline awaitable<std::shared_ptr<opened_runner>> open_alone(std::function<awaitable<any_runner>()> open) {
   any_runner opened = co_await open();
-  const auto made = std::make_shared<opened_runner>();
-  made->runner = std::move(opened);
-  co_return made;
+  const auto result = std::make_shared<opened_runner>();
+  result->runner = std::move(opened);
+  co_return result;
 }
 
 inline awaitable<void> serve_lines(std::shared_ptr<server_core> core, byte_stream client) {
-  const auto one = std::make_shared<line_client>(std::move(core), std::move(client));
-  co_await line_client::serve(one);
+  const auto served = std::make_shared<line_client>(std::move(core), std::move(client));
+  co_await line_client::serve(served);
 }
 
 inline awaitable<void> serve_standard_streams(std::shared_ptr<server_core> core) {
@@ -74201,12 +74257,12 @@ COFFERDAM_DECL server& server::runner(std::function<any_runner_provider(any_envi
   return *this;
 }
 
-COFFERDAM_DECL server& server::add(tools::function one) {
-  require_new(one.name());
-  tools::definition what(one.name(), one.description());
-  what.title(one.title()).hints(one.reads_only(), one.is_destructive(), one.is_idempotent(), one.is_open_world());
-  if (one.output()) what.output(*one.output());
-  detail::shared_tools::add(*core_, tools::any_tool(std::move(one)), std::move(what));
+COFFERDAM_DECL server& server::add(tools::function tool) {
+  require_new(tool.name());
+  tools::definition what(tool.name(), tool.description());
+  what.title(tool.title()).hints(tool.reads_only(), tool.is_destructive(), tool.is_idempotent(), tool.is_open_world());
+  if (tool.output()) what.output(*tool.output());
+  detail::shared_tools::add(*core_, tools::any_tool(std::move(tool)), std::move(what));
   core_->changed("tools", false);
   return *this;
 }
@@ -74220,10 +74276,10 @@ COFFERDAM_DECL server& server::add(tools::definition what, tool_handler serve) {
   return *this;
 }
 
-COFFERDAM_DECL server& server::add_shared(tools::any_tool one) {
-  require_new(std::string(one.name()));
-  tools::definition what = detail::shared_tools::definition_of(one);
-  detail::shared_tools::add(*core_, std::move(one), std::move(what));
+COFFERDAM_DECL server& server::add_shared(tools::any_tool tool) {
+  require_new(std::string(tool.name()));
+  tools::definition what = detail::shared_tools::definition_of(tool);
+  detail::shared_tools::add(*core_, std::move(tool), std::move(what));
   core_->changed("tools", false);
   return *this;
 }
@@ -74238,7 +74294,7 @@ COFFERDAM_DECL server& server::add_made(std::function<tools::any_tool(any_enviro
 }
 
 COFFERDAM_DECL bool server::remove_tool(const std::string& name) {
-  const auto count = std::erase_if(core_->tools, [&](const auto& one) { return one->what.name() == name; });
+  const auto count = std::erase_if(core_->tools, [&](const auto& entry) { return entry->what.name() == name; });
   if (count != 0) core_->changed("tools", false);
   return count != 0;
 }
