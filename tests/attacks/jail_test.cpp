@@ -18,6 +18,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <csignal>
 #include <cstddef>
@@ -207,18 +208,15 @@ TEST_F(JailAttack, FS_18_read_only_folders_stay_read_only) {
 TEST_F(JailAttack, FS_20_a_file_handle_of_the_host_opens_nothing) {
   COFFERDAM_NEEDS("root", is_root(), "a control in which handles may be opened");
   const std::string secret = base_.write("secret", canary).string();
-  struct {
-    file_handle head;
-    unsigned char room[128];
-  } handle{};
-  handle.head.handle_bytes = sizeof handle.room;
+  alignas(file_handle) std::array<unsigned char, sizeof(file_handle) + 128> memory{};
+  auto* const handle = reinterpret_cast<file_handle*>(memory.data());
+  handle->handle_bytes = 128;
   int mount = 0;
-  ASSERT_EQ(::name_to_handle_at(AT_FDCWD, secret.c_str(), &handle.head, &mount, 0), 0);
+  ASSERT_EQ(::name_to_handle_at(AT_FDCWD, secret.c_str(), handle, &mount, 0), 0);
   std::string text;
-  const auto* const first = reinterpret_cast<const unsigned char*>(&handle);
-  for (std::size_t i = 0; i < sizeof(file_handle) + handle.head.handle_bytes; ++i) {
+  for (std::size_t i = 0; i < sizeof(file_handle) + handle->handle_bytes; ++i) {
     char digits[3];
-    std::snprintf(digits, sizeof digits, "%02x", first[i]);
+    std::snprintf(digits, sizeof digits, "%02x", memory[i]);
     text += digits;
   }
   expect_hidden(python(R"(
