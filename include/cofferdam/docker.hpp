@@ -2,7 +2,7 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
-// The headers of programs that need commands in containers.
+// Includes what a program needs to run commands in containers.
 
 #include <cofferdam/backends/docker.hpp>
 #include <cofferdam/core.hpp>

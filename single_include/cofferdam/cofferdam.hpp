@@ -517,9 +517,9 @@ class command {
     return std::move(keep_output(bytes_per_stream));
   }
   std::optional<std::size_t> kept_output() const noexcept { return kept_output_; }
-  /// Lowers the number of kept bytes to `most`, or sets it if none was set.
-  void reduce_kept_output(std::size_t most) {
-    if (!kept_output_ || *kept_output_ > most) kept_output_ = most;
+  /// Lowers the number of kept bytes to `max_bytes`, or sets it if none was set.
+  void reduce_kept_output(std::size_t max_bytes) {
+    if (!kept_output_ || *kept_output_ > max_bytes) kept_output_ = max_bytes;
   }
 
   /// The maximum size of a single argument or variable in Linux (MAX_ARG_STRLEN, execve(2)), including its NUL.
@@ -1138,8 +1138,8 @@ concept awaitable_of = std::same_as<A, awaitable<T>>;
 /// A type that runs commands and holds files: the four members that a backend has to provide.
 ///
 /// * `run_command(c)` runs `c` to its end. Every outcome of the command is a result, never an exception.
-/// * `read_file(path, most)` yields the whole file. Throws `exec_errc::too_large` if the file has more than `most`
-/// bytes.
+/// * `read_file(path, max_bytes)` yields the whole file. Throws `exec_errc::too_large` if the file has more than
+/// `max_bytes` bytes.
 /// * `write_file(path, content)` writes the whole file or nothing, and makes missing folders. The caller keeps
 ///   `content` until the awaitable completes. `write_text` and `write_bytes` own their content. The environments of
 ///   this library also own a temporary `bytes`, such as `as_bytes` of a temporary text.
@@ -1149,9 +1149,9 @@ concept awaitable_of = std::same_as<A, awaitable<T>>;
 /// commands at once, and may be moved only while none runs. The environments of this library may be used from several
 /// threads. Other environments document what they allow. Generic code uses an environment on one strand only.
 template <class E>
-concept code_exec_environment = requires(E& e, command c, std::string path, bytes_view content, std::size_t most) {
+concept code_exec_environment = requires(E& e, command c, std::string path, bytes_view content, std::size_t max_bytes) {
   { e.run_command(std::move(c)) } -> awaitable_of<command_result>;
-  { e.read_file(std::move(path), most) } -> awaitable_of<bytes>;
+  { e.read_file(std::move(path), max_bytes) } -> awaitable_of<bytes>;
   { e.write_file(std::move(path), content) } -> awaitable_of<void>;
   { e.close() } -> awaitable_of<void>;
 };
@@ -1172,8 +1172,8 @@ concept has_run_command = requires(E& e, command c) {
   { e.run_command(std::move(c)) } -> awaitable_of<command_result>;
 };
 template <class E>
-concept has_read_file = requires(E& e, std::string path, std::size_t most) {
-  { e.read_file(std::move(path), most) } -> awaitable_of<bytes>;
+concept has_read_file = requires(E& e, std::string path, std::size_t max_bytes) {
+  { e.read_file(std::move(path), max_bytes) } -> awaitable_of<bytes>;
 };
 template <class E>
 concept has_write_file = requires(E& e, std::string path, bytes_view content) {
@@ -1573,11 +1573,11 @@ inline std::string printable_text(std::string_view utf8) {
 /// UTF-8. The result cannot end double quotes around it, and an escape differs from the same characters typed by the
 /// guest.
 /// \param text  any bytes.
-/// \param most  characters of the result, at least 3; a longer one ends in `...`, never inside an escape.
-/// \return      valid UTF-8, no control character in it.
-/// \par Cost    linear in `most`, however long `text` is.
-inline std::string one_line(std::string_view text, std::size_t most = 200) {
-  most = std::max<std::size_t>(most, 3);
+/// \param max_characters  characters of the result, at least 3; a longer one ends in `...`, never inside an escape.
+/// \return               valid UTF-8, no control character in it.
+/// \par Cost             linear in `max_characters`, however long `text` is.
+inline std::string one_line(std::string_view text, std::size_t max_characters = 200) {
+  max_characters = std::max<std::size_t>(max_characters, 3);
   std::string result;
   std::size_t characters = 0;
   std::size_t room_for_dots = 0;  // the longest part of `result` that leaves room for the dots
@@ -1603,13 +1603,13 @@ inline std::string one_line(std::string_view text, std::size_t most = 200) {
     } else {
       detail::append_utf8(result, c);
     }
-    if (characters + added > most) {
+    if (characters + added > max_characters) {
       result.resize(room_for_dots);
       result += "...";
       return result;
     }
     characters += added;
-    if (characters + 3 <= most) room_for_dots = result.size();
+    if (characters + 3 <= max_characters) room_for_dots = result.size();
     text.remove_prefix(unit.size());
   }
   return result;
@@ -1651,9 +1651,9 @@ inline std::vector<std::string_view> path_components(std::string_view path) {
 
 /// Returns a path for an error message: quoted, escaped and shortened.
 inline std::string shown_path(std::string_view path) {
-  constexpr std::size_t most = 200;
-  if (path.size() <= most) return "'" + one_line(path) + "'";
-  return "'" + one_line(path.substr(0, most)) + "...' (" + std::to_string(path.size()) + " bytes)";
+  constexpr std::size_t max_shown = 200;
+  if (path.size() <= max_shown) return "'" + one_line(path) + "'";
+  return "'" + one_line(path.substr(0, max_shown)) + "...' (" + std::to_string(path.size()) + " bytes)";
 }
 
 inline std::string joined_path(std::string_view above, std::string_view below) {
@@ -1763,10 +1763,10 @@ class list_options {
     return *this;
   }
 
-  /// \param most  maximum number of bytes of all paths together: a deep tree of long names has long paths. Default 512
-  ///              MiB.
-  list_options& path_bytes(std::size_t most) {
-    path_bytes_ = most;
+  /// \param max_bytes  maximum number of bytes of all paths together: a deep tree of long names has long paths.
+  ///                   Default 512 MiB.
+  list_options& path_bytes(std::size_t max_bytes) {
+    path_bytes_ = max_bytes;
     return *this;
   }
 
@@ -1920,9 +1920,9 @@ class file_source {
 
   /// Moves on to the next file, and skips the unread rest of the current file. Returns no value at the end.
   virtual awaitable<std::optional<file_header>> next() = 0;
-  /// Returns at most `most` bytes of the current file; empty at its end. Throws `error` if the file cannot be read
+  /// Returns at most `max_bytes` bytes of the current file; empty at its end. Throws `error` if the file cannot be read
   /// further: the file has failed, and `next()` continues with the next file.
-  virtual awaitable<bytes> read(std::size_t most) = 0;
+  virtual awaitable<bytes> read(std::size_t max_bytes) = 0;
   /// Returns the unread rest of the current file as a range of a descriptor, for a receiver that can send it directly.
   /// The range counts as read, and its descriptor stays open until `next()`. Returns no value if the rest is not in a
   /// descriptor. Throws as `read`.
@@ -2045,8 +2045,8 @@ namespace cofferdam::inline COFFERDAM_ABI {
 /// \par Threads  as the environment.
 class file_system {
  public:
-  /// The operations, for a backend or a layer with its own. Each member means the same as in `file_system`.
-  /// `file_system_adaptor` writes them all by one hook.
+  /// The interface for a backend or a layer with file operations of its own. Each member means the same as in
+  /// `file_system`. `file_system_adaptor` implements all members by one hook.
   class implementation {
    public:
     implementation() = default;
@@ -2177,11 +2177,11 @@ template <class Make, class Operation>
 auto on_made(Make make, Operation operation) -> std::invoke_result_t<Operation&, std::invoke_result_t<Make&>&> {
   using files = std::invoke_result_t<Make&>;
   using result = typename awaited<std::invoke_result_t<Operation&, files&>>::type;
-  files made = make();
+  files target = make();
   if constexpr (std::is_void_v<result>) {
-    co_await operation(made);
+    co_await operation(target);
   } else {
-    result value = co_await operation(made);
+    result value = co_await operation(target);
     co_return value;
   }
 }
@@ -2289,14 +2289,15 @@ inline std::string below_workspace(std::string_view path) {
 /// \param doing  the operation, for the error message.
 [[noreturn]] inline void throw_file_failure(const command_result& result, std::string_view doing,
                                             std::string_view path) {
-  const std::string said = one_line(result.err().text());
+  const std::string stderr_text = one_line(result.err().text());
   const std::string sentence =
-      std::string(doing) + " '" + one_line(path) + "': " + (said.empty() ? result.reason() : said);
-  if (said.find("No such file") != std::string::npos) throw error(exec_errc::not_found, sentence);
-  if (said.find("Permission denied") != std::string::npos || said.find("not permitted") != std::string::npos)
+      std::string(doing) + " '" + one_line(path) + "': " + (stderr_text.empty() ? result.reason() : stderr_text);
+  if (stderr_text.find("No such file") != std::string::npos) throw error(exec_errc::not_found, sentence);
+  if (stderr_text.find("Permission denied") != std::string::npos ||
+      stderr_text.find("not permitted") != std::string::npos)
     throw error(exec_errc::permission_denied, sentence);
-  if (said.find("Not a directory") != std::string::npos) throw error(exec_errc::not_a_directory, sentence);
-  if (said.find("File exists") != std::string::npos) throw error(exec_errc::already_exists, sentence);
+  if (stderr_text.find("Not a directory") != std::string::npos) throw error(exec_errc::not_a_directory, sentence);
+  if (stderr_text.find("File exists") != std::string::npos) throw error(exec_errc::already_exists, sentence);
   throw error(exec_errc::io_error, sentence, result.cause());
 }
 
@@ -2476,23 +2477,23 @@ class whole_file_source final : public file_source {
     content_.clear();
     sent_ = 0;
     if (at_ == requests_.size()) co_return std::nullopt;
-    const file_request& wanted = requests_[at_++];
+    const file_request& request = requests_[at_++];
     std::optional<file_header> header;
     try {
-      const directory_entry found = co_await own_stat(environment_, wanted.path());
-      content_ = co_await environment_.read_file(wanted.path(), max_whole_file);
+      const directory_entry found = co_await own_stat(environment_, request.path());
+      content_ = co_await environment_.read_file(request.path(), max_whole_file);
       // The permission bits of a link do not describe the file that it points to.
       const unsigned mode = found.type() == file_type::symlink ? 0644U : found.mode();
-      header.emplace(wanted.path(), wanted.destination(), file_type::regular, content_.size(), mode);
+      header.emplace(request.path(), request.destination(), file_type::regular, content_.size(), mode);
     } catch (const error& failure) {
       if (ends_everything(failure)) throw;
-      header.emplace(wanted.path(), failure);
+      header.emplace(request.path(), failure);
     }
     co_return header;
   }
 
-  awaitable<bytes> read(std::size_t most) override {
-    const std::size_t count = std::min(most, content_.size() - sent_);
+  awaitable<bytes> read(std::size_t max_bytes) override {
+    const std::size_t count = std::min(max_bytes, content_.size() - sent_);
     const auto start = content_.begin() + static_cast<std::ptrdiff_t>(sent_);
     sent_ += count;
     co_return bytes(start, start + static_cast<std::ptrdiff_t>(count));
@@ -2783,10 +2784,10 @@ awaitable<std::unique_ptr<file_source>> get_files(E& environment, std::vector<fi
 }
 
 /// Reads a text file. The text is not checked to be UTF-8.
-/// \param most  maximum size in bytes; a longer file is error{exec_errc::too_large}.
+/// \param max_bytes  maximum size in bytes; a longer file is error{exec_errc::too_large}.
 template <code_exec_environment E>
-awaitable<std::string> read_text(E& environment, std::string path, std::size_t most = 16 * 1024 * 1024) {
-  bytes content = co_await environment.read_file(std::move(path), most);
+awaitable<std::string> read_text(E& environment, std::string path, std::size_t max_bytes = 16 * 1024 * 1024) {
+  bytes content = co_await environment.read_file(std::move(path), max_bytes);
   co_return std::string(as_text(content));
 }
 
@@ -3033,7 +3034,9 @@ class any_environment {
 
   awaitable<command_result> run_command(command c) { return get().run_command(std::move(c)); }
   awaitable<process> start(command c) { return get().start(std::move(c)); }
-  awaitable<bytes> read_file(std::string path, std::size_t most) { return get().read_file(std::move(path), most); }
+  awaitable<bytes> read_file(std::string path, std::size_t max_bytes) {
+    return get().read_file(std::move(path), max_bytes);
+  }
   awaitable<void> write_file(std::string path, bytes_view content) {
     return get().write_file(std::move(path), content);
   }
@@ -3062,7 +3065,7 @@ class any_environment {
     virtual bool can_suspend() const noexcept = 0;
     virtual awaitable<command_result> run_command(command c) = 0;
     virtual awaitable<process> start(command c) = 0;
-    virtual awaitable<bytes> read_file(std::string path, std::size_t most) = 0;
+    virtual awaitable<bytes> read_file(std::string path, std::size_t max_bytes) = 0;
     virtual awaitable<void> write_file(std::string path, bytes_view content) = 0;
     virtual file_system files() = 0;
     virtual awaitable<void> pause() = 0;
@@ -3085,8 +3088,8 @@ class any_environment {
         throw error(exec_errc::unsupported, "start: this backend can only run commands to their end; use run_command");
       }
     }
-    awaitable<bytes> read_file(std::string path, std::size_t most) override {
-      return environment_.read_file(std::move(path), most);
+    awaitable<bytes> read_file(std::string path, std::size_t max_bytes) override {
+      return environment_.read_file(std::move(path), max_bytes);
     }
     awaitable<void> write_file(std::string path, bytes_view content) override {
       return environment_.write_file(std::move(path), content);
@@ -4102,8 +4105,8 @@ class tool_result {
   /// Returns the images to show to the model after the text, in order.
   const std::vector<tool_image>& images() const& noexcept { return images_; }
   std::vector<tool_image> images() && { return std::move(images_); }
-  tool_result& image(tool_image one) {
-    images_.push_back(std::move(one));
+  tool_result& image(tool_image added) {
+    images_.push_back(std::move(added));
     return *this;
   }
 
@@ -4168,21 +4171,21 @@ concept tool_maker = std::invocable<std::decay_t<Make>&, any_environment&> &&
 /// * `reads_only()`: its calls change nothing, and may run in parallel with other such calls;
 /// * `ends_work()`: its success ends the agent's task.
 template <class T>
-bool reads_only(const T& one) {
+bool reads_only(const T& candidate) {
   if constexpr (requires {
-                  { one.reads_only() } -> std::same_as<bool>;
+                  { candidate.reads_only() } -> std::same_as<bool>;
                 }) {
-    return one.reads_only();
+    return candidate.reads_only();
   } else {
     return false;
   }
 }
 template <class T>
-bool ends_work(const T& one) {
+bool ends_work(const T& candidate) {
   if constexpr (requires {
-                  { one.ends_work() } -> std::same_as<bool>;
+                  { candidate.ends_work() } -> std::same_as<bool>;
                 }) {
-    return one.ends_work();
+    return candidate.ends_work();
   } else {
     return false;
   }
@@ -4336,18 +4339,18 @@ class code_exec {
 
  private:
   static awaitable<tool_result> run(E* environment, boost::json::value arguments, tool_output_listener listener) {
-    std::optional<command> wanted;
-    std::string complaint = parse(arguments, wanted);
-    if (!wanted) co_return refusal(std::move(complaint));
+    std::optional<command> parsed;
+    std::string complaint = parse(arguments, parsed);
+    if (!parsed) co_return refusal(std::move(complaint));
     try {
       if constexpr (streaming_environment<E>) {
         if (listener && can_start(*environment)) {
           const auto tell = [&listener](const output_chunk& piece) { listener(piece.stream(), piece.data()); };
-          command_result watched = co_await stream_output(*environment, std::move(*wanted), tell);
+          command_result watched = co_await stream_output(*environment, std::move(*parsed), tell);
           co_return tool_result(format_result(watched), watched.ok());
         }
       }
-      command_result result = co_await environment->run_command(std::move(*wanted));
+      command_result result = co_await environment->run_command(std::move(*parsed));
       co_return tool_result(format_result(result), result.ok());
     } catch (const error& failure) {
       if (cofferdam::detail::ends_everything(failure)) throw;
@@ -4370,8 +4373,8 @@ class code_exec {
     return tool_result(format_result(command_result::refused(error_kind::invalid_argument, std::move(reason))), false);
   }
 
-  /// Fills `wanted`, or returns an error message about the arguments.
-  static std::string parse(const boost::json::value& arguments, std::optional<command>& wanted) {
+  /// Fills `parsed`, or returns an error message about the arguments.
+  static std::string parse(const boost::json::value& arguments, std::optional<command>& parsed) {
     if (!arguments.is_object()) return "The arguments must be a JSON object with a string 'cmd'.";
     const boost::json::object& object = arguments.get_object();
     for (const auto& member : object)
@@ -4380,7 +4383,7 @@ class code_exec {
     const boost::json::value* const cmd = object.if_contains("cmd");
     if (cmd == nullptr) return "The argument 'cmd' is missing.";
     if (!cmd->is_string()) return "The argument 'cmd' must be a string.";
-    command made = shell(std::string(cmd->get_string()));
+    command result = shell(std::string(cmd->get_string()));
     const boost::json::value* const limit = object.if_contains("timeout");
     if (limit != nullptr && !limit->is_null()) {
       if (!limit->is_number()) return "The argument 'timeout' must be a number of seconds.";
@@ -4389,9 +4392,9 @@ class code_exec {
       if (!std::isfinite(seconds) || seconds < 0.001 || seconds > longest)
         return "The argument 'timeout' must be more than 0 and at most " + std::to_string(static_cast<long>(longest)) +
                " seconds.";
-      made.timeout(std::chrono::milliseconds(std::llround(seconds * 1000)));
+      result.timeout(std::chrono::milliseconds(std::llround(seconds * 1000)));
     }
-    wanted.emplace(std::move(made));
+    parsed.emplace(std::move(result));
     return {};
   }
 
@@ -4596,8 +4599,9 @@ inline std::optional<bytes> base64_decode(std::string_view text, base64_alphabet
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// Formats a number as Python's `repr` does: the fewest digits that read back as the same number, with a point (`12.0`,
-/// `0.1`), and with an exponent below 0.0001 and from 1e+16 on. `inf`, `-inf` and `nan` if it is not finite.
+/// Formats a number as Python's `repr` does: with the fewest digits that read back as the same number. Numbers below
+/// 0.0001 and from 1e+16 on have an exponent (`1.5e-05`), all others a point (`12.0`, `0.1`). The text of a number that
+/// is not finite is `inf`, `-inf` or `nan`.
 inline std::string number_text(double number) {
   if (std::isnan(number)) return "nan";
   if (std::isinf(number)) return number < 0 ? "-inf" : "inf";
@@ -4707,8 +4711,8 @@ inline std::optional<std::uint64_t> count_at(json_object_view object, std::strin
 /// Returns the texts of an array; other elements are left out.
 inline std::vector<std::string> texts_at(json_object_view object, std::string_view key) {
   std::vector<std::string> texts;
-  if (const boost::json::array* const all = array_at(object, key))
-    for (const boost::json::value& each : *all)
+  if (const boost::json::array* const elements = array_at(object, key))
+    for (const boost::json::value& each : *elements)
       if (const boost::json::string* const text = each.if_string()) texts.emplace_back(view_of(*text));
   return texts;
 }
@@ -4963,9 +4967,9 @@ class value_type {
   explicit value_type(value_kind kind) : kind_(kind) {}
   /// Makes the type of a list.
   static value_type list_of(value_type item) {
-    value_type made(value_kind::list);
-    made.item_.push_back(std::move(item));
-    return made;
+    value_type result(value_kind::list);
+    result.item_.push_back(std::move(item));
+    return result;
   }
 
   value_kind kind() const noexcept { return kind_; }
@@ -4974,27 +4978,27 @@ class value_type {
 
   /// Returns the JSON schema, without a description.
   boost::json::object schema() const {
-    boost::json::object made;
+    boost::json::object result;
     switch (kind_) {
-      case value_kind::text: made["type"] = "string"; break;
-      case value_kind::integer: made["type"] = "integer"; break;
-      case value_kind::number: made["type"] = "number"; break;
-      case value_kind::boolean: made["type"] = "boolean"; break;
+      case value_kind::text: result["type"] = "string"; break;
+      case value_kind::integer: result["type"] = "integer"; break;
+      case value_kind::number: result["type"] = "number"; break;
+      case value_kind::boolean: result["type"] = "boolean"; break;
       case value_kind::binary:
-        made["type"] = "string";
-        made["contentEncoding"] = "base64";
+        result["type"] = "string";
+        result["contentEncoding"] = "base64";
         break;
       case value_kind::list:
-        made["type"] = "array";
-        made["items"] = item().schema();
+        result["type"] = "array";
+        result["items"] = item().schema();
         break;
       case value_kind::object:
-        made["type"] = "object";
-        made["additionalProperties"] = true;
+        result["type"] = "object";
+        result["additionalProperties"] = true;
         break;
       case value_kind::any: break;
     }
-    return made;
+    return result;
   }
 
   /// Returns the type of a Python parameter, as the driver knows it; empty for any.
@@ -5117,31 +5121,31 @@ class argument_rules {
   std::optional<boost::json::value> fallback;
 
   boost::json::object schema() const {
-    boost::json::object made = type.schema();
-    if (!description.empty()) made["description"] = description;
+    boost::json::object result = type.schema();
+    if (!description.empty()) result["description"] = description;
     const bool is_text = type.kind() == value_kind::text;
-    if (least) limit(made, is_text ? "minLength" : "minimum", *least);
-    if (most) limit(made, is_text ? "maxLength" : "maximum", *most);
+    if (least) limit(result, is_text ? "minLength" : "minimum", *least);
+    if (most) limit(result, is_text ? "maxLength" : "maximum", *most);
     if (!choices.empty()) {
-      boost::json::array all;
-      for (const std::string& each : choices) all.emplace_back(each);
-      made["enum"] = std::move(all);
+      boost::json::array values;
+      for (const std::string& each : choices) values.emplace_back(each);
+      result["enum"] = std::move(values);
     }
-    if (fallback) made["default"] = *fallback;
-    return made;
+    if (fallback) result["default"] = *fallback;
+    return result;
   }
 
   /// Returns an error message for an invalid value; empty if the value is valid.
   std::string complaint(const boost::json::value& value, number_range range) const {
-    const std::string wanted = "'" + name + "' must be " + type.one();
+    const std::string requirement = "'" + name + "' must be " + type.one();
     const std::string misfit = type.misfit(value, range);
-    if (!misfit.empty()) return wanted + ", not " + misfit;
+    if (!misfit.empty()) return requirement + ", not " + misfit;
     if (value.is_string() && type.kind() == value_kind::text)
       return text_complaint(cofferdam::detail::view_of(value.get_string()));
     if (!value.is_number() || (!least && !most)) return {};
     const auto number = value.to_number<double>();
     const bool is_within = (!least || number >= *least) && (!most || number <= *most);
-    return is_within ? std::string() : wanted + limits() + ", not " + shown_value(value);
+    return is_within ? std::string() : requirement + limits() + ", not " + shown_value(value);
   }
 
   /// Returns an error message for a missing value.
@@ -5170,20 +5174,20 @@ class argument_rules {
     return words;
   }
   std::string text_complaint(std::string_view given) const {
-    const std::string wanted = "'" + name + "' must be ";
+    const std::string requirement = "'" + name + "' must be ";
     const std::string size = " bytes long, not " + std::to_string(given.size());
     if (least && static_cast<double>(given.size()) < *least) {
       if (*least == 1) return "'" + name + "' must not be empty";
-      return wanted + "at least " + shown(*least) + size;
+      return requirement + "at least " + shown(*least) + size;
     }
-    if (most && static_cast<double>(given.size()) > *most) return wanted + "at most " + shown(*most) + size;
+    if (most && static_cast<double>(given.size()) > *most) return requirement + "at most " + shown(*most) + size;
     if (choices.empty()) return {};
-    std::string all;
+    std::string list;
     for (const std::string& each : choices) {
       if (given == each) return {};
-      all += (all.empty() ? "" : ", ") + each;
+      list += (list.empty() ? "" : ", ") + each;
     }
-    return wanted + "one of " + all + ", not \"" + one_line(given, 40) + "\"";
+    return requirement + "one of " + list + ", not \"" + one_line(given, 40) + "\"";
   }
 };
 
@@ -5316,9 +5320,9 @@ class argument {
     return *this;
   }
   /// Sets the range of an integer or a number, or the length range of a text in bytes.
-  argument& between(double least, double most) {
-    rules_.least = least;
-    rules_.most = most;
+  argument& between(double minimum, double maximum) {
+    rules_.least = minimum;
+    rules_.most = maximum;
     return *this;
   }
   /// Sets the allowed values of a text.
@@ -5393,12 +5397,12 @@ class checked_arguments {
   }
   /// Returns the texts of a list; none if the argument is absent.
   std::vector<std::string> texts(std::string_view name) const {
-    std::vector<std::string> all;
+    std::vector<std::string> result;
     const boost::json::value* const found = find(name);
     if (found != nullptr && found->is_array())
       for (const boost::json::value& each : found->get_array())
-        if (each.is_string()) all.emplace_back(each.get_string().data(), each.get_string().size());
-    return all;
+        if (each.is_string()) result.emplace_back(each.get_string().data(), each.get_string().size());
+    return result;
   }
   /// Returns no bytes if the argument is absent.
   bytes binary(std::string_view name) const {
@@ -5456,12 +5460,12 @@ class argument_list {
       properties[each.name] = each.schema();
       if (each.required) required.emplace_back(each.name);
     }
-    boost::json::object made;
-    made["type"] = "object";
-    made["properties"] = std::move(properties);
-    if (!required.empty()) made["required"] = std::move(required);
-    made["additionalProperties"] = false;
-    return made;
+    boost::json::object result;
+    result["type"] = "object";
+    result["properties"] = std::move(properties);
+    if (!required.empty()) result["required"] = std::move(required);
+    result["additionalProperties"] = false;
+    return result;
   }
 
   /// Checks the arguments from a model.
@@ -5476,8 +5480,8 @@ class argument_list {
     if (object == nullptr)
       return "The arguments must be a JSON object" + names() + ", not " + detail::shown_value(arguments) + ".";
     std::string complaints;
-    const auto complain = [&complaints](const std::string& one) {
-      complaints += (complaints.empty() ? "" : "; ") + one;
+    const auto complain = [&complaints](const std::string& text) {
+      complaints += (complaints.empty() ? "" : "; ") + text;
     };
     boost::json::object values;
     for (const detail::argument_rules& each : list_) {
@@ -5503,13 +5507,14 @@ class argument_list {
   }
 
  private:
-  void add(detail::argument_rules one) {
-    if (is_known(one.name))
-      throw error(exec_errc::invalid_argument, "tools: there are two arguments '" + one.name + "'; rename one");
-    const std::string wrong = one.fallback ? one.complaint(*one.fallback, detail::number_range::all) : std::string();
+  void add(detail::argument_rules added) {
+    if (is_known(added.name))
+      throw error(exec_errc::invalid_argument, "tools: there are two arguments '" + added.name + "'; rename one");
+    const std::string wrong =
+        added.fallback ? added.complaint(*added.fallback, detail::number_range::all) : std::string();
     if (!wrong.empty())
       throw error(exec_errc::invalid_argument, "tools: the default of an argument does not fit: " + wrong);
-    list_.push_back(std::move(one));
+    list_.push_back(std::move(added));
   }
   bool is_known(boost::json::string_view name) const {
     for (const detail::argument_rules& each : list_)
@@ -5517,9 +5522,9 @@ class argument_list {
     return false;
   }
   std::string names() const {
-    std::string all;
-    for (const detail::argument_rules& each : list_) all += (all.empty() ? " with '" : ", '") + each.name + "'";
-    return all;
+    std::string text;
+    for (const detail::argument_rules& each : list_) text += (text.empty() ? " with '" : ", '") + each.name + "'";
+    return text;
   }
 
   std::vector<detail::argument_rules> list_;
@@ -5808,8 +5813,8 @@ class glob {
 
   static bool is_hidden(std::string_view name) noexcept { return !name.empty() && name.front() == '.'; }
 
-  static bool has_leading_dot(const segment& one) noexcept {
-    return !one.tokens.empty() && one.tokens.front().literal && one.tokens.front().ranges.front().first == U'.';
+  static bool has_leading_dot(const segment& part) noexcept {
+    return !part.tokens.empty() && part.tokens.front().literal && part.tokens.front().ranges.front().first == U'.';
   }
 
   static std::string unescaped(std::string_view text) {
@@ -5921,11 +5926,11 @@ class glob {
     return true;
   }
 
-  static bool accepts(const token& one, char32_t character) noexcept {
-    if (one.what == token::any) return true;
-    for (const auto& [low, high] : one.ranges)
-      if (low <= character && character <= high) return !one.negated;
-    return one.negated;
+  static bool accepts(const token& element, char32_t character) noexcept {
+    if (element.what == token::any) return true;
+    for (const auto& [low, high] : element.ranges)
+      if (low <= character && character <= high) return !element.negated;
+    return element.negated;
   }
 
   std::string pattern_;
@@ -5983,8 +5988,8 @@ class list_files : public detail::described_tool<list_files<E>> {
     const std::string path = arguments.text("path");
     list_options options = list_options().entries(max_walked);
     if (!is_deep(arguments)) options.depth(1);
-    const std::vector<directory_entry> all = co_await list_directory(*environment, path, options);
-    co_return show(path, all, arguments);
+    const std::vector<directory_entry> listed = co_await list_directory(*environment, path, options);
+    co_return show(path, listed, arguments);
   }
 
   /// The maximum number of entries that a page may walk over. Each page walks the tree again, so a larger tree should
@@ -5996,8 +6001,8 @@ class list_files : public detail::described_tool<list_files<E>> {
            (arguments.has("pattern") && arguments.text("pattern").find('/') != std::string::npos);
   }
 
-  static std::string_view kind(const directory_entry& one) {
-    switch (one.type()) {
+  static std::string_view kind(const directory_entry& entry) {
+    switch (entry.type()) {
       case file_type::regular: return "file";
       case file_type::directory: return "dir";
       case file_type::symlink: return "symlink";
@@ -6020,24 +6025,24 @@ class list_files : public detail::described_tool<list_files<E>> {
   }
   static constexpr std::string_view not_plain = "=";
 
-  static tool_result show(const std::string& path, const std::vector<directory_entry>& all,
+  static tool_result show(const std::string& path, const std::vector<directory_entry>& listed,
                           const checked_arguments& arguments) {
     std::optional<cofferdam::detail::glob> pattern;
     if (arguments.has("pattern")) pattern.emplace(arguments.text("pattern"));
     const std::string prefix = pattern && !pattern->prefix().empty() ? pattern->prefix() + "/" : std::string();
     const std::string cursor = name_at(arguments.text("cursor"));
-    const std::size_t most = static_cast<std::size_t>(arguments.integer("limit"));
+    const std::size_t limit = static_cast<std::size_t>(arguments.integer("limit"));
     std::string text;
     boost::json::array entries;
     std::string next;
     std::string more;
     std::size_t count = 0;
-    for (const directory_entry& each : all) {
+    for (const directory_entry& each : listed) {
       const std::string& name = each.path();
       if (!cursor.empty() && name <= cursor) continue;
       if (pattern && !(name.starts_with(prefix) && pattern->matches(std::string_view(name).substr(prefix.size()))))
         continue;
-      if (count == most) {
+      if (count == limit) {
         more = cursor_at(next);
         text += "There is more: call again with cursor \"" + more + "\".\n";
         break;
@@ -6051,11 +6056,11 @@ class list_files : public detail::described_tool<list_files<E>> {
       if (each.type() == file_type::symlink) text += "  (link)";
       if (each.type() == file_type::other) text += "  (no file)";
       text += "\n";
-      boost::json::object one;
-      one["path"] = shown;
-      one["type"] = boost::json::string_view(kind(each).data(), kind(each).size());
-      if (each.is_regular()) one["size_bytes"] = each.size();
-      entries.push_back(std::move(one));
+      boost::json::object entry;
+      entry["path"] = shown;
+      entry["type"] = boost::json::string_view(kind(each).data(), kind(each).size());
+      if (each.is_regular()) entry["size_bytes"] = each.size();
+      entries.push_back(std::move(entry));
     }
     if (count == 0)
       text = pattern ? "Nothing matches.\n" : cursor.empty() ? "The directory is empty.\n" : "Nothing more.\n";
@@ -6257,7 +6262,7 @@ class header_bytes {
 };
 
 /// Finds the frame header of a JPEG: markers with lengths, up to the first SOF.
-inline void read_jpeg_size(const header_bytes& file, image_header& made) noexcept {
+inline void read_jpeg_size(const header_bytes& file, image_header& header) noexcept {
   std::size_t i = 2;
   while (i + 9 < file.size()) {
     if (file.at(i) != 0xFF) return;
@@ -6273,8 +6278,8 @@ inline void read_jpeg_size(const header_bytes& file, image_header& made) noexcep
     if (marker == 0xD9 || marker == 0xDA) return;
     const bool frame = marker >= 0xC0 && marker <= 0xCF && marker != 0xC4 && marker != 0xC8 && marker != 0xCC;
     if (frame) {
-      made.height = file.big16(i + 5);
-      made.width = file.big16(i + 7);
+      header.height = file.big16(i + 5);
+      header.width = file.big16(i + 7);
       return;
     }
     const std::uint32_t length = file.big16(i + 2);
@@ -6283,18 +6288,18 @@ inline void read_jpeg_size(const header_bytes& file, image_header& made) noexcep
   }
 }
 
-inline void read_webp_size(const header_bytes& file, image_header& made) noexcept {
+inline void read_webp_size(const header_bytes& file, image_header& header) noexcept {
   if (file.size() < 30) return;
   if (file.has(12, "VP8X")) {
-    made.width = file.little24(24) + 1;
-    made.height = file.little24(27) + 1;
+    header.width = file.little24(24) + 1;
+    header.height = file.little24(27) + 1;
   } else if (file.has(12, "VP8L") && file.at(20) == 0x2F) {
     const std::uint32_t bits = file.little32(21);
-    made.width = (bits & 0x3FFFU) + 1;
-    made.height = (bits >> 14U & 0x3FFFU) + 1;
+    header.width = (bits & 0x3FFFU) + 1;
+    header.height = (bits >> 14U & 0x3FFFU) + 1;
   } else if (file.has(12, "VP8 ") && file.has(23, "\x9D\x01\x2A")) {
-    made.width = file.little16(26) & 0x3FFFU;
-    made.height = file.little16(28) & 0x3FFFU;
+    header.width = file.little16(26) & 0x3FFFU;
+    header.height = file.little16(28) & 0x3FFFU;
   }
 }
 
@@ -6306,33 +6311,33 @@ inline void read_webp_size(const header_bytes& file, image_header& made) noexcep
 inline std::optional<image_header> read_image_header(bytes_view content) noexcept {
   using namespace std::string_view_literals;
   const detail::header_bytes file(content);
-  image_header made;
+  image_header header;
   if (file.has(0, "\x89PNG\r\n\x1A\n"sv)) {
-    made.format = image_format::png;
+    header.format = image_format::png;
     if (file.size() >= 24 && file.big32(8) == 13 && file.has(12, "IHDR")) {
-      made.width = file.big32(16);
-      made.height = file.big32(20);
+      header.width = file.big32(16);
+      header.height = file.big32(20);
     }
   } else if (file.has(0, "\xFF\xD8\xFF"sv)) {
-    made.format = image_format::jpeg;
-    detail::read_jpeg_size(file, made);
+    header.format = image_format::jpeg;
+    detail::read_jpeg_size(file, header);
   } else if (file.has(0, "GIF87a") || file.has(0, "GIF89a")) {
-    made.format = image_format::gif;
-    made.width = file.little16(6);
-    made.height = file.little16(8);
+    header.format = image_format::gif;
+    header.width = file.little16(6);
+    header.height = file.little16(8);
   } else if (file.has(0, "RIFF") && file.has(8, "WEBP")) {
-    made.format = image_format::webp;
-    detail::read_webp_size(file, made);
+    header.format = image_format::webp;
+    detail::read_webp_size(file, header);
   } else if (file.has(0, "BM") && file.size() >= 26 && file.little32(14) >= 12 && file.little32(14) <= 124) {
-    made.format = image_format::bmp;
+    header.format = image_format::bmp;
   } else if (file.has(0, "II*\0"sv) || file.has(0, "MM\0*"sv)) {
-    made.format = image_format::tiff;
+    header.format = image_format::tiff;
   } else if (file.has(0, "8BPS")) {
-    made.format = image_format::photoshop;
+    header.format = image_format::photoshop;
   } else {
     return std::nullopt;
   }
-  return made;
+  return header;
 }
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::tools::detail
@@ -6408,20 +6413,21 @@ class view_image : public detail::described_tool<view_image<E>> {
            "Image.open(path).thumbnail((1568, 1568)), then save; or a lower dpi for a plot) and view that.";
   }
 
-  static awaitable<tool_result> show(E* environment, limits most, std::string path) {
+  static awaitable<tool_result> show(E* environment, limits maximum, std::string path) {
     const std::string name = "\"" + one_line(path) + "\"";
     const directory_entry found = co_await stat(*environment, path);
     if (found.is_directory()) co_return refusal(name + " is a directory.");
     if (found.type() == file_type::other) co_return refusal(name + " is no regular file.");
-    if (found.size() > most.bytes)
+    if (found.size() > maximum.bytes)
       co_return refusal(name + " has " + std::to_string(found.size()) + " bytes, more than the " +
-                        std::to_string(most.bytes) + " that can be shown." + advice());
-    const bytes content = co_await environment->read_file(path, most.bytes);
-    co_return judge(name, path, std::move(content), most, false);
+                        std::to_string(maximum.bytes) + " that can be shown." + advice());
+    const bytes content = co_await environment->read_file(path, maximum.bytes);
+    co_return judge(name, path, std::move(content), maximum, false);
   }
 
   /// Returns the answer for a file that was read.
-  static tool_result judge(const std::string& name, const std::string& path, bytes content, limits most, bool scaled) {
+  static tool_result judge(const std::string& name, const std::string& path, bytes content, limits maximum,
+                           bool scaled) {
     const std::optional<detail::image_header> header = detail::read_image_header(content);
     if (!header) {
       if (content.empty()) return refusal(name + " is empty.");
@@ -6435,8 +6441,8 @@ class view_image : public detail::described_tool<view_image<E>> {
       return refusal(name + " is " + kind + ", which models cannot look at; convert it to PNG and view that.");
     if (!header->has_size()) return refusal(name + " is a broken or cut-off " + kind + " file; make it again.");
     const std::string size = std::to_string(header->width) + " x " + std::to_string(header->height);
-    if (header->pixels() > most.pixels)
-      return refusal(name + " has " + size + " pixels, more than the " + std::to_string(most.pixels) +
+    if (header->pixels() > maximum.pixels)
+      return refusal(name + " has " + size + " pixels, more than the " + std::to_string(maximum.pixels) +
                      " that can be shown." + advice());
     boost::json::object facts;
     facts["path"] = path;
@@ -6467,7 +6473,7 @@ class view_image : public detail::described_tool<view_image<E>> {
       "elif command -v convert >/dev/null; then exec convert - -resize '1568x1568>' png:-\n"
       "else echo 'neither Pillow nor ImageMagick is installed' >&2; exit 127; fi";
 
-  static awaitable<tool_result> show_smaller(E* environment, limits most, std::string path) {
+  static awaitable<tool_result> show_smaller(E* environment, limits maximum, std::string path) {
     const std::string name = "\"" + one_line(path) + "\"";
     const directory_entry found = co_await stat(*environment, path);
     if (!found.is_regular()) co_return refusal(name + " is no regular file.");
@@ -6475,7 +6481,7 @@ class view_image : public detail::described_tool<view_image<E>> {
     if (!inside.starts_with('/')) inside.insert(0, "./");
     std::vector<std::string> words{"sh", "-c", std::string(shrink_script), "sh", inside};
     command line = argv(std::move(words));
-    line.keep_output(2 * most.bytes + 2);
+    line.keep_output(2 * maximum.bytes + 2);
     line.timeout(std::chrono::seconds(60));
     const command_result result = co_await environment->run_command(std::move(line));
     if (!result.ok()) {
@@ -6483,9 +6489,9 @@ class view_image : public detail::described_tool<view_image<E>> {
       co_return refusal(name + " could not be made smaller: \"" + one_line(why, 300) +
                         "\". Make a smaller copy yourself.");
     }
-    if (result.out().cut() != 0 || result.out().total() > most.bytes)
+    if (result.out().cut() != 0 || result.out().total() > maximum.bytes)
       co_return refusal(name + " is too large, even made smaller.");
-    co_return judge(name, path, result.out().head(), most, true);
+    co_return judge(name, path, result.out().head(), maximum, true);
   }
 
   E* environment_;
@@ -6895,7 +6901,9 @@ class referenced_environment {
   {
     return get().start(std::move(c));
   }
-  awaitable<bytes> read_file(std::string path, std::size_t most) { return get().read_file(std::move(path), most); }
+  awaitable<bytes> read_file(std::string path, std::size_t max_bytes) {
+    return get().read_file(std::move(path), max_bytes);
+  }
   awaitable<void> write_file(std::string path, bytes_view content) {
     return get().write_file(std::move(path), content);
   }
@@ -7056,8 +7064,8 @@ class file_set {
 
   /// Limits the total size in bytes. A larger set throws `error{exec_errc::too_large}` before anything is written. A
   /// file that grows past the limit during the transfer fails.
-  file_set& at_most(std::uint64_t most) {
-    max_bytes_ = most;
+  file_set& at_most(std::uint64_t limit) {
+    max_bytes_ = limit;
     return *this;
   }
 
@@ -7233,8 +7241,8 @@ namespace detail {
 class secret_pool {
  public:
   static secret_pool& instance() {
-    static auto* const one = new secret_pool;
-    return *one;
+    static auto* const pool = new secret_pool;
+    return *pool;
   }
   secret_pool(const secret_pool&) = delete;
   secret_pool& operator=(const secret_pool&) = delete;
@@ -7569,10 +7577,10 @@ inline error stream_error(const std::string& peer, const char* doing, std::error
 /// Returns true if a descriptor has nothing to read, and is not at its end.
 inline bool is_quiet_descriptor(int fd) noexcept {
   if (fd < 0) return false;
-  pollfd one{};
-  one.fd = fd;
-  one.events = POLLIN | POLLRDHUP;
-  return ::poll(&one, 1, 0) == 0;
+  pollfd polled{};
+  polled.fd = fd;
+  polled.events = POLLIN | POLLRDHUP;
+  return ::poll(&polled, 1, 0) == 0;
 }
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail
@@ -8016,28 +8024,29 @@ class endpoint {
     };
     const auto parsed = boost::urls::parse_uri(boost::core::string_view(url.data(), url.size()));
     if (!parsed) throw wrong("write it as https://HOST[:PORT][/PATH]");
-    const boost::urls::url_view& all = *parsed;
-    endpoint made;
-    made.tls_ = all.scheme_id() == boost::urls::scheme::https;
-    if (!made.tls_ && all.scheme_id() != boost::urls::scheme::http) throw wrong("its scheme is neither https nor http");
-    if (all.has_userinfo()) throw wrong("it has a user or password in it; the key has an option of its own");
-    if (all.has_query() || all.has_fragment()) throw wrong("it has a query or a fragment");
-    const std::string host(all.host_address());
+    const boost::urls::url_view& parsed_url = *parsed;
+    endpoint result;
+    result.tls_ = parsed_url.scheme_id() == boost::urls::scheme::https;
+    if (!result.tls_ && parsed_url.scheme_id() != boost::urls::scheme::http)
+      throw wrong("its scheme is neither https nor http");
+    if (parsed_url.has_userinfo()) throw wrong("it has a user or password in it; the key has an option of its own");
+    if (parsed_url.has_query() || parsed_url.has_fragment()) throw wrong("it has a query or a fragment");
+    const std::string host(parsed_url.host_address());
     if (host.empty()) throw wrong("it has no host");
-    made.host_ = host;
-    made.port_ = made.tls_ ? 443 : 80;
-    if (all.has_port() && !all.port().empty()) {
-      const auto port = all.port();
+    result.host_ = host;
+    result.port_ = result.tls_ ? 443 : 80;
+    if (parsed_url.has_port() && !parsed_url.port().empty()) {
+      const auto port = parsed_url.port();
       const std::optional<std::uint16_t> number =
           cofferdam::detail::port_number(std::string_view(port.data(), port.size()));
       if (!number) throw wrong("its port is not a number from 1 to 65535");
-      made.port_ = *number;
+      result.port_ = *number;
     }
-    const auto path = all.encoded_path();
+    const auto path = parsed_url.encoded_path();
     if (!path.empty() && !path.starts_with("/")) throw wrong("its port is not a number from 1 to 65535");
-    made.prefix_ = std::string(path.data(), path.size());
-    while (made.prefix_.ends_with('/')) made.prefix_.pop_back();
-    return made;
+    result.prefix_ = std::string(path.data(), path.size());
+    while (result.prefix_.ends_with('/')) result.prefix_.pop_back();
+    return result;
   }
 
   bool is_tls() const noexcept { return tls_; }
@@ -8053,10 +8062,10 @@ class endpoint {
 
   /// Returns `https://host:port/prefix`, for error messages and signed URLs.
   std::string text() const {
-    std::string all = tls_ ? "https://" : "http://";
-    all += host_.find(':') == std::string::npos ? host_ : "[" + host_ + "]";
-    if (port_ != (tls_ ? 443 : 80)) all += ":" + std::to_string(port_);
-    return all + prefix_;
+    std::string result = tls_ ? "https://" : "http://";
+    result += host_.find(':') == std::string::npos ? host_ : "[" + host_ + "]";
+    if (port_ != (tls_ ? 443 : 80)) result += ":" + std::to_string(port_);
+    return result + prefix_;
   }
 
   /// Returns a connector to the service.
@@ -8207,7 +8216,7 @@ class http_fields {
   /// \throws as `http_field`.
   http_fields& set(std::string name, std::string value) {
     http_field field(std::move(name), std::move(value));
-    const auto same = [&](const http_field& one) { return detail::same_ignoring_case(one.name(), field.name()); };
+    const auto same = [&](const http_field& entry) { return detail::same_ignoring_case(entry.name(), field.name()); };
     const auto first = std::find_if(fields_.begin(), fields_.end(), same);
     if (first == fields_.end()) {
       fields_.push_back(std::move(field));
@@ -8219,26 +8228,26 @@ class http_fields {
   }
   /// Removes all lines of that name.
   void erase(std::string_view name) {
-    std::erase_if(fields_, [&](const http_field& one) { return detail::same_ignoring_case(one.name(), name); });
+    std::erase_if(fields_, [&](const http_field& entry) { return detail::same_ignoring_case(entry.name(), name); });
   }
 
   /// Returns the first value of a field; valid until the fields change.
   std::optional<std::string_view> find(std::string_view name) const noexcept {
-    for (const http_field& one : fields_)
-      if (detail::same_ignoring_case(one.name(), name)) return one.value();
+    for (const http_field& entry : fields_)
+      if (detail::same_ignoring_case(entry.name(), name)) return entry.value();
     return std::nullopt;
   }
   /// Returns the number of lines with that name.
   std::size_t count(std::string_view name) const noexcept {
-    return static_cast<std::size_t>(std::count_if(fields_.begin(), fields_.end(), [&](const http_field& one) {
-      return detail::same_ignoring_case(one.name(), name);
+    return static_cast<std::size_t>(std::count_if(fields_.begin(), fields_.end(), [&](const http_field& entry) {
+      return detail::same_ignoring_case(entry.name(), name);
     }));
   }
   /// Returns true if `member` is in a comma-separated list, on any line of that name, without regard to case.
   bool lists(std::string_view name, std::string_view member) const noexcept {
-    for (const http_field& one : fields_) {
-      if (!detail::same_ignoring_case(one.name(), name)) continue;
-      std::string_view rest = one.value();
+    for (const http_field& entry : fields_) {
+      if (!detail::same_ignoring_case(entry.name(), name)) continue;
+      std::string_view rest = entry.value();
       while (!rest.empty()) {
         const auto comma = rest.find(',');
         if (detail::same_ignoring_case(detail::without_blanks(rest.substr(0, comma)), member)) return true;
@@ -8271,15 +8280,16 @@ class http_body {
   explicit http_body(std::string_view text) : http_body(to_bytes(text)) {}
   /// Refers to bytes, which the caller keeps until the request has been answered or has failed.
   static http_body borrowed(bytes_view content) {
-    http_body made;
-    made.content_ = content;
-    return made;
+    http_body result;
+    result.content_ = content;
+    return result;
   }
-  /// Refers to a part of a file, which the caller keeps open until then. A socket sends it without a copy in memory.
+  /// Refers to a part of a file, which the caller keeps open until the request has been answered or has failed. A
+  /// socket sends it without a copy in memory.
   static http_body of_file(file_range part) {
-    http_body made;
-    made.content_ = part;
-    return made;
+    http_body result;
+    result.content_ = part;
+    return result;
   }
   /// A body of pieces of unknown total size, sent chunked.
   explicit http_body(source pieces) : http_body(made_pieces(std::move(pieces), std::nullopt)) {}
@@ -8308,12 +8318,12 @@ class http_body {
   /// Returns the source of the pieces; empty if there is none.
   const source& pieces() const noexcept {
     static const source none;
-    const made_pieces* const made = std::get_if<made_pieces>(&content_);
-    return made != nullptr ? made->next : none;
+    const made_pieces* const held_pieces = std::get_if<made_pieces>(&content_);
+    return held_pieces != nullptr ? held_pieces->next : none;
   }
   /// Returns the total size in bytes; no value if it is not known in advance.
   std::optional<std::uint64_t> size() const noexcept {
-    if (const made_pieces* const made = std::get_if<made_pieces>(&content_)) return made->size;
+    if (const made_pieces* const held_pieces = std::get_if<made_pieces>(&content_)) return held_pieces->size;
     if (const file_range* const part = file()) return part->size();
     return content().size();
   }
@@ -8405,8 +8415,8 @@ class http_request {
   /// Returns true if the request may be sent twice: by its method (RFC 9110, 9.2.2), or after `idempotent()`.
   bool is_idempotent() const noexcept {
     if (idempotent_) return true;
-    for (const std::string_view one : {"GET", "HEAD", "PUT", "DELETE", "OPTIONS", "TRACE"})
-      if (method_ == one) return true;
+    for (const std::string_view name : {"GET", "HEAD", "PUT", "DELETE", "OPTIONS", "TRACE"})
+      if (method_ == name) return true;
     return false;
   }
 
@@ -8492,8 +8502,8 @@ class http_limits {
   http_limits& idle(std::optional<std::chrono::milliseconds> limit) { return set(idle_, limit); }
   /// Sets the maximum size of a body that `request` keeps whole; a longer body is error{exec_errc::too_large}. Default
   /// 16 MiB.
-  http_limits& body(std::size_t most) {
-    body_ = most;
+  http_limits& body(std::size_t max_bytes) {
+    body_ = max_bytes;
     return *this;
   }
   /// Sets the limits of an answer's head and trailers.
@@ -8540,19 +8550,19 @@ class http_client_settings {
   }
   /// Sets the maximum number of connections, including idle ones; further requests wait. Streams that `upgrade` has
   /// returned do not count. Default 64; at least 1.
-  http_client_settings& connections(std::size_t most) {
-    if (most == 0) throw error(exec_errc::invalid_argument, "http_client: it needs at least one connection");
-    connections_ = most;
+  http_client_settings& connections(std::size_t max_connections) {
+    if (max_connections == 0) throw error(exec_errc::invalid_argument, "http_client: it needs at least one connection");
+    connections_ = max_connections;
     return *this;
   }
   /// Sets the maximum number of idle connections that are kept. Default 8; 0: none.
-  http_client_settings& idle_connections(std::size_t most) {
-    idle_connections_ = most;
+  http_client_settings& idle_connections(std::size_t max_connections) {
+    idle_connections_ = max_connections;
     return *this;
   }
   /// Sets the maximum idle time of a connection that is used again. Default 240 s: the Docker daemon closes at 300 s.
-  http_client_settings& idle_timeout(std::chrono::milliseconds most) {
-    idle_timeout_ = std::min<std::chrono::milliseconds>(most, std::chrono::hours(24 * 365));
+  http_client_settings& idle_timeout(std::chrono::milliseconds limit) {
+    idle_timeout_ = std::min<std::chrono::milliseconds>(limit, std::chrono::hours(24 * 365));
     return *this;
   }
 
@@ -8613,9 +8623,9 @@ class http_exchange {
   awaitable<std::size_t> read_some(std::span<std::byte> into);
 
   /// Reads the rest of the body.
-  /// \param most  maximum size in bytes. A longer body closes the connection and throws error{exec_errc::too_large},
-  ///              before anything is read if its length is announced.
-  awaitable<bytes> read_all(std::size_t most);
+  /// \param max_bytes  maximum size in bytes. A longer body closes the connection and throws
+  ///                   error{exec_errc::too_large}, before anything is read if its length is announced.
+  awaitable<bytes> read_all(std::size_t max_bytes);
 
  private:
   friend class http_client;
@@ -8751,8 +8761,8 @@ class sse_event {
 /// \par Source  WHATWG HTML, 9.2.6 "Interpreting an event stream".
 class sse_reader {
  public:
-  /// \param most  maximum size of one event in bytes.
-  explicit sse_reader(std::size_t most = std::size_t{16} * 1024 * 1024) : most_(most) {}
+  /// \param max_bytes  maximum size of one event in bytes.
+  explicit sse_reader(std::size_t max_bytes = std::size_t{16} * 1024 * 1024) : most_(max_bytes) {}
 
   /// Takes a piece and calls `each(sse_event)` for every event that it completes.
   /// \throws error{exec_errc::too_large} for an event that is longer than the limit. The reader is unusable after that.
@@ -8815,8 +8825,8 @@ class sse_reader {
   template <class Each>
   void dispatch(Each& each) {
     if (has_data_) {
-      sse_event made(type_.empty() ? std::string("message") : std::move(type_), std::move(data_), id_);
-      each(std::move(made));
+      sse_event event(type_.empty() ? std::string("message") : std::move(type_), std::move(data_), id_);
+      each(std::move(event));
     }
     type_.clear();
     data_.clear();
@@ -8847,9 +8857,9 @@ namespace cofferdam::inline COFFERDAM_ABI::detail {
 inline std::string hexadecimal(std::span<const unsigned char> content) {
   std::string text;
   text.reserve(2 * content.size());
-  for (const unsigned char one : content) {
-    text += "0123456789abcdef"[one >> 4U];
-    text += "0123456789abcdef"[one & 15U];
+  for (const unsigned char value : content) {
+    text += "0123456789abcdef"[value >> 4U];
+    text += "0123456789abcdef"[value & 15U];
   }
   return text;
 }
@@ -8890,9 +8900,9 @@ inline void fill_random(std::span<unsigned char> room) {
 inline std::uint64_t random_number() {
   std::array<unsigned char, 8> raw{};
   fill_random(raw);
-  std::uint64_t all = 0;
-  for (const unsigned char each : raw) all = all << 8U | each;
-  return all;
+  std::uint64_t value = 0;
+  for (const unsigned char each : raw) value = value << 8U | each;
+  return value;
 }
 
 /// Returns `count` characters of `alphabet`, which has at most 256 characters, all equally likely.
@@ -8902,8 +8912,8 @@ inline std::string random_characters(std::size_t count, std::string_view alphabe
   while (text.size() < count) {
     std::array<unsigned char, 64> raw{};
     fill_random(raw);
-    for (const unsigned char one : raw)
-      if (one < fair && text.size() < count) text += alphabet[one % alphabet.size()];
+    for (const unsigned char value : raw)
+      if (value < fair && text.size() < count) text += alphabet[value % alphabet.size()];
   }
   return text;
 }
@@ -9228,7 +9238,7 @@ inline std::optional<std::vector<bool>> large_objects(std::string_view text,
 /// Counts values, up to a limit.
 class value_counter : public json_silence {
  public:
-  explicit value_counter(std::size_t most) : left_(most) {}
+  explicit value_counter(std::size_t max_values) : left_(max_values) {}
 
   bool on_object_begin(code& failure) { return count(failure); }
   bool on_object_end(std::size_t, code&) { return true; }
@@ -9261,15 +9271,15 @@ class value_counter : public json_silence {
   bool is_past_limit_ = false;
 };
 
-/// Returns true if a text has more than `most` values of any type, at any depth. Objects and arrays take far more time
-/// to make than the bytes of a string: a megabyte of `[],[],` costs as much as a hundred megabytes of text. Stops
+/// Returns true if a text has more than `max_values` values of any type, at any depth. Objects and arrays take far more
+/// time to make than the bytes of a string: a megabyte of `[],[],` costs as much as a hundred megabytes of text. Stops
 /// reading as early as possible, and makes no value.
-inline bool has_more_values(std::string_view text, std::size_t most, const boost::json::parse_options& options) {
+inline bool has_more_values(std::string_view text, std::size_t max_values, const boost::json::parse_options& options) {
   // Each value except the first is preceded by one of these characters.
   const auto begins = static_cast<std::size_t>(
       std::count_if(text.begin(), text.end(), [](char c) { return c == ',' || c == '[' || c == '{'; }));
-  if (begins < most) return false;
-  boost::json::basic_parser<value_counter> counter(options, most);
+  if (begins < max_values) return false;
+  boost::json::basic_parser<value_counter> counter(options, max_values);
   boost::system::error_code failure;
   counter.write_some(false, text.data(), text.size(), failure);
   return counter.handler().is_past_limit();
@@ -10647,12 +10657,12 @@ class host_function {
     throw error(exec_errc::invalid_argument,
                 "code_request: a parameter's type is str, int, float, bool, list, dict, bytes, or empty for any");
   }
-  host_function& add(host_parameter one) {
+  host_function& add(host_parameter added) {
     for (const host_parameter& each : parameters_)
-      if (each.name() == one.name())
+      if (each.name() == added.name())
         throw error(exec_errc::invalid_argument,
-                    "code_request: '" + name_ + "' has two parameters '" + one.name() + "'");
-    parameters_.push_back(std::move(one));
+                    "code_request: '" + name_ + "' has two parameters '" + added.name() + "'");
+    parameters_.push_back(std::move(added));
     return *this;
   }
 
@@ -10988,7 +10998,9 @@ class layer : public detail::layer_tag {
     return inner_.start(std::move(c));
   }
 
-  awaitable<bytes> read_file(std::string path, std::size_t most) { return inner_.read_file(std::move(path), most); }
+  awaitable<bytes> read_file(std::string path, std::size_t max_bytes) {
+    return inner_.read_file(std::move(path), max_bytes);
+  }
   awaitable<void> write_file(std::string path, bytes_view content) {
     return inner_.write_file(std::move(path), content);
   }
@@ -12875,19 +12887,19 @@ class file_reader {
   /// Returns the file's descriptor, still owned.
   int descriptor() const noexcept { return fd_.get(); }
 
-  /// Reads the next bytes, at most `most` (more than zero); empty only at the end of the file.
+  /// Reads the next bytes, at most `max_bytes` (more than zero); empty only at the end of the file.
   /// \throws error{exec_errc::io_error}.
-  bytes read(std::size_t most) {
-    bytes piece(std::min<std::uint64_t>(most, guess()));
+  bytes read(std::size_t max_bytes) {
+    bytes piece(std::min<std::uint64_t>(max_bytes, guess()));
     piece.resize(read_into(piece.data(), piece.size()));
     return piece;
   }
 
   /// Reads into the caller's memory. Returns the number of bytes; zero at the end.
-  std::size_t read_into(std::byte* to, std::size_t most) {
+  std::size_t read_into(std::byte* to, std::size_t max_bytes) {
     std::size_t done = 0;
-    while (done < most) {
-      const ssize_t count = ::read(fd_.get(), to + done, most - done);
+    while (done < max_bytes) {
+      const ssize_t count = ::read(fd_.get(), to + done, max_bytes - done);
       if (count < 0 && errno == EINTR) continue;
       if (count < 0) throw detail::path_error(errno, "read", path_);
       if (count == 0) break;
@@ -12898,27 +12910,27 @@ class file_reader {
   }
 
   /// Reads everything up to the end.
-  /// \throws error{exec_errc::too_large} for more than `most` bytes, before reading them if the size is known.
-  bytes read_rest(std::size_t most) {
-    if (size_ > position_ && size_ - position_ > most) throw larger_than(most);
+  /// \throws error{exec_errc::too_large} for more than `max_bytes` bytes, before reading them if the size is known.
+  bytes read_rest(std::size_t max_bytes) {
+    if (size_ > position_ && size_ - position_ > max_bytes) throw larger_than(max_bytes);
     bytes content;
     for (;;) {
-      std::size_t wanted = guess();
+      std::size_t chunk_size = guess();
       // one more byte than allowed detects a larger file
-      if (most - content.size() < wanted) wanted = most - content.size() + 1;
+      if (max_bytes - content.size() < chunk_size) chunk_size = max_bytes - content.size() + 1;
       const std::size_t before = content.size();
-      content.resize(before + wanted);
-      const std::size_t count = read_into(content.data() + before, wanted);
+      content.resize(before + chunk_size);
+      const std::size_t count = read_into(content.data() + before, chunk_size);
       content.resize(before + count);
-      if (content.size() > most) throw larger_than(most);
-      if (count < wanted) return content;
+      if (content.size() > max_bytes) throw larger_than(max_bytes);
+      if (count < chunk_size) return content;
     }
   }
 
   /// Returns the error for a file that is longer than the caller allows.
-  error larger_than(std::uint64_t most) const {
+  error larger_than(std::uint64_t max_bytes) const {
     return error(exec_errc::too_large, "read " + detail::shown_path(path_) + ": longer than the " +
-                                           std::to_string(most) + " bytes that were allowed");
+                                           std::to_string(max_bytes) + " bytes that were allowed");
   }
 
  private:
@@ -12974,15 +12986,15 @@ struct close_directory {
   void operator()(DIR* stream) const noexcept { ::closedir(stream); }
 };
 
-// Returns the names in a directory except `.` and `..`, at most `most` of them. Takes the descriptor (not an O_PATH
-// one).
-inline std::vector<std::string> names_in(unique_fd fd, std::size_t most, std::string_view doing,
+// Returns the names in a directory except `.` and `..`, at most `max_names` of them. Takes the descriptor (not an
+// O_PATH one).
+inline std::vector<std::string> names_in(unique_fd fd, std::size_t max_names, std::string_view doing,
                                          std::string_view path) {
   const std::unique_ptr<DIR, close_directory> stream(::fdopendir(fd.get()));
   if (!stream) throw path_error(errno, doing, path);
   static_cast<void>(fd.release());
   std::vector<std::string> names;
-  while (names.size() < most) {
+  while (names.size() < max_names) {
     errno = 0;
     const dirent* const found = ::readdir(stream.get());
     if (found == nullptr) {
@@ -13095,8 +13107,8 @@ class tree_walk {
     unique_fd readable(detail::open_retried(stack_.fd(), ".", O_RDONLY | O_DIRECTORY));
     const std::string path = detail::joined_path(room_.path(), prefix_);
     if (!readable) throw detail::path_error(errno, "list", path);
-    const std::size_t most = std::min(room_.names(), SIZE_MAX - 1) + 1;
-    std::vector<std::string> names = detail::names_in(std::move(readable), most, "list", path);
+    const std::size_t max_names = std::min(room_.names(), SIZE_MAX - 1) + 1;
+    std::vector<std::string> names = detail::names_in(std::move(readable), max_names, "list", path);
     room_.take_names(names.size());
     return names;
   }
@@ -13152,11 +13164,11 @@ class tree_removal {
     pending_.push_back(std::move(names));
   }
 
-  /// Removes about `most` more names. Returns true at the end.
+  /// Removes about `limit` more names. Returns true at the end.
   /// \throws error{exec_errc::permission_denied, io_error}, the latter for a mount too; the names removed so far stay
   ///     removed.
-  bool step(std::size_t most = 1024) {
-    for (std::size_t done = 0; done < most; ++done) {
+  bool step(std::size_t limit = 1024) {
+    for (std::size_t done = 0; done < limit; ++done) {
       if (pending_.back().empty()) {
         if (pending_.size() == 1) return true;
         leave();
@@ -13442,10 +13454,10 @@ class directory {
   }
 
   /// Reads a whole file.
-  /// \param most  maximum bytes; a longer file is error{exec_errc::too_large}.
-  bytes read_file(std::string_view path, std::size_t most) const {
+  /// \param max_bytes  maximum bytes; a longer file is error{exec_errc::too_large}.
+  bytes read_file(std::string_view path, std::size_t max_bytes) const {
     detail::file_reader reader = open_file(path);
-    return reader.read_rest(most);
+    return reader.read_rest(max_bytes);
   }
 
   /// Starts a file that becomes visible with `atomic_file::commit`; makes missing parents at once.
@@ -13502,15 +13514,15 @@ class directory {
     if (there == "." && path == ".") return at;
     for (const std::string_view part : detail::path_components(rest)) {
       const std::string name(part);
-      const bool made = ::mkdirat(at.get(), name.c_str(), mode & 0777U) == 0;
-      if (!made && errno != EEXIST) throw detail::path_error(errno, "make directory", path);
+      const bool created = ::mkdirat(at.get(), name.c_str(), mode & 0777U) == 0;
+      if (!created && errno != EEXIST) throw detail::path_error(errno, "make directory", path);
       unique_fd below(detail::open_retried(at.get(), name.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW));
       struct stat status {};
       if (!below || ::fstat(below.get(), &status) != 0) {
         if (errno == ELOOP) errno = ENOTDIR;  // a dangling link, or one put there just now
         throw detail::path_error(errno, "make directory", path);
       }
-      if (made && (status.st_mode & 0777U) != (mode & 0777U) &&
+      if (created && (status.st_mode & 0777U) != (mode & 0777U) &&
           !detail::change_mode(below.get(), (status.st_mode & S_ISGID) | (mode & 0777U)))
         throw detail::path_error(errno, "make directory", path);
       at = std::move(below);
@@ -13939,7 +13951,7 @@ class guest_planner {
   std::map<std::string, std::vector<directory_entry>> lists_;
 };
 
-/// The planned files of a workspace, one after another.
+/// Reads the files of a plan from a workspace, one after another.
 template <code_exec_environment E>
 class guest_source final : public file_source {
  public:
@@ -13967,10 +13979,10 @@ class guest_source final : public file_source {
     co_return header;
   }
 
-  awaitable<bytes> read(std::size_t most) override {
+  awaitable<bytes> read(std::size_t max_bytes) override {
     bytes piece;
-    if (!is_open_ || most == 0) co_return piece;
-    piece = co_await inner_->read(most);
+    if (!is_open_ || max_bytes == 0) co_return piece;
+    piece = co_await inner_->read(max_bytes);
     if (piece.size() > left_) {
       is_open_ = false;
       throw error(exec_errc::too_large, "fetch " + shown_path(current_->source()) +
@@ -13985,8 +13997,9 @@ class guest_source final : public file_source {
     const planned_file& file = *current_;
     if (!inner_) {
       std::vector<file_request> requests;
-      for (const planned_file& wanted : plan_.files())
-        if (!wanted.failure() && !wanted.is_directory()) requests.emplace_back(wanted.source(), wanted.destination());
+      for (const planned_file& planned : plan_.files())
+        if (!planned.failure() && !planned.is_directory())
+          requests.emplace_back(planned.source(), planned.destination());
       inner_ = co_await get_files(environment_, std::move(requests));
     }
     header = co_await inner_->next();
@@ -14081,26 +14094,26 @@ class basic_directory_source final : public file_source {
   awaitable<std::optional<file_header>> next() override {
     reader_.reset();
     if (at_ == requests_.size()) co_return std::nullopt;
-    const file_request& wanted = requests_[at_++];
+    const file_request& request = requests_[at_++];
     std::optional<file_header> header;
     try {
-      const directory_entry found = root_->stat(wanted.path());
+      const directory_entry found = root_->stat(request.path());
       if (found.is_directory()) {
-        header.emplace(wanted.path(), wanted.destination(), file_type::directory, 0, found.mode());
+        header.emplace(request.path(), request.destination(), file_type::directory, 0, found.mode());
       } else {
-        reader_.emplace(root_->open_file(wanted.path()));
-        header.emplace(wanted.path(), wanted.destination(), file_type::regular, reader_->size(), reader_->mode());
+        reader_.emplace(root_->open_file(request.path()));
+        header.emplace(request.path(), request.destination(), file_type::regular, reader_->size(), reader_->mode());
       }
     } catch (const error& failure) {
-      header.emplace(wanted.path(), failure);
+      header.emplace(request.path(), failure);
     }
     co_return header;
   }
 
-  awaitable<bytes> read(std::size_t most) override {
+  awaitable<bytes> read(std::size_t max_bytes) override {
     if (!reader_) co_return bytes();
     co_await yield_turn("read '" + reader_->path() + "'");
-    co_return reader_->read(std::min(most, file_turn));
+    co_return reader_->read(std::min(max_bytes, file_turn));
   }
 
  private:
@@ -14136,17 +14149,17 @@ class basic_workspace_files {
   /// Returns the path beneath the root, or "." for the root itself.
   std::string beneath(std::string_view path) const { return workspace_path_or_root(path, path_); }
 
-  awaitable<bytes> read_file(std::string path, std::size_t most) {
+  awaitable<bytes> read_file(std::string path, std::size_t max_bytes) {
     const std::string clean = workspace_path(path, path_);
     detail::file_reader reader = root_->open_file(clean);
-    if (reader.size() <= detail::file_turn) co_return reader.read_rest(most);
-    if (reader.size() > most) throw reader.larger_than(most);
+    if (reader.size() <= detail::file_turn) co_return reader.read_rest(max_bytes);
+    if (reader.size() > max_bytes) throw reader.larger_than(max_bytes);
     bytes content;
     content.reserve(reader.size());
     for (;;) {
       const bytes piece = reader.read(detail::file_turn);
       if (piece.empty()) co_return content;
-      if (piece.size() > most - content.size()) throw reader.larger_than(most);
+      if (piece.size() > max_bytes - content.size()) throw reader.larger_than(max_bytes);
       content.insert(content.end(), piece.begin(), piece.end());
       co_await detail::yield_turn("read '" + path + "'");
     }
@@ -14707,10 +14720,10 @@ class host_source final : public file_source {
     co_return header;
   }
 
-  awaitable<bytes> read(std::size_t most) override {
-    if (!reader_ || most == 0) co_return bytes();
+  awaitable<bytes> read(std::size_t max_bytes) override {
+    if (!reader_ || max_bytes == 0) co_return bytes();
     co_await yield_turn("upload " + shown_path(reader_->path()));
-    bytes piece = reader_->read(std::min(most, host_piece));
+    bytes piece = reader_->read(std::min(max_bytes, host_piece));
     if (piece.size() > left_)
       throw error(exec_errc::too_large, "upload " + shown_path(reader_->path()) +
                                             ": it has grown past what at_most() leaves; allow more with at_most()");
@@ -15419,22 +15432,22 @@ inline std::vector<code_program> code_programs() {
   static constexpr std::string_view zip_tails[] = {" -TT id", " --unzip-command id"};
   static constexpr std::string_view split[] = {"split"};
   static constexpr std::string_view split_tails[] = {" --filter=id", " --filter id"};
-  std::vector<code_program> all = {{"python3", python},
-                                   {"node", node},
-                                   {"bash", bash},
-                                   {"gcc", gcc},
-                                   {"clang", clang},
-                                   {"awk", awk},
-                                   {"find", find, find_tails},
-                                   {"fd", fd, fd_tails},
-                                   {"sed", sed, sed_tails},
-                                   {"tar", tar, tar_tails},
-                                   {"sort", sort, sort_tails},
-                                   {"rg", rg, rg_tails},
-                                   {"zip", zip, zip_tails},
-                                   {"split", split, split_tails}};
-  for (const std::string_view& name : plain) all.emplace_back(name, std::span<const std::string_view>(&name, 1));
-  return all;
+  std::vector<code_program> programs = {{"python3", python},
+                                        {"node", node},
+                                        {"bash", bash},
+                                        {"gcc", gcc},
+                                        {"clang", clang},
+                                        {"awk", awk},
+                                        {"find", find, find_tails},
+                                        {"fd", fd, fd_tails},
+                                        {"sed", sed, sed_tails},
+                                        {"tar", tar, tar_tails},
+                                        {"sort", sort, sort_tails},
+                                        {"rg", rg, rg_tails},
+                                        {"zip", zip, zip_tails},
+                                        {"split", split, split_tails}};
+  for (const std::string_view& name : plain) programs.emplace_back(name, std::span<const std::string_view>(&name, 1));
+  return programs;
 }
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail
@@ -15745,13 +15758,13 @@ class command_policy {
     std::string shown;
     for (const command_pattern& each : patterns_) {
       // As the author wrote it, without characters that would break the line.
-      std::string one = shown.empty() ? "" : " , ";
-      for (const char c : each.source()) one += static_cast<unsigned char>(c) < ' ' ? ' ' : c;
-      if (shown.size() + one.size() > max_shown) {
+      std::string pattern_text = shown.empty() ? "" : " , ";
+      for (const char c : each.source()) pattern_text += static_cast<unsigned char>(c) < ' ' ? ' ' : c;
+      if (shown.size() + pattern_text.size() > max_shown) {
         shown += " , and more";
         break;
       }
-      shown += one;
+      shown += pattern_text;
     }
     if (!patterns_.empty()) advice += " Allowed is what one of these regular expressions matches: " + shown;
     if (canonical.find('\n') == std::string_view::npos) return advice;
@@ -15972,8 +15985,8 @@ class limit_output_layer : public layer<limit_output_layer<Inner>, Inner> {
   limit_output_layer()
     requires std::default_initializable<Inner>
   = default;
-  limit_output_layer(Inner inner, std::size_t most)
-      : layer<limit_output_layer<Inner>, Inner>(std::move(inner)), most_(most) {}
+  limit_output_layer(Inner inner, std::size_t max_bytes)
+      : layer<limit_output_layer<Inner>, Inner>(std::move(inner)), most_(max_bytes) {}
 
   std::optional<command_result> admit(command& c) {
     c.reduce_kept_output(most_);
@@ -15984,16 +15997,16 @@ class limit_output_layer : public layer<limit_output_layer<Inner>, Inner> {
   std::size_t most_ = 0;
 };
 
-/// Keeps at most `most` bytes of each of a command's outputs: `provider | limit_output(64 * 1024)`.
+/// Keeps at most `max_bytes` bytes of each of a command's outputs: `provider | limit_output(64 * 1024)`.
 ///
 /// The result has the first and the last half of that, and the exact totals. The command is not ended and not blocked.
 /// A lower limit of the command itself stays. `process::read` is not limited, because its output is never in memory as
 /// a whole.
-/// \param  most  bytes of each stream; 0 keeps nothing and counts.
-/// \par Cost     0 allocations, 1 compare.
+/// \param  max_bytes  bytes of each stream; 0 keeps nothing and counts.
+/// \par Cost          0 allocations, 1 compare.
 class limit_output : public pipeable {
  public:
-  explicit limit_output(std::size_t most) : most_(most) {}
+  explicit limit_output(std::size_t max_bytes) : most_(max_bytes) {}
 
   template <code_exec_environment Inner>
   limit_output_layer<Inner> attach(Inner inner) const {
@@ -16220,9 +16233,9 @@ class trace_layer : public layer<trace_layer<Inner>, Inner> {
     return std::nullopt;
   }
 
-  awaitable<bytes> read_file(std::string path, std::size_t most) {
+  awaitable<bytes> read_file(std::string path, std::size_t max_bytes) {
     counts().add_read();
-    return this->inner().read_file(std::move(path), most);
+    return this->inner().read_file(std::move(path), max_bytes);
   }
   awaitable<void> write_file(std::string path, bytes_view content) {
     counts().add_write();
@@ -16298,8 +16311,8 @@ class upload_files_layer : public layer<upload_files_layer<Inner>, Inner> {
     if (!set_)
       throw error(exec_errc::environment_closed,
                   "upload_files: there is no environment (default-constructed or moved from)");
-    file_set wanted = *set_;
-    transfer_result report = co_await upload(this->inner(), std::move(wanted));
+    file_set files = *set_;
+    transfer_result report = co_await upload(this->inner(), std::move(files));
     report.throw_if_failed("upload_files");
   }
 
@@ -16960,10 +16973,10 @@ inline boost::json::value python_value(handler_value result) {
   if (answer.images().empty()) return boost::json::value(answer.text());
   boost::json::array images;
   for (const tool_image& each : answer.images()) images.push_back(python_bytes(each.content()));
-  boost::json::object made;
-  made["text"] = answer.text();
-  made["images"] = std::move(images);
-  return made;
+  boost::json::object object;
+  object["text"] = answer.text();
+  object["images"] = std::move(images);
+  return object;
 }
 
 inline awaitable<boost::json::value> python_call(std::string name, shared_arguments list, function_handler handler,
@@ -16984,20 +16997,20 @@ inline cofferdam::detail::host_function python_function(std::string name, std::s
   auto call = [name, list, handler = std::move(handler)](boost::json::object arguments) {
     return python_call(name, list, handler, std::move(arguments));
   };
-  cofferdam::detail::host_function made(std::move(name), call);
-  made.doc(std::move(description));
+  cofferdam::detail::host_function result(std::move(name), call);
+  result.doc(std::move(description));
   for (const argument_rules& each : list->rules()) {
     if (each.required) {
-      made.parameter(each.name, each.type.python_name());
+      result.parameter(each.name, each.type.python_name());
       continue;
     }
     boost::json::value usual = each.fallback.value_or(nullptr);
     if (usual.is_string() && each.type.kind() == value_kind::binary)
       usual = python_bytes(
           cofferdam::detail::base64_decode(cofferdam::detail::view_of(usual.get_string())).value_or(bytes()));
-    made.parameter(each.name, each.type.python_name(), std::optional<boost::json::value>(std::move(usual)));
+    result.parameter(each.name, each.type.python_name(), std::optional<boost::json::value>(std::move(usual)));
   }
-  return made;
+  return result;
 }
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::tools::detail
@@ -17072,8 +17085,8 @@ class function : public detail::basic_definition<function> {
     requires(sizeof...(Parts) >= 1)
   function(std::string name, std::string description, Parts&&... parts)
       : basic_definition(std::move(name), std::move(description)) {
-    std::tuple<Parts&&...> all(std::forward<Parts>(parts)...);
-    build<std::tuple<Parts...>>(all, std::make_index_sequence<sizeof...(Parts) - 1>());
+    std::tuple<Parts&&...> part_tuple(std::forward<Parts>(parts)...);
+    build<std::tuple<Parts...>>(part_tuple, std::make_index_sequence<sizeof...(Parts) - 1>());
   }
 
   /// Returns the arguments.
@@ -17097,7 +17110,7 @@ class function : public detail::basic_definition<function> {
 
  private:
   template <class Parts, class All, std::size_t... At>
-  void build(All& all, std::index_sequence<At...>) {
+  void build(All& part_tuple, std::index_sequence<At...>) {
     using given = std::tuple_element_t<sizeof...(At), Parts>;
     using handler = std::decay_t<given>;
     constexpr bool are_arguments =
@@ -17112,10 +17125,10 @@ class function : public detail::basic_definition<function> {
         cofferdam::detail::require_safe_callable<given>();
         if constexpr (is_right<handler>())
           set<handler>(
-              std::get<sizeof...(At)>(std::move(all)),
+              std::get<sizeof...(At)>(std::move(part_tuple)),
               detail::type_list<
                   typename detail::is_argument<std::remove_cvref_t<std::tuple_element_t<At, Parts>>>::type...>(),
-              std::vector<detail::argument_rules>{std::get<At>(all).rules()...}, std::index_sequence<At...>());
+              std::vector<detail::argument_rules>{std::get<At>(part_tuple).rules()...}, std::index_sequence<At...>());
       }
     }
   }
@@ -17330,26 +17343,26 @@ class run_python {
     boost::json::object facts;
     facts["exit_code"] = result.exit_code();
     facts["success"] = result.success();
-    tool_result made(text, result.success());
-    made.data(std::move(facts));
-    add_images(result, made);
-    return made;
+    tool_result answer(text, result.success());
+    answer.data(std::move(facts));
+    add_images(result, answer);
+    return answer;
   }
 
-  static void add_images(const code_result& result, tool_result& made) {
+  static void add_images(const code_result& result, tool_result& answer) {
     constexpr std::size_t max_images = 8;
     constexpr std::size_t max_bytes = std::size_t{5} * 1024 * 1024;
     for (const display_output& each : result.displays()) {
       for (const char* const kind : {"image/png", "image/jpeg"}) {
         const auto found = each.forms().find(kind);
-        if (found == each.forms().end() || made.images().size() == max_images) continue;
+        if (found == each.forms().end() || answer.images().size() == max_images) continue;
         if (found->second.size() > max_bytes / 3 * 4) continue;
         std::string plain = found->second;
         std::erase(plain, '\n');
         std::optional<bytes> content = cofferdam::detail::base64_decode(plain);
         const std::optional<detail::image_header> header = content ? detail::read_image_header(*content) : std::nullopt;
         if (!header || !header->has_size() || detail::mime_type(header->format) != kind) continue;
-        made.image(tool_image(std::move(*content), kind));
+        answer.image(tool_image(std::move(*content), kind));
         break;
       }
     }
@@ -17384,55 +17397,55 @@ namespace cofferdam::inline COFFERDAM_ABI::tools {
 namespace detail {
 
 template <class T>
-boost::json::object named_tool(const T& one) {
-  const std::string_view name = one.name();
-  const std::string_view description = one.description();
-  boost::json::object made;
-  made["name"] = boost::json::string_view(name.data(), name.size());
-  made["description"] = boost::json::string_view(description.data(), description.size());
-  return made;
+boost::json::object named_tool(const T& described) {
+  const std::string_view name = described.name();
+  const std::string_view description = described.description();
+  boost::json::object result;
+  result["name"] = boost::json::string_view(name.data(), name.size());
+  result["description"] = boost::json::string_view(description.data(), description.size());
+  return result;
 }
 
 }  // namespace detail
 
 /// Returns an element of `tools` for POST /chat/completions.
 template <tool T>
-boost::json::object openai_schema(const T& one) {
-  boost::json::object function = detail::named_tool(one);
-  function["parameters"] = one.parameters();
-  boost::json::object made;
-  made["type"] = "function";
-  made["function"] = std::move(function);
-  return made;
+boost::json::object openai_schema(const T& described) {
+  boost::json::object function = detail::named_tool(described);
+  function["parameters"] = described.parameters();
+  boost::json::object result;
+  result["type"] = "function";
+  result["function"] = std::move(function);
+  return result;
 }
 
 /// Returns an element of `tools` for POST /responses.
 template <tool T>
-boost::json::object responses_schema(const T& one) {
-  boost::json::object made = detail::named_tool(one);
-  made["type"] = "function";
-  made["parameters"] = one.parameters();
-  made["strict"] = false;
-  return made;
+boost::json::object responses_schema(const T& described) {
+  boost::json::object result = detail::named_tool(described);
+  result["type"] = "function";
+  result["parameters"] = described.parameters();
+  result["strict"] = false;
+  return result;
 }
 
 /// Returns an element of `tools` for Anthropic's POST /v1/messages.
 template <tool T>
-boost::json::object anthropic_schema(const T& one) {
-  boost::json::object made = detail::named_tool(one);
-  made["input_schema"] = one.parameters();
-  return made;
+boost::json::object anthropic_schema(const T& described) {
+  boost::json::object result = detail::named_tool(described);
+  result["input_schema"] = described.parameters();
+  return result;
 }
 
 /// Returns an element of the result of MCP's `tools/list`.
 template <tool T>
-boost::json::object mcp_schema(const T& one) {
-  boost::json::object made = detail::named_tool(one);
-  made["inputSchema"] = one.parameters();
+boost::json::object mcp_schema(const T& described) {
+  boost::json::object result = detail::named_tool(described);
+  result["inputSchema"] = described.parameters();
   boost::json::object annotations;
-  annotations["readOnlyHint"] = reads_only(one);
-  made["annotations"] = std::move(annotations);
-  return made;
+  annotations["readOnlyHint"] = reads_only(described);
+  result["annotations"] = std::move(annotations);
+  return result;
 }
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::tools
@@ -18702,7 +18715,7 @@ class environment_handle {
 
   awaitable<command_result> run_command(command c) const;
   awaitable<process> start(command c) const;
-  awaitable<bytes> read_file(std::string path, std::size_t most) const;
+  awaitable<bytes> read_file(std::string path, std::size_t max_bytes) const;
   awaitable<void> write_file(std::string path, bytes_view content) const;
   file_system files() const;
   /// Cannot be cancelled.
@@ -18767,7 +18780,7 @@ class environment {
   /// \throws as `run_command`.
   awaitable<process> start(command c);
 
-  awaitable<bytes> read_file(std::string path, std::size_t most);
+  awaitable<bytes> read_file(std::string path, std::size_t max_bytes);
   awaitable<void> write_file(std::string path, bytes_view content);
   /// Takes temporary bytes, which the awaitable owns. So the awaitable may be kept and awaited later.
   template <std::same_as<bytes> Bytes>
@@ -18817,7 +18830,7 @@ class provider {
   explicit provider(std::shared_ptr<const detail::sandbox_settings> settings) : settings_(std::move(settings)) {}
 
   /// Sets the container's settings.
-  provider& options(container_options all);
+  provider& options(container_options new_options);
   /// Selects the daemon. Default: the one that the docker command would use (DOCKER_HOST, the current context, the
   /// usual sockets).
   provider& daemon(daemon_choice choice);
@@ -19038,40 +19051,40 @@ class create_options {
   /// \param form  v1 or v2; automatic is v1.
   /// \throws error{exec_errc::invalid_argument} for text that is not UTF-8, which JSON cannot contain.
   boost::json::object body(dialect form) const {
-    boost::json::object all;
-    all["templateID"] = text(template_id);
-    all["timeout"] = seconds();
-    if (form != dialect::v2) all["secure"] = secure;
-    if (!metadata.empty()) all["metadata"] = texts(metadata);
-    if (!variables.empty()) all["envVars"] = texts(variables);
-    if (allow_internet) all["allow_internet_access"] = *allow_internet;
-    if (auto_pause) all["autoPause"] = true;
+    boost::json::object result;
+    result["templateID"] = text(template_id);
+    result["timeout"] = seconds();
+    if (form != dialect::v2) result["secure"] = secure;
+    if (!metadata.empty()) result["metadata"] = texts(metadata);
+    if (!variables.empty()) result["envVars"] = texts(variables);
+    if (allow_internet) result["allow_internet_access"] = *allow_internet;
+    if (auto_pause) result["autoPause"] = true;
     if (network) {
       boost::json::object rules;
       if (!network->allow_out.empty()) rules["allowOut"] = texts(network->allow_out);
       if (!network->deny_out.empty()) rules["denyOut"] = texts(network->deny_out);
       if (network->allow_public_traffic) rules["allowPublicTraffic"] = *network->allow_public_traffic;
-      all["network"] = std::move(rules);
+      result["network"] = std::move(rules);
     }
-    for (const auto& [key, value] : extra) all[key] = value;
-    return all;
+    for (const auto& [key, value] : extra) result[key] = value;
+    return result;
   }
 
  private:
-  static boost::json::string text(const std::string& one) {
-    if (!cofferdam::detail::is_valid_utf8(one))
+  static boost::json::string text(const std::string& value) {
+    if (!cofferdam::detail::is_valid_utf8(value))
       throw error(exec_errc::invalid_argument,
                   "e2b: an option of the sandbox is not UTF-8, which its request cannot hold");
-    return boost::json::string(one.data(), one.size());
+    return boost::json::string(value.data(), value.size());
   }
-  static boost::json::object texts(const std::map<std::string, std::string>& all) {
+  static boost::json::object texts(const std::map<std::string, std::string>& pairs) {
     boost::json::object object;
-    for (const auto& [key, value] : all) object[text(key)] = text(value);
+    for (const auto& [key, value] : pairs) object[text(key)] = text(value);
     return object;
   }
-  static boost::json::array texts(const std::vector<std::string>& all) {
+  static boost::json::array texts(const std::vector<std::string>& values) {
     boost::json::array array;
-    for (const std::string& one : all) array.push_back(text(one));
+    for (const std::string& value : values) array.push_back(text(value));
     return array;
   }
 };
@@ -19121,8 +19134,8 @@ class connect_envelope {
 /// \par Source  Connect protocol, "Streaming-RPCs", Enveloped-Message.
 class connect_envelope_reader {
  public:
-  /// \param most  maximum size of a payload, in bytes.
-  explicit connect_envelope_reader(std::size_t most) noexcept : most_(most) {}
+  /// \param max_bytes  maximum size of a payload, in bytes.
+  explicit connect_envelope_reader(std::size_t max_bytes) noexcept : most_(max_bytes) {}
 
   /// Takes the next envelope from the front of `input`; no value once `input` is used up.
   /// \param  input  received bytes, cut anywhere. On return it has the unused rest, which must be passed in again,
@@ -19429,12 +19442,12 @@ inline std::optional<connect_failure> read_connect_end(std::string_view payload)
                 net_errc::malformed);
   const boost::json::value* const failure = object->if_contains("error");
   if (failure == nullptr || failure->is_null()) return std::nullopt;
-  const boost::json::object* const said = failure->if_object();
-  if (said == nullptr)
+  const boost::json::object* const fields = failure->if_object();
+  if (fields == nullptr)
     throw error(exec_errc::io_error, "Connect: the error in the end envelope of the stream is no JSON object",
                 net_errc::malformed);
-  const connect_code code = connect_code_named(detail::text_at(*said, "code")).value_or(connect_code::unknown);
-  return connect_failure(code, std::string(detail::text_at(*said, "message")));
+  const connect_code code = connect_code_named(detail::text_at(*fields, "code")).value_or(connect_code::unknown);
+  return connect_failure(code, std::string(detail::text_at(*fields, "message")));
 }
 
 inline boost::json::object connect_failure_object(const connect_failure& failure) {
@@ -19505,9 +19518,9 @@ class connect_stream {
  public:
   /// Holds no stream.
   connect_stream() = default;
-  /// \param most  maximum size of a message, in bytes.
-  connect_stream(http_exchange answer, std::size_t most)
-      : answer_(std::move(answer)), reader_(most), buffer_(std::make_unique<buffer>()) {}
+  /// \param max_bytes  maximum size of a message, in bytes.
+  connect_stream(http_exchange answer, std::size_t max_bytes)
+      : answer_(std::move(answer)), reader_(max_bytes), buffer_(std::make_unique<buffer>()) {}
 
   /// Returns the next message; no value at the end.
   /// \return valid until the next call.
@@ -19549,7 +19562,7 @@ class connect_opening {
   connect_answer refusal_;
 };
 
-bool has_media_type(const http_response_head& head, std::string_view wanted);
+bool has_media_type(const http_response_head& head, std::string_view media_type);
 
 /// Makes a unary call with the JSON codec.
 /// \param client   kept by the caller until the awaitable completes.
@@ -19563,14 +19576,14 @@ awaitable<connect_answer> connect_unary(http_client& client, http_request what, 
                                         http_limits limits);
 
 /// Makes a call whose answer is a stream of messages, with the JSON codec.
-/// \param most    maximum size of a message, in bytes.
-/// \param limits  `head()` applies to the beginning of the answer, `idle()` between two pieces of it.
-/// \throws        as `http_client::send`; error{exec_errc::io_error} with net_errc::malformed for an answer that is not
-///                a stream.
+/// \param max_bytes  maximum size of a message, in bytes.
+/// \param limits     `head()` applies to the beginning of the answer, `idle()` between two pieces of it.
+/// \throws           as `http_client::send`; error{exec_errc::io_error} with net_errc::malformed for an answer that is
+///                   not a stream.
 /// \par Cancellation  terminal: the peer may or may not have executed the call.
-/// \par Source    Connect protocol, "Streaming-RPCs".
+/// \par Source       Connect protocol, "Streaming-RPCs".
 awaitable<connect_opening> connect_server_stream(http_client& client, http_request what, std::string message,
-                                                 std::size_t most, http_limits limits);
+                                                 std::size_t max_bytes, http_limits limits);
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail
 
@@ -19709,26 +19722,26 @@ class process_event {
   static process_event parse(std::string_view text) {
     namespace json = cofferdam::detail;
     if (std::optional<process_event> output = plain_output(text)) return std::move(*output);
-    const boost::json::object said =
+    const boost::json::object message =
         json::parse_object(text, exec_errc::io_error, "e2b: a message of a command's stream");
-    process_event made;
-    const boost::json::object* const event = json::object_at(said, "event");
-    if (event == nullptr) return made;
+    process_event result;
+    const boost::json::object* const event = json::object_at(message, "event");
+    if (event == nullptr) return result;
     if (const boost::json::object* const start = json::object_at(*event, "start")) {
-      made.what = kind::start;
-      made.pid = json::number_at(*start, "pid").value_or(0);
+      result.what = kind::start;
+      result.pid = json::number_at(*start, "pid").value_or(0);
     } else if (const boost::json::object* const data = json::object_at(*event, "data")) {
       for (const auto& [name, what] : outputs) {
         const boost::json::value* const found = json::member(*data, name);
         if (found == nullptr || !found->is_string()) continue;
-        made.what = what;
-        made.data = decoded(json::text_at(*data, name));
+        result.what = what;
+        result.data = decoded(json::text_at(*data, name));
       }
     } else if (const boost::json::object* const end = json::object_at(*event, "end")) {
-      made.what = kind::end;
-      made.end = end_of(*end);
+      result.what = kind::end;
+      result.end = end_of(*end);
     }
-    return made;
+    return result;
   }
 
  private:
@@ -19750,10 +19763,10 @@ class process_event {
       text.remove_suffix(behind.size());
       std::optional<bytes> content = cofferdam::detail::base64_decode(text);
       if (!content) return std::nullopt;
-      process_event made;
-      made.what = what;
-      made.data = std::move(*content);
-      return made;
+      process_event result;
+      result.what = what;
+      result.data = std::move(*content);
+      return result;
     }
     return std::nullopt;
   }
@@ -19774,20 +19787,20 @@ class process_event {
     return std::move(*plain);
   }
 
-  static process_end end_of(const boost::json::object& said) {
+  static process_end end_of(const boost::json::object& fields) {
     namespace json = cofferdam::detail;
-    process_end made;
-    std::optional<std::int64_t> code = json::number_at(said, "exitCode");
-    if (!code) code = json::number_at(said, "exit_code");
-    const std::string_view status = json::text_at(said, "status");
+    process_end result;
+    std::optional<std::int64_t> code = json::number_at(fields, "exitCode");
+    if (!code) code = json::number_at(fields, "exit_code");
+    const std::string_view status = json::text_at(fields, "status");
     if (status.starts_with("signal: ")) {
-      made.signal = signal_named(status.substr(8));
+      result.signal = signal_named(status.substr(8));
     } else if (const std::int64_t number = code.value_or(0); number >= 0 && number <= 255) {
-      made.exit_code = static_cast<int>(number);
+      result.exit_code = static_cast<int>(number);
     } else {
-      made.signal = -1;
+      result.signal = -1;
     }
-    return made;
+    return result;
   }
 
   /// Returns the signal for its name in the daemon's language (Go).
@@ -19941,12 +19954,12 @@ namespace cofferdam::inline COFFERDAM_ABI::e2b {
 class running_process {
  public:
   running_process() = default;
-  /// \param said  ProcessInfo of envd's process.proto.
-  explicit running_process(const boost::json::object& said) {
+  /// \param fields  ProcessInfo of envd's process.proto.
+  explicit running_process(const boost::json::object& fields) {
     namespace json = cofferdam::detail;
-    pid_ = json::number_at(said, "pid").value_or(0);
-    tag_ = json::text_at(said, "tag");
-    const boost::json::object* const config = json::object_at(said, "config");
+    pid_ = json::number_at(fields, "pid").value_or(0);
+    tag_ = json::text_at(fields, "tag");
+    const boost::json::object* const config = json::object_at(fields, "config");
     if (config == nullptr) return;
     words_.emplace_back(json::text_at(*config, "cmd"));
     if (const boost::json::array* const args = json::array_at(*config, "args"))
@@ -19973,23 +19986,23 @@ class sandbox_info {
  public:
   sandbox_info() = default;
   /// Accepts any object; `id()` is empty if it is not a sandbox.
-  explicit sandbox_info(const boost::json::object& said) {
+  explicit sandbox_info(const boost::json::object& fields) {
     using cofferdam::detail::text_at;
-    id_ = text_at(said, "sandboxID");
-    template_id_ = text_at(said, "templateID");
-    alias_ = text_at(said, "alias");
-    envd_version_ = text_at(said, "envdVersion");
-    domain_ = text_at(said, "domain");
-    state_ = text_at(said, "state");
-    started_at_ = text_at(said, "startedAt");
-    end_at_ = text_at(said, "endAt");
-    access_token_ = secret_string(std::string(text_at(said, "envdAccessToken")));
-    traffic_token_ = secret_string(std::string(text_at(said, "trafficAccessToken")));
-    cpus_ = cofferdam::detail::number_at(said, "cpuCount").value_or(0);
-    memory_mib_ = cofferdam::detail::number_at(said, "memoryMB").value_or(0);
-    disk_mib_ = cofferdam::detail::number_at(said, "diskSizeMB").value_or(0);
-    if (const boost::json::object* const all = cofferdam::detail::object_at(said, "metadata"))
-      for (const auto& [key, value] : *all)
+    id_ = text_at(fields, "sandboxID");
+    template_id_ = text_at(fields, "templateID");
+    alias_ = text_at(fields, "alias");
+    envd_version_ = text_at(fields, "envdVersion");
+    domain_ = text_at(fields, "domain");
+    state_ = text_at(fields, "state");
+    started_at_ = text_at(fields, "startedAt");
+    end_at_ = text_at(fields, "endAt");
+    access_token_ = secret_string(std::string(text_at(fields, "envdAccessToken")));
+    traffic_token_ = secret_string(std::string(text_at(fields, "trafficAccessToken")));
+    cpus_ = cofferdam::detail::number_at(fields, "cpuCount").value_or(0);
+    memory_mib_ = cofferdam::detail::number_at(fields, "memoryMB").value_or(0);
+    disk_mib_ = cofferdam::detail::number_at(fields, "diskSizeMB").value_or(0);
+    if (const boost::json::object* const pairs = cofferdam::detail::object_at(fields, "metadata"))
+      for (const auto& [key, value] : *pairs)
         if (const boost::json::string* const text = value.if_string())
           metadata_.emplace(std::string(key.data(), key.size()), std::string(text->data(), text->size()));
   }
@@ -20035,15 +20048,15 @@ class sandbox_info {
 class sandbox_metrics {
  public:
   sandbox_metrics() = default;
-  explicit sandbox_metrics(const boost::json::object& said) {
+  explicit sandbox_metrics(const boost::json::object& fields) {
     using cofferdam::detail::number_at;
     const auto bytes_at = [&](std::string_view key) {
-      const std::int64_t number = number_at(said, key).value_or(0);
+      const std::int64_t number = number_at(fields, key).value_or(0);
       return number < 0 ? std::uint64_t{0} : static_cast<std::uint64_t>(number);
     };
-    timestamp = number_at(said, "timestampUnix").value_or(0);
-    cpus = number_at(said, "cpuCount").value_or(0);
-    const boost::json::value* const used = cofferdam::detail::member(said, "cpuUsedPct");
+    timestamp = number_at(fields, "timestampUnix").value_or(0);
+    cpus = number_at(fields, "cpuCount").value_or(0);
+    const boost::json::value* const used = cofferdam::detail::member(fields, "cpuUsedPct");
     if (used != nullptr && used->is_number()) cpu_percent = used->to_number<double>();
     memory_used = bytes_at("memUsed");
     memory_total = bytes_at("memTotal");
@@ -20064,11 +20077,11 @@ class sandbox_metrics {
 class sandbox_log_line {
  public:
   sandbox_log_line() = default;
-  explicit sandbox_log_line(const boost::json::object& said) {
+  explicit sandbox_log_line(const boost::json::object& fields) {
     using cofferdam::detail::text_at;
-    timestamp = text_at(said, "timestamp");
-    level = text_at(said, "level");
-    message = text_at(said, "message");
+    timestamp = text_at(fields, "timestamp");
+    level = text_at(fields, "level");
+    message = text_at(fields, "message");
   }
 
   std::string timestamp;  ///< as the service writes it: `2026-01-31T12:00:00.123Z`
@@ -20109,20 +20122,20 @@ class surroundings {
   /// Returns copies of this process's variables. Core dumps leave out the memory of the copied key from then on; the
   /// key is still among the variables.
   static surroundings of_this_process() {
-    surroundings made;
-    for (char** one = ::environ; one != nullptr && *one != nullptr; ++one) {
-      const std::string_view text(*one);
+    surroundings result;
+    for (char** entry = ::environ; entry != nullptr && *entry != nullptr; ++entry) {
+      const std::string_view text(*entry);
       const auto equals = text.find('=');
       if (equals == std::string_view::npos) continue;
       const std::string_view name = text.substr(0, equals);
       if (name == key_name) {
         cofferdam::detail::keep_out_of_core_dumps(text);
-        made.key_ = secret_string(std::string(text.substr(equals + 1)));
+        result.key_ = secret_string(std::string(text.substr(equals + 1)));
       } else if (name.starts_with("E2B_") || is_about_proxies(name)) {
-        made.variables_.emplace(std::string(name), std::string(text.substr(equals + 1)));
+        result.variables_.emplace(std::string(name), std::string(text.substr(equals + 1)));
       }
     }
-    return made;
+    return result;
   }
 
   /// Returns the rules in HTTPS_PROXY and NO_PROXY, in lower or upper case; lower case takes precedence, as in other
@@ -20175,29 +20188,29 @@ class account {
   /// \throws error{exec_errc::invalid_argument} if there is no key (the sentence explains where to get one), or for a
   ///     URL that is invalid or not protected.
   static account resolve(const account_options& options, const surroundings& from) {
-    account made;
+    account result;
     const auto chosen = [&](const std::string& option, std::string_view variable, std::string_view otherwise) {
       if (!option.empty()) return option;
-      const std::string said = from.said(variable);
-      return said.empty() ? std::string(otherwise) : said;
+      const std::string value = from.said(variable);
+      return value.empty() ? std::string(otherwise) : value;
     };
-    made.key_ = options.api_key.empty() ? from.key() : options.api_key;
+    result.key_ = options.api_key.empty() ? from.key() : options.api_key;
     const bool debug = from.said("E2B_DEBUG") == "true";
-    if (made.key_.empty() && !debug)
+    if (result.key_.empty() && !debug)
       throw error(exec_errc::invalid_argument,
                   "e2b: there is no API key: set the environment variable E2B_API_KEY, or say api_key(); keys are made "
                   "at the service's dashboard");
-    made.domain_ = chosen(options.domain, "E2B_DOMAIN", "e2b.app");
-    made.api_ = endpoint::parse(
-        chosen(options.api_url, "E2B_API_URL", debug ? "http://localhost:3000" : "https://api." + made.domain_),
+    result.domain_ = chosen(options.domain, "E2B_DOMAIN", "e2b.app");
+    result.api_ = endpoint::parse(
+        chosen(options.api_url, "E2B_API_URL", debug ? "http://localhost:3000" : "https://api." + result.domain_),
         "api_url (E2B_API_URL, E2B_DOMAIN)");
-    made.sandbox_url_ = chosen(options.sandbox_url, "E2B_SANDBOX_URL", debug ? "http://localhost:{port}" : "");
-    made.options_ = options;
-    made.debug_ = debug;
-    made.require_protected(made.api_, "api_url (E2B_API_URL)");
-    if (!options.ca_file.empty()) made.tls_.trust_file(options.ca_file);
-    made.tls_.through(from.proxies());
-    return made;
+    result.sandbox_url_ = chosen(options.sandbox_url, "E2B_SANDBOX_URL", debug ? "http://localhost:{port}" : "");
+    result.options_ = options;
+    result.debug_ = debug;
+    result.require_protected(result.api_, "api_url (E2B_API_URL)");
+    if (!options.ca_file.empty()) result.tls_.trust_file(options.ca_file);
+    result.tls_.through(from.proxies());
+    return result;
   }
 
   const secret_string& key() const noexcept { return key_; }
@@ -20437,7 +20450,7 @@ class environment {
   /// \throws as `run_command`.
   awaitable<process> start(command c);
 
-  awaitable<bytes> read_file(std::string path, std::size_t most);
+  awaitable<bytes> read_file(std::string path, std::size_t max_bytes);
   awaitable<void> write_file(std::string path, bytes_view content);
   /// Takes temporary bytes, which the awaitable owns. So the awaitable may be kept and awaited later.
   template <std::same_as<bytes> Bytes>
@@ -20552,7 +20565,7 @@ class provider {
   /// `https://PORT-ID.DOMAIN`.
   provider& sandbox_url(std::string url);
   /// Sets all account options at once.
-  provider& account(account_options all);
+  provider& account(account_options new_options);
   /// Trusts the certificates in this PEM file instead of the system's.
   provider& ca_file(std::string path);
   /// Allows `http://` to other machines. An attacker on the network can then read the key and all data.
@@ -20564,7 +20577,7 @@ class provider {
   /// Sets the pause before a call is repeated; doubled each time. Default: 250 ms; more than zero.
   provider& first_pause(std::chrono::milliseconds time);
   /// Limits how often sandboxes may be created. All copies of the gate share the limit.
-  provider& gate(rate_limiter one);
+  provider& gate(rate_limiter limiter);
 
   /// Sets the template, or the name of a snapshot. Default: `base`.
   provider& template_id(std::string name);
@@ -20816,10 +20829,10 @@ class execution_limits {
 class rich_output {
  public:
   rich_output() = default;
-  /// \param said  a line of the type `result`.
-  explicit rich_output(const boost::json::object& said)
-      : is_value_(cofferdam::detail::is_true_at(said, "is_main_result")) {
-    for (const auto& [key, value] : said) {
+  /// \param line  a line of the type `result`.
+  explicit rich_output(const boost::json::object& line)
+      : is_value_(cofferdam::detail::is_true_at(line, "is_main_result")) {
+    for (const auto& [key, value] : line) {
       const std::string name(key.data(), key.size());
       if (name == "type" || name == "is_main_result" || value.is_null()) continue;
       if (const boost::json::string* const text = value.if_string())
@@ -20875,8 +20888,8 @@ class execution {
   bool ok() const noexcept { return !error && !timed_out; }
   /// Returns the value of the last expression as text; empty if there is none.
   std::string_view value() const noexcept {
-    for (const rich_output& one : results)
-      if (one.is_value()) return one.form("text");
+    for (const rich_output& result : results)
+      if (result.is_value()) return result.form("text");
     return {};
   }
 };
@@ -20923,27 +20936,27 @@ class execution_reader {
 
   void take_line() {
     namespace json = cofferdam::detail;
-    const boost::json::object said =
+    const boost::json::object message =
         json::parse_object(line_, exec_errc::io_error, "e2b: a line of the code interpreter");
-    const std::string_view type = json::text_at(said, "type");
+    const std::string_view type = json::text_at(message, "type");
     if (type == "stdout") {
-      out_.append(as_bytes(json::text_at(said, "text")));
+      out_.append(as_bytes(json::text_at(message, "text")));
     } else if (type == "stderr") {
-      err_.append(as_bytes(json::text_at(said, "text")));
+      err_.append(as_bytes(json::text_at(message, "text")));
     } else if (type == "result") {
       if (line_.size() > limits_.results() - kept_) {
         ++made_.dropped;
         return;
       }
       kept_ += line_.size();
-      made_.results.emplace_back(said);
+      made_.results.emplace_back(message);
     } else if (type == "error") {
-      code_error& one = made_.error.emplace();
-      one.name = json::text_at(said, "name");
-      one.value = json::text_at(said, "value");
-      one.traceback = json::text_at(said, "traceback");
+      code_error& failure = made_.error.emplace();
+      failure.name = json::text_at(message, "name");
+      failure.value = json::text_at(message, "value");
+      failure.traceback = json::text_at(message, "traceback");
     } else if (type == "number_of_executions") {
-      made_.number = json::number_at(said, "execution_count").value_or(0);
+      made_.number = json::number_at(message, "execution_count").value_or(0);
     } else if (type == "end_of_execution") {
       ended_ = true;
     }
@@ -21076,7 +21089,7 @@ class code_interpreter {
   static awaitable<execution> execute(shared inside, client by, redactor redact, http_request what, code source);
 
   static awaitable<void> read(shared inside, client by, redactor redact, http_request what,
-                              std::shared_ptr<timed_run> one);
+                              std::shared_ptr<timed_run> current_run);
 
   static awaitable<code_context> made_context(shared inside, client by, redactor redact, http_request what);
 
@@ -21084,7 +21097,7 @@ class code_interpreter {
 
   static awaitable<void> done(shared inside, client by, redactor redact, http_request what, const char* doing);
 
-  static code_context context_of(const boost::json::object& said);
+  static code_context context_of(const boost::json::object& object);
 
   shared inside_;
   client client_;
@@ -29934,7 +29947,7 @@ inline constexpr auto risky_imports = std::to_array<risky_name>({
     {"http", 2, "Network module"},
 });
 
-/// Modules that must not be passed on, because later uses would not be found.
+/// Modules that code must not assign or pass as an argument, because the check could not follow their later uses.
 inline constexpr auto risky_values =
     std::to_array<std::string_view>({"os", "posix", "sys", "subprocess", "builtins", "importlib", "ctypes", "pty",
                                      "shutil", "socket", "_posixsubprocess"});
@@ -30299,7 +30312,7 @@ inline warning_handler set_warning_handler(warning_handler handler) noexcept {
 // ---- cofferdam/docker.hpp ----
 
 
-// The headers of programs that need commands in containers.
+// Includes what a program needs to run commands in containers.
 
 
 // ---- cofferdam/e2b.hpp ----
@@ -30410,9 +30423,9 @@ class http_reply {
 
  private:
   static void check(const std::string& name, std::string_view value) {
-    for (const std::string_view one : {"Content-Length", "Transfer-Encoding", "Trailer"})
-      if (detail::same_ignoring_case(name, one))
-        throw error(exec_errc::invalid_argument, "a reply's " + std::string(one) + " is the server's business");
+    for (const std::string_view reserved : {"Content-Length", "Transfer-Encoding", "Trailer"})
+      if (detail::same_ignoring_case(name, reserved))
+        throw error(exec_errc::invalid_argument, "a reply's " + std::string(reserved) + " is the server's business");
     if (detail::same_ignoring_case(name, "Connection") && !detail::same_ignoring_case(value, "close"))
       throw error(exec_errc::invalid_argument, "a reply's Connection can only be close");
   }
@@ -30471,8 +30484,8 @@ class http_call {
   std::optional<std::string_view> field(std::string_view name) const noexcept;
 
   /// Sets the maximum size of the body, instead of the server's setting. Before the first read.
-  /// \param most  bytes; no value: unlimited.
-  void body_limit(std::optional<std::uint64_t> most) noexcept;
+  /// \param max_bytes  bytes; no value: unlimited.
+  void body_limit(std::optional<std::uint64_t> max_bytes) noexcept;
 
   /// Reads the next piece of the body, as it arrived. The first call answers `Expect: 100-continue`. Unread data stays
   /// with the client (back-pressure).
@@ -30485,8 +30498,8 @@ class http_call {
   /// Reads the rest of the body, within the limit.
   awaitable<bytes> read_all();
   /// Reads the rest of the body.
-  /// \param most  maximum bytes of the whole body, instead of the limit.
-  awaitable<bytes> read_all(std::uint64_t most);
+  /// \param max_bytes  maximum bytes of the whole body, instead of the limit.
+  awaitable<bytes> read_all(std::uint64_t max_bytes);
   /// Returns the trailers of a chunked body; complete once `read_some` has returned 0.
   const http_fields& trailers() const noexcept;
 
@@ -30562,45 +30575,45 @@ class http_server_settings {
     return *this;
   }
   /// Sets the maximum bytes of a request's body, unless a handler sets another number: 413. Default 16 MiB.
-  http_server_settings& body(std::uint64_t most) {
-    body_ = most;
+  http_server_settings& body(std::uint64_t max_bytes) {
+    body_ = max_bytes;
     return *this;
   }
   /// Sets the maximum bytes of an unread body that are read and discarded to keep the connection; with more it is
   /// closed. Default 256 KiB.
-  http_server_settings& drained(std::uint64_t most) {
-    drained_ = most;
+  http_server_settings& drained(std::uint64_t max_bytes) {
+    drained_ = max_bytes;
     return *this;
   }
   /// Sets the maximum number of connections over all listeners. Default 256; at least 1. If there are more, the server
   /// closes the connection that has waited longest for a request (a new connection gets at least a second). If none
   /// waits, new connections wait.
-  http_server_settings& connections(std::size_t most) {
-    if (most == 0) throw error(exec_errc::invalid_argument, "http_server: it needs at least one connection");
-    connections_ = most;
+  http_server_settings& connections(std::size_t max_connections) {
+    if (max_connections == 0) throw error(exec_errc::invalid_argument, "http_server: it needs at least one connection");
+    connections_ = max_connections;
     return *this;
   }
 
   /// Limits the time from the first byte of a request (on a new connection: from its beginning) to the end of the head:
   /// 408. Default 30 s. Applies also to the time for discarding an unread body.
-  http_server_settings& head_timeout(std::chrono::milliseconds most) { return set(head_timeout_, most); }
+  http_server_settings& head_timeout(std::chrono::milliseconds limit) { return set(head_timeout_, limit); }
   /// Limits the time between two pieces of a body while a handler waits for one: 408. Default 60 s.
-  http_server_settings& body_timeout(std::chrono::milliseconds most) { return set(body_timeout_, most); }
+  http_server_settings& body_timeout(std::chrono::milliseconds limit) { return set(body_timeout_, limit); }
   /// Limits the time in which the client must accept each 64 KiB of a reply; a slower connection is closed. Default 60
   /// s.
-  http_server_settings& write_timeout(std::chrono::milliseconds most) { return set(write_timeout_, most); }
+  http_server_settings& write_timeout(std::chrono::milliseconds limit) { return set(write_timeout_, limit); }
   /// Limits the time between two requests; then the connection is closed. Default 75 s.
-  http_server_settings& idle_timeout(std::chrono::milliseconds most) { return set(idle_timeout_, most); }
+  http_server_settings& idle_timeout(std::chrono::milliseconds limit) { return set(idle_timeout_, limit); }
   /// Limits the time of a handler; then it is cancelled, the client gets 503 if nothing was sent, and the connection is
   /// closed. Default: no limit.
-  http_server_settings& request_timeout(std::optional<std::chrono::milliseconds> most) {
+  http_server_settings& request_timeout(std::optional<std::chrono::milliseconds> limit) {
     std::chrono::milliseconds checked{1};
-    set(checked, most.value_or(checked));
-    request_timeout_ = most;
+    set(checked, limit.value_or(checked));
+    request_timeout_ = limit;
     return *this;
   }
   /// Limits the time of handlers after a call of `stop`; then they are cancelled. Default 10 s.
-  http_server_settings& stop_timeout(std::chrono::milliseconds most) { return set(stop_timeout_, most); }
+  http_server_settings& stop_timeout(std::chrono::milliseconds limit) { return set(stop_timeout_, limit); }
 
   /// Sets the hosts that requests may name; others, and a missing host, get 421. Default: `localhost`, `127.0.0.1` and
   /// `[::1]` for a TCP listener that only this machine can reach; any host for other listeners, so set the hosts there.
@@ -30644,11 +30657,11 @@ class http_server_settings {
   const error_handler& on_error() const noexcept { return on_error_; }
 
  private:
-  http_server_settings& set(std::chrono::milliseconds& which, std::chrono::milliseconds most) {
-    if (most <= std::chrono::milliseconds::zero() || most > std::chrono::hours(24 * 365))
+  http_server_settings& set(std::chrono::milliseconds& which, std::chrono::milliseconds limit) {
+    if (limit <= std::chrono::milliseconds::zero() || limit > std::chrono::hours(24 * 365))
       throw error(exec_errc::invalid_argument,
                   "http_server_settings: a time limit is more than zero and at most a year");
-    which = most;
+    which = limit;
     return *this;
   }
 
@@ -30908,7 +30921,8 @@ class async_semaphore {
 
  private:
   struct waiter {
-    waiter(const asio::any_io_executor& executor, std::size_t wanted) : changed(executor), permits(wanted) {}
+    waiter(const asio::any_io_executor& executor, std::size_t permit_count)
+        : changed(executor), permits(permit_count) {}
     async_event changed;
     std::size_t permits;
     bool granted = false;
@@ -31262,7 +31276,7 @@ inline cofferdam::detail::connect_code connect_code_of(const error& failure) noe
   return cofferdam::detail::connect_code::internal;
 }
 
-/// Returns true if a failure is that of the client's connection, which the server answers itself.
+/// Returns true if the request failed because of the client's connection. The server answers such a failure itself.
 inline bool is_connection_failure(const error& failure) noexcept {
   return failure.code() == exec_errc::cancelled ||
          (failure.code() == exec_errc::io_error && failure.cause().category() == net_error_category());
@@ -33635,13 +33649,13 @@ exec cat >&3)sh";
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 constexpr std::array<std::uint32_t, 256> make_crc32_table() {
-  std::array<std::uint32_t, 256> all{};
+  std::array<std::uint32_t, 256> table{};
   for (std::uint32_t n = 0; n < 256; ++n) {
     std::uint32_t c = n;
     for (int bit = 0; bit < 8; ++bit) c = (c & 1U) != 0 ? 0xEDB88320U ^ (c >> 1U) : c >> 1U;
-    all[n] = c;
+    table[n] = c;
   }
-  return all;
+  return table;
 }
 inline constexpr std::array<std::uint32_t, 256> crc32_table = make_crc32_table();
 
@@ -33650,8 +33664,8 @@ inline constexpr std::array<std::uint32_t, 256> crc32_table = make_crc32_table()
 class crc32 {
  public:
   void add(bytes_view data) noexcept {
-    for (const std::byte one : data)
-      state_ = crc32_table[(state_ ^ std::to_integer<std::uint32_t>(one)) & 0xFFU] ^ (state_ >> 8U);
+    for (const std::byte octet : data)
+      state_ = crc32_table[(state_ ^ std::to_integer<std::uint32_t>(octet)) & 0xFFU] ^ (state_ >> 8U);
   }
   std::uint32_t value() const noexcept { return state_ ^ 0xFFFFFFFFU; }
 
@@ -33758,14 +33772,14 @@ class gzip_decoder {
     output,      ///< `output()` has the next piece of the content
   };
 
-  /// \param most  maximum size of the content, in bytes: a small stream may hold a very large one.
-  explicit gzip_decoder(std::uint64_t most) : window_(window_size), most_(most) {}
+  /// \param max_bytes  maximum size of the content, in bytes: a small stream may hold a very large one.
+  explicit gzip_decoder(std::uint64_t max_bytes) : window_(window_size), most_(max_bytes) {}
 
   /// Sets the next piece of the stream.
   /// \param piece  the caller keeps it until `next` returns `need_input`.
   void feed(bytes_view piece) noexcept { input_ = piece; }
 
-  /// \throws error{exec_errc::too_large} if the content is longer than `most`; error{exec_errc::io_error} with
+  /// \throws error{exec_errc::too_large} if the content is longer than `max_bytes`; error{exec_errc::io_error} with
   ///     `net_errc::malformed` if the input is not gzip. The decoder is unusable after that.
   event next() {
     for (;;) {
@@ -33839,11 +33853,11 @@ class gzip_decoder {
 
   // ---- output ----
   bool is_piece_full() const noexcept { return written_ - flushed_ >= history_size || written_ % window_size == 0; }
-  void write(std::byte one) {
+  void write(std::byte value) {
     if (total_ == most_)
       throw error(exec_errc::too_large, "gzip: the content is longer than " + std::to_string(most_) + " bytes");
     ++total_;
-    window_[written_++ % window_size] = one;
+    window_[written_++ % window_size] = value;
   }
   void take_output() noexcept {
     const std::size_t start = flushed_ % window_size;
@@ -33931,10 +33945,10 @@ class gzip_decoder {
     while (header_size_ < size) {
       if (!need(8)) return false;
       if (header_size_ == 0) header_crc_ = detail::crc32();
-      const std::uint32_t one = take_of_header();
-      if ((header_size_ == 0 && one != 0x1F) || (header_size_ == 1 && one != 0x8B)) refuse("no header");
-      if (header_size_ == 2 && one != 8) refuse("another method than DEFLATE");
-      if (header_size_ == 3) flags_ = one;
+      const std::uint32_t value = take_of_header();
+      if ((header_size_ == 0 && value != 0x1F) || (header_size_ == 1 && value != 0x8B)) refuse("no header");
+      if (header_size_ == 2 && value != 8) refuse("another method than DEFLATE");
+      if (header_size_ == 3) flags_ = value;
       ++header_size_;
     }
     if ((flags_ & 0xE0U) != 0) refuse("a flag that RFC 1952 reserves");
@@ -33944,8 +33958,8 @@ class gzip_decoder {
   }
   std::uint32_t take_of_header() noexcept {
     const std::uint32_t value = take(8);
-    const std::array<std::byte, 1> one{std::byte(value)};
-    header_crc_.add(one);
+    const std::array<std::byte, 1> single_byte{std::byte(value)};
+    header_crc_.add(single_byte);
     return value;
   }
   bool skip_text(unsigned flag, state after) {
@@ -34017,8 +34031,8 @@ class gzip_decoder {
     return true;
   }
   bool read_lengths() {
-    const std::size_t all = symbol_count_ + distance_count_;
-    while (at_ < all) {
+    const std::size_t total = symbol_count_ + distance_count_;
+    while (at_ < total) {
       // The symbol and its extra bits are taken together, or not at all.
       need(detail::huffman_code::longest + 7);
       unsigned taken = 0;
@@ -34035,7 +34049,7 @@ class gzip_decoder {
       if (symbol == 16 && at_ == 0) refuse("a length is to be repeated, and there is none");
       const std::uint8_t length = symbol == 16 ? lengths_[at_ - 1] : std::uint8_t{0};
       const std::size_t times = take(more) + (symbol == 18 ? 11U : 3U);
-      if (times > all - at_) refuse("more code lengths than codes");
+      if (times > total - at_) refuse("more code lengths than codes");
       std::fill_n(lengths_.begin() + static_cast<std::ptrdiff_t>(at_), times, length);
       at_ += times;
     }
@@ -38797,10 +38811,11 @@ class output_end {
   output_end& operator=(const output_end&) = delete;
   virtual ~output_end() = default;
   /// Returns the bytes read; 0 at the end; -1 if nothing is available now.
-  virtual ssize_t read(std::byte* to, std::size_t most) noexcept = 0;
+  virtual ssize_t read(std::byte* to, std::size_t max_bytes) noexcept = 0;
   /// Returns the number of bytes that are available now.
   virtual std::size_t waiting() noexcept = 0;
-  /// Calls `output_ready(index)` once when there is something, or the end. Not called after `close()`.
+  /// Calls `listener->output_ready(index)` once, when there is output to read or the stream has ended. After `close()`
+  /// there is no such call.
   virtual void wait(std::shared_ptr<end_listener> listener, std::size_t index) = 0;
   virtual void close() noexcept = 0;
 };
@@ -38832,10 +38847,10 @@ class descriptor_output final : public output_end {
   descriptor_output(const asio::any_io_executor& executor, unique_fd& fd) : descriptor_(executor) {
     hand_over(fd, descriptor_);
   }
-  ssize_t read(std::byte* to, std::size_t most) noexcept override {
+  ssize_t read(std::byte* to, std::size_t max_bytes) noexcept override {
     ssize_t got = 0;
     do {
-      got = ::read(descriptor_.native_handle(), to, most);
+      got = ::read(descriptor_.native_handle(), to, max_bytes);
     } while (got < 0 && errno == EINTR);
     if (got >= 0) return got;
     return errno == EAGAIN ? -1 : 0;  // EIO: no process has the terminal open any more
@@ -38863,8 +38878,8 @@ class descriptor_output final : public output_end {
 /// Output that other code delivers: the bytes that have arrived and are unread.
 class buffered_output : public output_end {
  public:
-  ssize_t read(std::byte* to, std::size_t most) noexcept final {
-    const std::size_t count = std::min(most, waiting());
+  ssize_t read(std::byte* to, std::size_t max_bytes) noexcept final {
+    const std::size_t count = std::min(max_bytes, waiting());
     if (count == 0) return ended_ ? 0 : -1;
     std::copy_n(data_.begin() + static_cast<std::ptrdiff_t>(begin_), count, to);
     begin_ += count;
@@ -39343,10 +39358,10 @@ inline spawned spawn(const spawn_request& request) {
   alignas(16) std::array<std::byte, stack_size> stack;
   int pidfd = -1;
 
-  sigset_t all;
+  sigset_t all_signals;
   sigset_t before;
-  ::sigfillset(&all);
-  ::pthread_sigmask(SIG_SETMASK, &all, &before);  // no signal handler of this program may run in the child
+  ::sigfillset(&all_signals);
+  ::pthread_sigmask(SIG_SETMASK, &all_signals, &before);  // no signal handler of this program may run in the child
   int pid = -1;
   int clone_error = 0;
   {
@@ -39418,11 +39433,11 @@ class command_pipes {
 
  private:
   void use_terminal(terminal_size size, spawn_request& request) {
-    terminal_ends made(size);
-    input = usable(unique_fd(::fcntl(made.ours.get(), F_DUPFD_CLOEXEC, 3)), "terminal");
-    terminal = usable(unique_fd(::fcntl(made.ours.get(), F_DUPFD_CLOEXEC, 3)), "terminal");
-    output = std::move(made.ours);
-    theirs_[0] = std::move(made.theirs);
+    terminal_ends ends(size);
+    input = usable(unique_fd(::fcntl(ends.ours.get(), F_DUPFD_CLOEXEC, 3)), "terminal");
+    terminal = usable(unique_fd(::fcntl(ends.ours.get(), F_DUPFD_CLOEXEC, 3)), "terminal");
+    output = std::move(ends.ours);
+    theirs_[0] = std::move(ends.theirs);
     request.input = request.output = request.error = theirs_[0].get();
     request.is_terminal = true;
   }
@@ -39457,8 +39472,8 @@ namespace cofferdam::inline COFFERDAM_ABI::detail {
 class reaper {
  public:
   static reaper& instance() {
-    static reaper one;
-    return one;
+    static reaper shared_reaper;
+    return shared_reaper;
   }
 
   /// \param pidfd  of a child that was sent SIGKILL. If memory is exhausted, waits for the child.
@@ -39599,7 +39614,7 @@ inline spawn_request request_for(const command& c, const std::string& shell, std
   request.variables = std::move(variables);
   for (const command::variable_setting& setting : c.variables()) {
     const std::string start = setting.name() + "=";
-    std::erase_if(request.variables, [&](const std::string& one) { return one.starts_with(start); });
+    std::erase_if(request.variables, [&](const std::string& variable) { return variable.starts_with(start); });
     request.variables.push_back(start + setting.value());
   }
   if (c.is_shell()) {
@@ -40020,8 +40035,8 @@ class command_registry {
 
   std::byte* scratch() noexcept { return scratch_.get(); }
   const std::vector<running_command*>& commands() const noexcept { return commands_; }
-  void add(running_command* one) { commands_.push_back(one); }
-  void remove(running_command* one) noexcept { std::erase(commands_, one); }
+  void add(running_command* entry) { commands_.push_back(entry); }
+  void remove(running_command* entry) noexcept { std::erase(commands_, entry); }
 
  private:
   std::unique_ptr<std::byte[]> scratch_;
@@ -40500,10 +40515,10 @@ class basic_running_command final : public end_listener {
   bool has_ended(std::size_t index) const noexcept { return life_.output_state(index) == output_state::ended; }
 
   command_lifecycle::amounts standing() noexcept {
-    command_lifecycle::amounts all{};
+    command_lifecycle::amounts unread{};
     for (std::size_t index = 0; index < 2; ++index)
-      if (!has_ended(index)) all[index] = sources_[index].end->waiting();
-    return all;
+      if (!has_ended(index)) unread[index] = sources_[index].end->waiting();
+    return unread;
   }
 
   awaitable<void> settle_quietly() {
@@ -40533,8 +40548,8 @@ class basic_running_command final : public end_listener {
   /// now.
   ssize_t read_once(std::size_t index) {
     source& from = sources_[index];
-    const std::size_t most = life_.allowance(index, command_registry::scratch_size);
-    const ssize_t got = most == 0 ? 0 : from.end->read(registry_->scratch(), most);
+    const std::size_t max_bytes = life_.allowance(index, command_registry::scratch_size);
+    const ssize_t got = max_bytes == 0 ? 0 : from.end->read(registry_->scratch(), max_bytes);
     if (got > 0 && !finished()) from.collected.append(bytes_view(registry_->scratch(), static_cast<std::size_t>(got)));
     life_.took(index, got);
     if (got > 0) return got;
@@ -40816,17 +40831,17 @@ class basic_child_process final : public command_transport {
     reaped_ = true;
     if (result < 0) return true;  // other code in this program has reaped the child: the status is lost
     command_.status_known();
-    command_result& all = command_.mutable_result();
+    command_result& outcome = command_.mutable_result();
     if (info.si_code == CLD_EXITED) {
-      all.exit_code(info.si_status);
+      outcome.exit_code(info.si_status);
     } else {
-      all.term_signal(info.si_status);
+      outcome.term_signal(info.si_status);
     }
     const auto time = [](const timeval& value) {
       return std::chrono::seconds(value.tv_sec) + std::chrono::microseconds(value.tv_usec);
     };
-    all.cpu_time(time(usage.ru_utime) + time(usage.ru_stime));
-    all.peak_memory(static_cast<std::uint64_t>(usage.ru_maxrss) * 1024U);
+    outcome.cpu_time(time(usage.ru_utime) + time(usage.ru_stime));
+    outcome.peak_memory(static_cast<std::uint64_t>(usage.ru_maxrss) * 1024U);
     return true;
   }
 
@@ -40921,14 +40936,14 @@ class basic_command_launcher : public std::enable_shared_from_this<command_launc
     if (!self->take_turn()) co_await next_turn(self, "start");
     launched started = self->launch_checked(c, request);
     if (!started.running) co_return process::finished(std::move(started.refusal));
-    std::unique_ptr<handle> made;
+    std::unique_ptr<handle> result;
     try {
-      made = std::make_unique<handle>(std::move(self), started.running);
+      result = std::make_unique<handle>(std::move(self), started.running);
     } catch (...) {
       started.running->abandon();
       throw;
     }
-    co_return process(std::move(made));
+    co_return process(std::move(result));
   }
 
   /// Ends every command and waits for that. The caller keeps this object until the awaitable completes.
@@ -40937,9 +40952,9 @@ class basic_command_launcher : public std::enable_shared_from_this<command_launc
   /// Ends every command and waits for nothing. Nothing can be started afterwards.
   virtual void abandon() noexcept {
     closing_ = true;
-    const std::vector<running_command*>& all = registry_->commands();
-    for (std::size_t i = all.size(); i-- > 0;)  // backwards: a finished command removes itself from the list
-      if (const std::shared_ptr<running_command> kept = all[i]->kept()) kept->abandon();
+    const std::vector<running_command*>& commands = registry_->commands();
+    for (std::size_t i = commands.size(); i-- > 0;)  // backwards: a finished command removes itself from the list
+      if (const std::shared_ptr<running_command> kept = commands[i]->kept()) kept->abandon();
   }
 
   /// Gives up the place where the commands run: pending operations throw `reason`. Nothing can be started afterwards.
@@ -40967,29 +40982,29 @@ class basic_command_launcher : public std::enable_shared_from_this<command_launc
   static awaitable<void> end_commands(std::shared_ptr<basic_command_launcher> self) {
     self->closing_ = true;
     const std::vector<std::shared_ptr<running_command>> running = self->living();
-    for (const std::shared_ptr<running_command>& one : running) {
-      one->end(end_reason::closed);
-      one->drain();
+    for (const std::shared_ptr<running_command>& each : running) {
+      each->end(end_reason::closed);
+      each->drain();
     }
-    for (const std::shared_ptr<running_command>& one : running) co_await one->until_settled_shielded();
+    for (const std::shared_ptr<running_command>& each : running) co_await each->until_settled_shielded();
     reaper::instance().sweep();
   }
 
   /// Concludes every command with `reason`, for a place of which nothing more will be heard.
   void lose_commands(const error& reason) noexcept {
-    for_each_living([&reason](running_command& one) {
+    for_each_living([&reason](running_command& each) {
       try {
-        one.lose(reason);
+        each.lose(reason);
       } catch (const std::bad_alloc&) {  // the output that had arrived is lost too
-        one.lose_quietly(reason);
+        each.lose_quietly(reason);
       }
     });
   }
 
   /// Makes the operations that wait for a command throw `reason`, if that command has no result yet.
   void fail_unfinished(const error& reason) noexcept {
-    for_each_living([&reason](running_command& one) {
-      if (!one.finished()) one.fail(reason.with_partial(one.partial()));
+    for_each_living([&reason](running_command& each) {
+      if (!each.finished()) each.fail(reason.with_partial(each.partial()));
     });
   }
 
@@ -41031,16 +41046,16 @@ class basic_command_launcher : public std::enable_shared_from_this<command_launc
   template <class Work>
   void for_each_living(Work work) noexcept {
     try {
-      for (const std::shared_ptr<running_command>& one : living()) work(*one);
+      for (const std::shared_ptr<running_command>& each : living()) work(*each);
     } catch (const std::exception&) {
     }
   }
 
   std::vector<std::shared_ptr<running_command>> living() const {
-    std::vector<std::shared_ptr<running_command>> all;
-    for (running_command* one : registry_->commands())
-      if (std::shared_ptr<running_command> kept = one->kept()) all.push_back(std::move(kept));
-    return all;
+    std::vector<std::shared_ptr<running_command>> result;
+    for (running_command* entry : registry_->commands())
+      if (std::shared_ptr<running_command> kept = entry->kept()) result.push_back(std::move(kept));
+    return result;
   }
 
  private:
@@ -41363,8 +41378,8 @@ namespace cofferdam::inline COFFERDAM_ABI {
 class session_files : public file_system::implementation {
  public:
   /// Returns the content of a file.
-  /// \param most  bytes; a longer file is error{exec_errc::too_large}.
-  virtual awaitable<bytes> read_file(std::string path, std::size_t most) = 0;
+  /// \param max_bytes  bytes; a longer file is error{exec_errc::too_large}.
+  virtual awaitable<bytes> read_file(std::string path, std::size_t max_bytes) = 0;
 
   /// Writes a file, whole or not at all.
   /// \param content  kept by the caller until the awaitable completes.
@@ -41381,8 +41396,9 @@ namespace detail {
 template <class Derived>
 class session_files_adaptor : public file_system_adaptor<Derived, cofferdam::session_files> {
  public:
-  awaitable<bytes> read_file(std::string path, std::size_t most) override {
-    return this->derived().call([path = std::move(path), most](auto& files) { return files.read_file(path, most); });
+  awaitable<bytes> read_file(std::string path, std::size_t max_bytes) override {
+    return this->derived().call(
+        [path = std::move(path), max_bytes](auto& files) { return files.read_file(path, max_bytes); });
   }
   awaitable<void> write_file(std::string path, bytes_view content) override {
     return this->derived().call(
@@ -43394,8 +43410,8 @@ inline error violation(const std::string& what) {
 /// Splits a stream into frames. The stream may be cut anywhere.
 class frame_decoder {
  public:
-  /// \param most  maximum size of a payload in bytes.
-  explicit frame_decoder(std::size_t most = max_payload) : most_(most) {}
+  /// \param max_bytes  maximum size of a payload in bytes.
+  explicit frame_decoder(std::size_t max_bytes = max_payload) : most_(max_bytes) {}
 
   /// Returns the memory for the next bytes of the stream; never empty. The last frame is invalid afterwards.
   std::span<std::byte> room() {
@@ -43404,8 +43420,8 @@ class frame_decoder {
       end_ -= begin_;
       begin_ = 0;
     }
-    const std::size_t wanted = std::max(needed_, end_ + 4096);
-    if (buffer_.size() < wanted) buffer_.resize(std::max(wanted, std::size_t{128} * 1024));
+    const std::size_t new_size = std::max(needed_, end_ + 4096);
+    if (buffer_.size() < new_size) buffer_.resize(std::max(new_size, std::size_t{128} * 1024));
     return std::span(buffer_).subspan(end_);
   }
 
@@ -43863,9 +43879,9 @@ class basic_socket_link final : public warden_link, public std::enable_shared_fr
     return true;
   }
 
-  void hold(outgoing one) {
-    one.held_since = clock::now();
-    held_.push_back(std::move(one));
+  void hold(outgoing message) {
+    message.held_since = clock::now();
+    held_.push_back(std::move(message));
     if (held_.size() == 1) retry_later();
   }
 
@@ -43904,28 +43920,28 @@ class basic_socket_link final : public warden_link, public std::enable_shared_fr
     }
   }
 
-  static bool has_waited_enough(const outgoing& one) {
+  static bool has_waited_enough(const outgoing& message) {
     const clock::time_point now = clock::now();
-    const std::optional<std::chrono::milliseconds> limit = wire::spawn_limit(one.frame);
-    return now >= one.held_since + hold_time || (limit && now >= one.counted_until + *limit);
+    const std::optional<std::chrono::milliseconds> limit = wire::spawn_limit(message.frame);
+    return now >= message.held_since + hold_time || (limit && now >= message.counted_until + *limit);
   }
 
   /// Sends as much as the socket accepts.
   /// \return false, with `errno` set, if it accepts nothing.
-  bool write_one(outgoing& one) {
-    if (one.sent == 0 && wire::type_of(one.frame) == wire::frame_type::spawn) {
-      const auto waited = std::chrono::duration_cast<std::chrono::milliseconds>(clock::now() - one.counted_until);
-      wire::shorten_spawn_limit(one.frame, waited);
-      one.counted_until += waited;
+  bool write_one(outgoing& message) {
+    if (message.sent == 0 && wire::type_of(message.frame) == wire::frame_type::spawn) {
+      const auto waited = std::chrono::duration_cast<std::chrono::milliseconds>(clock::now() - message.counted_until);
+      wire::shorten_spawn_limit(message.frame, waited);
+      message.counted_until += waited;
     }
     std::array<int, 4> raw{};
-    std::transform(one.descriptors.begin(), one.descriptors.end(), raw.begin(),
+    std::transform(message.descriptors.begin(), message.descriptors.end(), raw.begin(),
                    [](const unique_fd& fd) { return fd.get(); });
-    const ssize_t sent =
-        send_now(bytes_view(one.frame).subspan(one.sent), std::span<const int>(raw.data(), one.descriptors.size()));
+    const ssize_t sent = send_now(bytes_view(message.frame).subspan(message.sent),
+                                  std::span<const int>(raw.data(), message.descriptors.size()));
     if (sent < 0) return false;
-    one.descriptors.clear();
-    one.sent += static_cast<std::size_t>(sent);
+    message.descriptors.clear();
+    message.sent += static_cast<std::size_t>(sent);
     return true;
   }
 
@@ -44396,27 +44412,27 @@ class basic_warden_command final : public command_transport {
 
   void on_exited(const wire::exited& how) {
     if (command_.over()) return;
-    command_result& all = command_.mutable_result();
+    command_result& result = command_.mutable_result();
     const bool is_known = how.how != wire::exit_how::lost;
-    if (how.how == wire::exit_how::exited) all.exit_code(how.code);
-    if (how.how == wire::exit_how::signaled) all.term_signal(how.code);
+    if (how.how == wire::exit_how::exited) result.exit_code(how.code);
+    if (how.how == wire::exit_how::signaled) result.term_signal(how.code);
     if (is_known) {
       command_.status_known();
-      all.cpu_time(std::chrono::microseconds(how.user_us + how.system_us));
-      all.peak_memory(how.peak_kib * 1024U);
+      result.cpu_time(std::chrono::microseconds(how.user_us + how.system_us));
+      result.peak_memory(how.peak_kib * 1024U);
     }
     const bool out_of_time = how.reason == wire::exit_reason::timeout ||
                              (how.reason == wire::exit_reason::killed && late_since_ && !is_told_to_end_);
     if (out_of_time) command_.note_end(end_reason::timeout);
     if (how.oom_kills != 0) {
-      all.kind(error_kind::out_of_memory);
-      all.reason("The command was ended because it used more memory than there is for it");
-      all.advice("Work on less data at a time, or allow more memory.");
+      result.kind(error_kind::out_of_memory);
+      result.reason("The command was ended because it used more memory than there is for it");
+      result.advice("Work on less data at a time, or allow more memory.");
     }
     if (how.left && limits().keeps_background && how.reason == wire::exit_reason::none &&
         command_.ended_by() == end_reason::none) {
       command_.close_input();
-      all.left_running(true);
+      result.left_running(true);
       is_watched_ = false;
       watch_.cancel();
       command_.left_running();
@@ -44482,8 +44498,8 @@ class basic_warden_command final : public command_transport {
   /// \param time  time after which the warden should have ended it.
   void watch_end_after(std::chrono::milliseconds time) {
     if (report_timeout_.count() == 0 || command_.over()) return;
-    const std::chrono::milliseconds most = std::chrono::hours(24 * 365);  // a limit of centuries would overflow
-    const auto late = std::min(time, most) + limits().grace + limits().linger + report_timeout_;
+    const std::chrono::milliseconds max_time = std::chrono::hours(24 * 365);  // a limit of centuries would overflow
+    const auto late = std::min(time, max_time) + limits().grace + limits().linger + report_timeout_;
     if (std::exchange(is_watched_, true) && watch_.expiry() <= std::chrono::steady_clock::now() + late) return;
     watch_after(late);
   }
@@ -44513,13 +44529,13 @@ class basic_warden_command final : public command_transport {
     if (!std::exchange(has_looked_, true)) return watch_after(rouse_time);
     if (!stands_still && waits_for_reader()) return watch_after(std::chrono::seconds(1));
     const auto now = std::chrono::steady_clock::now();
-    const std::chrono::milliseconds most = limits().grace + running_command::end_patience;
+    const std::chrono::milliseconds max_wait = limits().grace + running_command::end_patience;
     if (!late_since_) {
       late_since_ = now;
       send_kill(limits().grace);
     }
     // A warden that was never seen stopped is working on a busy machine.
-    if (now < *late_since_ + (stood_still_ ? most : 3 * most)) return watch_after(rouse_time);
+    if (now < *late_since_ + (stood_still_ ? max_wait : 3 * max_wait)) return watch_after(rouse_time);
     const std::string why =
         is_told_to_end_ || !limits().timeout
             ? "a command was to be ended"
@@ -44601,8 +44617,8 @@ template <class = void>
 class basic_file_requests;
 using file_requests = basic_file_requests<>;
 
-/// The file requests under way at a warden, which answers them in order. At most as many are sent as the warden has
-/// room for; later requests wait. One executor.
+/// The file requests that a warden has not answered yet. The warden answers them in order. Requests beyond the warden's
+/// room wait here. All uses are on one executor.
 template <class Unused>
 class basic_file_requests {
  public:
@@ -44644,15 +44660,15 @@ class basic_file_requests {
   awaitable<std::shared_ptr<sent>> send(frame_sink& sink, std::uint32_t number, bytes frame,
                                         std::shared_ptr<reply_data_sink> data = nullptr) {
     co_await window_.acquire(frame.size(), "file operation");
-    std::shared_ptr<sent> one;
+    std::shared_ptr<sent> request;
     try {
-      one = enqueue(sink, number, std::move(frame), true);
-      one->data = std::move(data);
+      request = enqueue(sink, number, std::move(frame), true);
+      request->data = std::move(data);
     } catch (...) {
       window_.release(frame.size());
       throw;
     }
-    co_return one;
+    co_return request;
   }
 
   /// Sends a small request at once. Its answer is ignored.
@@ -44663,19 +44679,19 @@ class basic_file_requests {
 
   /// Waits for an answer.
   /// \throws error{exec_errc::cancelled}, or the error with which the session was lost.
-  awaitable<file_answer> answer(std::shared_ptr<sent> one) {
-    while (!one->answered && !lost_) {
-      const wait_result result = co_await one->came.wait();
-      if (one->answered) break;
+  awaitable<file_answer> answer(std::shared_ptr<sent> request) {
+    while (!request->answered && !lost_) {
+      const wait_result result = co_await request->came.wait();
+      if (request->answered) break;
       if (result == wait_result::cancelled)
         throw error(exec_errc::cancelled, "file operation: cancelled; whether it was done is not known");
     }
-    if (!one->answered) throw *lost_;
-    co_return std::move(one->answer);
+    if (!request->answered) throw *lost_;
+    co_return std::move(request->answer);
   }
 
   /// Returns the answer to a request that has been answered.
-  static file_answer take_answer(sent& one) { return std::move(one.answer); }
+  static file_answer take_answer(sent& request) { return std::move(request.answer); }
 
   /// \return  true if the frame was an answer.
   /// \throws error{exec_errc::provider_lost} for an answer without a request.
@@ -44693,24 +44709,24 @@ class basic_file_requests {
     if (frame.type() != wire::frame_type::reply && frame.type() != wire::frame_type::reply_data) return false;
     if (sent_.empty() || sent_.front()->number != frame.job())
       throw wire::violation("an answer to a file request that was not sent");
-    sent& one = *sent_.front();
+    sent& request = *sent_.front();
     const bool is_wanted = sent_.front().use_count() > 1;  // the answer to a cancelled request is ignored
     bytes_view payload = frame.payload();
     if (frame.type() == wire::frame_type::reply_data) {
       if (!is_wanted) return true;
-      if (one.data) {
-        one.data->take(payload);
+      if (request.data) {
+        request.data->take(payload);
         return true;
       }
-      if (payload.size() > wire::max_read - one.answer.data.size())
+      if (payload.size() > wire::max_read - request.answer.data.size())
         throw wire::violation("more data for a file request than was asked for");
-      one.answer.data.insert(one.answer.data.end(), payload.begin(), payload.end());
+      request.answer.data.insert(request.answer.data.end(), payload.begin(), payload.end());
       return true;
     }
     wire::payload_reader values(frame);
-    one.answer.number = values.number<std::int32_t>();
+    request.answer.number = values.number<std::int32_t>();
     payload = payload.subspan(sizeof(std::int32_t));
-    one.answer.values.assign(payload.begin(), payload.end());
+    request.answer.values.assign(payload.begin(), payload.end());
     end_first();
     return true;
   }
@@ -44719,7 +44735,7 @@ class basic_file_requests {
     lost_ = reason;
     window_.fail(reason);
     files_.fail(reason);
-    for (const std::shared_ptr<sent>& one : sent_) one->came.notify();
+    for (const std::shared_ptr<sent>& request : sent_) request->came.notify();
   }
 
  private:
@@ -44727,23 +44743,23 @@ class basic_file_requests {
   static constexpr std::size_t reserve = 16 * 1024;
 
   std::shared_ptr<sent> enqueue(frame_sink& sink, std::uint32_t number, bytes frame, bool is_counted) {
-    auto one = std::make_shared<sent>(executor_, number, is_counted ? frame.size() : 0);
-    sent_.push_back(one);
+    auto request = std::make_shared<sent>(executor_, number, is_counted ? frame.size() : 0);
+    sent_.push_back(request);
     try {
       sink.send(std::move(frame));
     } catch (...) {
       sent_.pop_back();
       throw;
     }
-    return one;
+    return request;
   }
 
   void end_first() {
-    const std::shared_ptr<sent> one = std::move(sent_.front());
+    const std::shared_ptr<sent> request = std::move(sent_.front());
     sent_.pop_front();
-    one->answered = true;
-    one->came.notify();
-    if (one->size != 0) window_.release(one->size);
+    request->answered = true;
+    request->came.notify();
+    if (request->size != 0) window_.release(request->size);
   }
 
   asio::any_io_executor executor_;
@@ -44797,7 +44813,7 @@ class basic_warden_files {
   basic_warden_files(std::shared_ptr<frame_sink> sink, std::shared_ptr<file_requests> requests, std::string path)
       : sink_(std::move(sink)), requests_(std::move(requests)), path_(std::move(path)) {}
 
-  awaitable<bytes> read_file(std::string path, std::size_t most);
+  awaitable<bytes> read_file(std::string path, std::size_t max_bytes);
 
   awaitable<void> write_file(std::string path, bytes_view content);
 
@@ -44903,9 +44919,9 @@ class basic_warden_files {
                                 std::shared_ptr<reply_data_sink> data) const {
     const auto sink = sink_;
     const auto requests = requests_;
-    std::shared_ptr<file_requests::sent> one =
+    std::shared_ptr<file_requests::sent> pending =
         co_await requests->send(*sink, number, std::move(frame), std::move(data));
-    file_answer answer = co_await requests->answer(std::move(one));
+    file_answer answer = co_await requests->answer(std::move(pending));
     if (answer.number != 0) throw path_error(answer.number, doing, path);
     co_return answer;
   }
@@ -44926,12 +44942,12 @@ class basic_warden_files<Unused>::listing final : public reply_data_sink {
   void take(bytes_view piece) override {
     values_of values(piece);
     while (!failure_ && !values.empty()) {
-      directory_entry one = values.next_named_entry();
-      if (!room_.reaches(one.path())) continue;
+      directory_entry entry = values.next_named_entry();
+      if (!room_.reaches(entry.path())) continue;
       try {
         room_.take_names(1);
-        room_.take_path(one.path());
-        entries_.push_back(std::move(one));
+        room_.take_path(entry.path());
+        entries_.push_back(std::move(entry));
       } catch (const error& reason) {
         failure_ = reason;
         entries_ = {};
@@ -45018,9 +45034,9 @@ class basic_warden_files<Unused>::writing {
 
  private:
   awaitable<void> send(bytes frame) {
-    std::shared_ptr<file_requests::sent> one =
+    std::shared_ptr<file_requests::sent> pending =
         co_await files_.requests_->send(*files_.sink_, number_, std::move(frame));
-    sent_.push_back(std::move(one));
+    sent_.push_back(std::move(pending));
   }
   void check_answers() {
     while (!sent_.empty() && sent_.front()->is_answered()) {
@@ -45065,7 +45081,7 @@ class basic_warden_files<Unused>::reading {
     co_return piece;
   }
 
-  /// The size in the last answer.
+  /// Returns the size of the file, as the warden's latest answer has it.
   std::uint64_t size() const noexcept { return size_; }
   std::uint32_t mode() const noexcept { return mode_; }
 
@@ -45096,33 +45112,33 @@ class basic_warden_files<Unused>::source final : public file_source {
     from_.reset();
     std::optional<file_header> header;
     if (at_ == requests_.size()) co_return header;
-    const file_request& wanted = requests_[at_++];
+    const file_request& request = requests_[at_++];
     try {
-      const std::string clean = files_.beneath(wanted.path());
+      const std::string clean = files_.beneath(request.path());
       directory_entry found = co_await files_.stat(clean);
       if (found.is_directory()) {
-        header.emplace(wanted.path(), wanted.destination(), file_type::directory, 0, found.mode());
+        header.emplace(request.path(), request.destination(), file_type::directory, 0, found.mode());
       } else {
         auto from = std::make_unique<reading>(files_, clean);
         piece_ = co_await from->next();
         sent_ = 0;
-        header.emplace(wanted.path(), wanted.destination(), file_type::regular, from->size(), from->mode() & 0777U);
+        header.emplace(request.path(), request.destination(), file_type::regular, from->size(), from->mode() & 0777U);
         from_ = std::move(from);
       }
     } catch (const error& failure) {
       if (ends_everything(failure)) throw;
-      header.emplace(wanted.path(), failure);
+      header.emplace(request.path(), failure);
     }
     co_return header;
   }
-  awaitable<bytes> read(std::size_t most) override {
+  awaitable<bytes> read(std::size_t max_bytes) override {
     bytes piece;
-    if (!from_ || most == 0) co_return piece;
+    if (!from_ || max_bytes == 0) co_return piece;
     if (sent_ == piece_.size()) {
       piece_ = co_await from_->next();  // returns an empty piece again at the end
       sent_ = 0;
     }
-    const std::size_t count = std::min(most, piece_.size() - sent_);
+    const std::size_t count = std::min(max_bytes, piece_.size() - sent_);
     const auto start = piece_.begin() + static_cast<std::ptrdiff_t>(sent_);
     piece.assign(start, start + static_cast<std::ptrdiff_t>(count));
     sent_ += count;
@@ -45139,15 +45155,15 @@ class basic_warden_files<Unused>::source final : public file_source {
 };
 
 template <class Unused>
-awaitable<bytes> basic_warden_files<Unused>::read_file(std::string path, std::size_t most) {
+awaitable<bytes> basic_warden_files<Unused>::read_file(std::string path, std::size_t max_bytes) {
   const std::string clean = workspace_path(path, path_);
   reading from(*this, clean);
   bytes content;
   for (;;) {
     bytes piece = co_await from.next();
-    if (piece.size() > most - content.size() || from.size() > most)
+    if (piece.size() > max_bytes - content.size() || from.size() > max_bytes)
       throw error(exec_errc::too_large,
-                  "read " + shown_path(path) + ": longer than " + std::to_string(most) + " bytes");
+                  "read " + shown_path(path) + ": longer than " + std::to_string(max_bytes) + " bytes");
     if (piece.empty()) co_return content;
     if (content.empty())
       content = std::move(piece);
@@ -45193,8 +45209,8 @@ awaitable<transferred_file> basic_warden_files<Unused>::put_one(file_source& fro
 template <class Unused>
 awaitable<std::unique_ptr<file_source>> basic_warden_files<Unused>::get_files(
     std::vector<file_request> requests) const {
-  std::unique_ptr<file_source> made = std::make_unique<source>(*this, std::move(requests));
-  co_return made;
+  std::unique_ptr<file_source> result = std::make_unique<source>(*this, std::move(requests));
+  co_return result;
 }
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail
@@ -45396,33 +45412,33 @@ class basic_warden_launcher final : public command_launcher, public link_listene
   }
 
   std::vector<background_command> background() const override {
-    std::vector<background_command> all;
-    for (const auto& [number, one] : jobs_)
-      if (one->command().finished() && !one->command().over()) all.emplace_back(number, one->title());
-    std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.number() < b.number(); });
-    return all;
+    std::vector<background_command> result;
+    for (const auto& [number, running] : jobs_)
+      if (running->command().finished() && !running->command().over()) result.emplace_back(number, running->title());
+    std::sort(result.begin(), result.end(), [](const auto& a, const auto& b) { return a.number() < b.number(); });
+    return result;
   }
 
   awaitable<void> end_background(std::uint32_t number) override { return end_left(self_of(*this), number); }
 
  private:
-  static std::shared_ptr<basic_warden_launcher> self_of(basic_warden_launcher& one) {
-    return std::static_pointer_cast<basic_warden_launcher>(one.shared_from_this());
+  static std::shared_ptr<basic_warden_launcher> self_of(basic_warden_launcher& launcher) {
+    return std::static_pointer_cast<basic_warden_launcher>(launcher.shared_from_this());
   }
 
   static awaitable<void> end_all(std::shared_ptr<basic_warden_launcher> self) {
-    const std::chrono::milliseconds most = self->settings().kill_grace + running_command::end_patience;
+    const std::chrono::milliseconds max_wait = self->settings().kill_grace + running_command::end_patience;
     auto is_late = std::make_shared<bool>(false);
-    asio::steady_timer limit(self->executor(), most);
-    limit.async_wait([self, is_late, most](std::error_code cancelled) {
+    asio::steady_timer limit(self->executor(), max_wait);
+    limit.async_wait([self, is_late, max_wait](std::error_code cancelled) {
       if (cancelled) return;
       *is_late = true;
-      self->lose(overdue(most));
+      self->lose(overdue(max_wait));
     });
     co_await command_launcher::end_commands(self);
     limit.cancel();
     self->disconnect();
-    if (*is_late) throw overdue(most);
+    if (*is_late) throw overdue(max_wait);
   }
 
   static awaitable<void> end_left(std::shared_ptr<basic_warden_launcher> self, std::uint32_t number) {
@@ -45436,9 +45452,9 @@ class basic_warden_launcher final : public command_launcher, public link_listene
     if (!kept->settled()) throw kept->unended("end_background: asked");
   }
 
-  static error overdue(std::chrono::milliseconds most) {
+  static error overdue(std::chrono::milliseconds limit) {
     return error(exec_errc::provider_lost, "close: the warden has not ended every command within " +
-                                               std::to_string(most.count()) + " ms; it was given up");
+                                               std::to_string(limit.count()) + " ms; it was given up");
   }
 
   launched launch(command& c, spawn_request& request) override {
@@ -45447,9 +45463,9 @@ class basic_warden_launcher final : public command_launcher, public link_listene
     const std::uint32_t job = ++last_job_;
     const auto sink = self_of(*this);
     const command_limits limits = limits_of(c);
-    const auto one = make_command<warden_command>(executor(), registry(), limits, std::chrono::steady_clock::now(),
-                                                  executor(), sink, job, shown_program(c));
-    if (limits.keeps_background) one->title(c.is_shell() ? one_line(c.line()) : shown_program(c));
+    const auto launched = make_command<warden_command>(executor(), registry(), limits, std::chrono::steady_clock::now(),
+                                                       executor(), sink, job, shown_program(c));
+    if (limits.keeps_background) launched->title(c.is_shell() ? one_line(c.line()) : shown_program(c));
 
     wire::spawn_order order;
     if (limits.timeout) order.timeout_ms = static_cast<std::uint64_t>(limits.timeout->count());
@@ -45474,13 +45490,13 @@ class basic_warden_launcher final : public command_launcher, public link_listene
     if (has_input) order.flags |= wire::spawn_open_input;
     if (link_->carries_descriptors() && !c.terminal()) {  // a terminal is made at the command's place
       pipes.emplace(c, request, -1);
-      one->connect_to(*pipes);
+      launched->connect_to(*pipes);
       order.flags |= wire::spawn_descriptors;
       if (has_input) descriptors[count++] = request.input;
       descriptors[count++] = request.output;
       descriptors[count++] = request.error;
     } else {
-      one->connect_frames(has_input || c.terminal());
+      launched->connect_frames(has_input || c.terminal());
     }
     if (link_->carries_descriptors() && request.directory >= 0) {
       order.flags |= wire::spawn_directory;
@@ -45492,7 +45508,7 @@ class basic_warden_launcher final : public command_launcher, public link_listene
           refuse_unstarted(shown_program(c), spawn_stage::exec, std::error_code(E2BIG, std::system_category()));
       return outcome;
     }
-    jobs_.emplace(job, one);
+    jobs_.emplace(job, launched);
     watch_heart();
     try {
       link_->send(std::move(frame), std::span<const int>(descriptors.data(), count));
@@ -45501,13 +45517,13 @@ class basic_warden_launcher final : public command_launcher, public link_listene
       throw;
     }
     try {
-      one->watch_timeout(settings_.report_timeout);
-      one->begin(c.take_input());
+      launched->watch_timeout(settings_.report_timeout);
+      launched->begin(c.take_input());
     } catch (...) {
-      one->command().abandon();
+      launched->command().abandon();
       throw;
     }
-    outcome.running = one->command().kept();
+    outcome.running = launched->command().kept();
     return outcome;
   }
 
@@ -45579,24 +45595,24 @@ class basic_warden_launcher final : public command_launcher, public link_listene
     const auto found = jobs_.find(arrived.job());
     if (found == jobs_.end())
       throw wire::violation("a frame for job " + std::to_string(arrived.job()) + ", which is over");
-    const std::shared_ptr<warden_command> one = found->second;
+    const std::shared_ptr<warden_command> running = found->second;
     switch (arrived.type()) {
-      case wire::frame_type::output: one->on_output(0, arrived.payload()); break;
-      case wire::frame_type::error_output: one->on_output(1, arrived.payload()); break;
-      case wire::frame_type::input_credit: one->on_input_credit(values.number<std::uint32_t>()); break;
-      case wire::frame_type::exited: one->on_exited(wire::exited(arrived)); break;
+      case wire::frame_type::output: running->on_output(0, arrived.payload()); break;
+      case wire::frame_type::error_output: running->on_output(1, arrived.payload()); break;
+      case wire::frame_type::input_credit: running->on_input_credit(values.number<std::uint32_t>()); break;
+      case wire::frame_type::exited: running->on_exited(wire::exited(arrived)); break;
       case wire::frame_type::done:
         jobs_.erase(found);
-        one->on_done();
+        running->on_done();
         break;
       case wire::frame_type::failed: {
         const auto stage = static_cast<wire::fail_stage>(values.number<std::uint8_t>());
         const int number = values.number<std::int32_t>();
         jobs_.erase(found);
-        one->on_failed(stage, number);
+        running->on_failed(stage, number);
         break;
       }
-      case wire::frame_type::stuck: one->on_stuck(); break;
+      case wire::frame_type::stuck: running->on_stuck(); break;
       default: throw wire::violation("a frame of type " + std::to_string(static_cast<unsigned>(arrived.type())));
     }
   }
@@ -45604,9 +45620,9 @@ class basic_warden_launcher final : public command_launcher, public link_listene
   void spawn_dropped(std::uint32_t job, std::error_code cause) override {
     const auto found = jobs_.find(job);
     if (found == jobs_.end()) return;
-    const std::shared_ptr<warden_command> one = std::move(found->second);
+    const std::shared_ptr<warden_command> running = std::move(found->second);
     jobs_.erase(found);
-    one->on_dropped(cause);
+    running->on_dropped(cause);
   }
 
   void link_lost(const error& reason) override {
@@ -45621,11 +45637,11 @@ class basic_warden_launcher final : public command_launcher, public link_listene
     requests_->lose(reason);
     const auto jobs = std::move(jobs_);
     jobs_.clear();
-    for (const auto& [job, one] : jobs) {
+    for (const auto& [job, running] : jobs) {
       try {
-        one->command().lose(reason);
+        running->command().lose(reason);
       } catch (const std::bad_alloc&) {  // the output so far is lost too
-        one->command().lose_quietly(reason);
+        running->command().lose_quietly(reason);
       }
     }
   }
@@ -47582,7 +47598,7 @@ inline void begin_resolving(const std::shared_ptr<resolving>& work, const std::s
   work->resolver.async_resolve(host, std::to_string(port), asio::ip::tcp::resolver::numeric_service,
                                [work](std::error_code failure, const asio::ip::tcp::resolver::results_type& found) {
                                  work->failure = failure;
-                                 for (const auto& one : found) work->found.push_back(one.endpoint());
+                                 for (const auto& entry : found) work->found.push_back(entry.endpoint());
                                  work->ended = true;
                                  work->done.notify();
                                });
@@ -47767,9 +47783,9 @@ inline http_field parse_field(const std::string& line) {
   return http_field(line.substr(0, colon), line.substr(colon + 1));
 }
 
-inline void add_field(http_fields& fields, const std::string& line, std::size_t most) {
-  if (fields.size() == most)
-    throw http_violation(net_errc::too_many_fields, "it has more than " + std::to_string(most) + " fields");
+inline void add_field(http_fields& fields, const std::string& line, std::size_t max_fields) {
+  if (fields.size() == max_fields)
+    throw http_violation(net_errc::too_many_fields, "it has more than " + std::to_string(max_fields) + " fields");
   fields.append(parse_field(line));
 }
 
@@ -48354,12 +48370,12 @@ inline std::string pem_source::name() const {
 
 inline std::string pem_source::load(const char* what) const {
   if (!is_path_) return text_;
-  constexpr std::size_t most = 1024 * 1024;
+  constexpr std::size_t max_bytes = 1024 * 1024;
   std::ifstream file(text_, std::ios::binary);
-  std::string content(most + 1, '\0');
+  std::string content(max_bytes + 1, '\0');
   file.read(content.data(), static_cast<std::streamsize>(content.size()));
   content.resize(static_cast<std::size_t>(file.gcount()));
-  if (content.empty() || content.size() > most || file.bad())
+  if (content.empty() || content.size() > max_bytes || file.bad())
     throw error(exec_errc::invalid_argument,
                 std::string("TLS: ") + name() + " for " + what + " cannot be read, is empty or is longer than 1 MiB");
   return content;
@@ -48767,8 +48783,8 @@ COFFERDAM_DECL awaitable<void> byte_stream::implementation::send_by_pieces(int f
                                                                            std::uint64_t count) {
   bytes piece(static_cast<std::size_t>(std::min<std::uint64_t>(count, std::uint64_t{256} * 1024)));
   while (count != 0) {
-    const std::size_t wanted = static_cast<std::size_t>(std::min<std::uint64_t>(count, piece.size()));
-    const ssize_t got = ::pread(file, piece.data(), wanted, static_cast<off_t>(offset));
+    const std::size_t chunk_size = static_cast<std::size_t>(std::min<std::uint64_t>(count, piece.size()));
+    const ssize_t got = ::pread(file, piece.data(), chunk_size, static_cast<off_t>(offset));
     if (got < 0 && errno == EINTR) continue;
     if (got < 0)
       throw error(exec_errc::invalid_argument, "a file that is to be sent cannot be read",
@@ -48852,23 +48868,24 @@ COFFERDAM_DECL http_proxy http_proxy::parse(std::string_view url, std::string_vi
   const std::string whole = url.find("://") == std::string_view::npos ? "http://" + std::string(url) : std::string(url);
   const auto parsed = boost::urls::parse_uri(whole);
   if (!parsed) throw wrong("write it as http://HOST:PORT");
-  const boost::urls::url_view& all = *parsed;
-  if (all.scheme_id() != boost::urls::scheme::http)
+  const boost::urls::url_view& parsed_url = *parsed;
+  if (parsed_url.scheme_id() != boost::urls::scheme::http)
     throw wrong("only http:// proxies are spoken to; what goes through them is encrypted all the same");
-  if (all.has_query() || all.has_fragment() || (!all.encoded_path().empty() && all.encoded_path() != "/"))
+  if (parsed_url.has_query() || parsed_url.has_fragment() ||
+      (!parsed_url.encoded_path().empty() && parsed_url.encoded_path() != "/"))
     throw wrong("there is more in it than a host and a port");
-  http_proxy made;
-  made.host_ = all.host_address();
-  if (made.host_.empty()) throw wrong("it has no host");
-  if (all.has_port() && !all.port().empty()) {
-    const auto port = all.port();
+  http_proxy result;
+  result.host_ = parsed_url.host_address();
+  if (result.host_.empty()) throw wrong("it has no host");
+  if (parsed_url.has_port() && !parsed_url.port().empty()) {
+    const auto port = parsed_url.port();
     const std::optional<std::uint16_t> number = detail::port_number(std::string_view(port.data(), port.size()));
     if (!number) throw wrong("its port is not a number from 1 to 65535");
-    made.port_ = *number;
+    result.port_ = *number;
   }
-  if (all.has_userinfo())
-    made.authorization_ = "Basic " + detail::base64_encode(as_bytes(all.user() + ":" + all.password()));
-  return made;
+  if (parsed_url.has_userinfo())
+    result.authorization_ = "Basic " + detail::base64_encode(as_bytes(parsed_url.user() + ":" + parsed_url.password()));
+  return result;
 }
 
 COFFERDAM_DECL proxy_rules::proxy_rules(std::string_view proxy, std::string_view exceptions, std::string_view setting) {
@@ -48888,13 +48905,13 @@ COFFERDAM_DECL std::optional<http_proxy> proxy_rules::on_the_way_to(std::string_
   const asio::ip::address address = asio::ip::make_address(name, no_address);
   if (name == "localhost" || name.ends_with(".localhost") || (!no_address && address.is_loopback()))
     return std::nullopt;
-  const bool excepted = std::any_of(exceptions_.begin(), exceptions_.end(), [&](const exception& one) {
-    if (one.port != 0 && one.port != port) return false;
-    if (one.name.empty()) return false;
-    if (one.name == "*") return true;
-    if (!no_address) return detail::covers(one.name, address);
-    return name == one.name || (name.size() > one.name.size() && name.ends_with(one.name) &&
-                                name[name.size() - one.name.size() - 1] == '.');
+  const bool excepted = std::any_of(exceptions_.begin(), exceptions_.end(), [&](const exception& rule) {
+    if (rule.port != 0 && rule.port != port) return false;
+    if (rule.name.empty()) return false;
+    if (rule.name == "*") return true;
+    if (!no_address) return detail::covers(rule.name, address);
+    return name == rule.name || (name.size() > rule.name.size() && name.ends_with(rule.name) &&
+                                 name[name.size() - rule.name.size() - 1] == '.');
   });
   if (excepted) return std::nullopt;
   return proxy_;
@@ -48909,20 +48926,20 @@ COFFERDAM_DECL std::string proxy_rules::plain(std::string_view host) {
 }
 
 COFFERDAM_DECL proxy_rules::exception proxy_rules::exception_of(std::string_view text) {
-  exception made;
+  exception result;
   const std::size_t colon = text.rfind(':');
   const bool has_port = colon != std::string_view::npos && (text.find(':') == colon || text[colon - 1] == ']');
   if (has_port) {
     const std::optional<std::uint16_t> number = detail::port_number(text.substr(colon + 1));
-    if (!number) return made;  // matches nothing
-    made.port = *number;
+    if (!number) return result;  // matches nothing
+    result.port = *number;
     text = text.substr(0, colon);
   }
   if (text.starts_with('[') && text.ends_with(']')) text = text.substr(1, text.size() - 2);
   if (text.starts_with("*.")) text.remove_prefix(2);
   if (text.starts_with('.')) text.remove_prefix(1);
-  made.name = plain(text);
-  return made;
+  result.name = plain(text);
+  return result;
 }
 
 }  // namespace cofferdam::inline COFFERDAM_ABI
@@ -49047,7 +49064,8 @@ class http_pool {
   void free_place() noexcept {
     --places_;
     if (closed_ || waiters_.empty()) return;
-    const auto next = std::find_if(waiters_.begin(), waiters_.end(), [](const waiter* one) { return !one->granted(); });
+    const auto next =
+        std::find_if(waiters_.begin(), waiters_.end(), [](const waiter* entry) { return !entry->granted(); });
     if (next == waiters_.end()) return;
     ++places_;
     (*next)->grant();
@@ -49069,18 +49087,18 @@ class http_pool {
   std::unique_ptr<http_connection> take_idle() {
     const auto now = std::chrono::steady_clock::now();
     while (!idle_.empty()) {
-      std::unique_ptr<http_connection> one = std::move(idle_.back());
+      std::unique_ptr<http_connection> connection = std::move(idle_.back());
       idle_.pop_back();
-      if (now - one->idle_since <= settings_.idle_timeout() && one->stream.is_quiet()) return one;
+      if (now - connection->idle_since <= settings_.idle_timeout() && connection->stream.is_quiet()) return connection;
     }
     return nullptr;
   }
 
-  void put_idle(std::unique_ptr<http_connection> one) {
-    if (closed_ || settings_.idle_connections() == 0 || !one->stream.is_quiet()) return;
+  void put_idle(std::unique_ptr<http_connection> connection) {
+    if (closed_ || settings_.idle_connections() == 0 || !connection->stream.is_quiet()) return;
     if (idle_.size() >= settings_.idle_connections()) idle_.erase(idle_.begin());
-    one->idle_since = std::chrono::steady_clock::now();
-    idle_.push_back(std::move(one));
+    connection->idle_since = std::chrono::steady_clock::now();
+    idle_.push_back(std::move(connection));
   }
 
   asio::any_io_executor executor_;
@@ -49119,19 +49137,19 @@ class http_lease {
     leave();
   }
   void give_back() {
-    std::unique_ptr<http_connection> one = take();
-    if (one && pool_) {
-      one->limit.rest();
-      pool_->put_idle(std::move(one));
+    std::unique_ptr<http_connection> connection = take();
+    if (connection && pool_) {
+      connection->limit.rest();
+      pool_->put_idle(std::move(connection));
     }
-    one.reset();
+    connection.reset();
     leave();
   }
   /// Returns the stream, which the caller then owns.
   byte_stream take_stream() {
-    const std::unique_ptr<http_connection> one = take();
-    one->limit.stop();
-    byte_stream stream = std::move(one->stream);
+    const std::unique_ptr<http_connection> connection = take();
+    connection->limit.stop();
+    byte_stream stream = std::move(connection->stream);
     leave();
     return stream;
   }
@@ -49190,10 +49208,10 @@ inline awaitable<http_lease> http_pool::lease(std::shared_ptr<http_pool> self, s
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 inline void append_fields(std::string& text, const http_fields& fields) {
-  for (const http_field& one : fields) {
-    text += one.name();
+  for (const http_field& field : fields) {
+    text += field.name();
     text += ": ";
-    text += one.value();
+    text += field.value();
     text += "\r\n";
   }
   text += "\r\n";
@@ -49334,7 +49352,7 @@ class http_outgoing {
     head.method = request_.method();
     head.target = request_.target();
     if (given.count("Host") == 0) head.fields.append("Host", peer.host());
-    for (const http_field& one : given) head.fields.append(one);
+    for (const http_field& field : given) head.fields.append(field);
     if (upgrade) {
       if (given.count("Connection") == 0) head.fields.append("Connection", "Upgrade");
       if (given.count("Upgrade") == 0) head.fields.append("Upgrade", "tcp");
@@ -49816,18 +49834,18 @@ COFFERDAM_DECL awaitable<void> http_client::end(std::shared_ptr<detail::http_poo
   co_return;
 }
 
-COFFERDAM_DECL awaitable<bytes> http_exchange::read_all(std::size_t most) {
+COFFERDAM_DECL awaitable<bytes> http_exchange::read_all(std::size_t max_bytes) {
   try {
     const auto announced = head_.fields.find("Content-Length");
     const error too_long(exec_errc::too_large, get().peer() + ": the body of its answer is longer than the limit of " +
-                                                   std::to_string(most) + " bytes");
+                                                   std::to_string(max_bytes) + " bytes");
     constexpr std::size_t step = 256 * 1024;
     constexpr std::uint64_t max_reserved = std::uint64_t{256} << 20U;
     bytes content;
     std::size_t have = 0;
     if (!get().ended() && announced && announced->size() <= 18) {
       const std::uint64_t length = std::stoull(std::string(*announced));
-      if (length > most) {
+      if (length > max_bytes) {
         state_.reset();
         throw too_long;
       }
@@ -49838,14 +49856,14 @@ COFFERDAM_DECL awaitable<bytes> http_exchange::read_all(std::size_t most) {
     while (!get().ended()) {
       // Reads directly into the result. One byte more than allowed detects a body that is too long.
       if (content.size() == have) {
-        std::size_t room = have == most ? 1 : std::min(step, most - have);
+        std::size_t room = have == max_bytes ? 1 : std::min(step, max_bytes - have);
         if (content.capacity() > have) room = std::min(room, content.capacity() - have);
         content.resize(have + room);
       }
       const std::size_t count = co_await read_some(std::span(content).subspan(have));
       if (count == 0) break;
       have += count;
-      if (have > most) {
+      if (have > max_bytes) {
         state_.reset();
         throw too_long;
       }
@@ -49865,17 +49883,17 @@ COFFERDAM_DECL awaitable<std::unique_ptr<detail::http_exchange_state>> http_clie
   const detail::http_outgoing request(std::move(what), pool->peer(), upgrade);
   bool fresh = upgrade;
   for (;;) {
-    std::unique_ptr<state> one = std::make_unique<state>(pool, limits, request.request().method());
+    std::unique_ptr<state> exchange = std::make_unique<state>(pool, limits, request.request().method());
     bool again = false;
     try {
-      co_await one->begin(request, fresh);
+      co_await exchange->begin(request, fresh);
     } catch (const error&) {
-      again = !fresh && one->may_retry(request);
+      again = !fresh && exchange->may_retry(request);
       if (!again) throw;
     }
     if (!again) {
-      one->settle();
-      co_return one;
+      exchange->settle();
+      co_return exchange;
     }
     fresh = true;
   }
@@ -49885,16 +49903,17 @@ COFFERDAM_DECL awaitable<http_exchange> http_client::open(std::shared_ptr<detail
                                                           http_limits limits) {
   try {
     const bool asks_for_coding = what.fields().find("Accept-Encoding").has_value();
-    std::unique_ptr<state> one = co_await transact(pool, std::move(what), std::move(limits), false);
-    if (one->upgraded())
-      throw error(exec_errc::io_error, one->peer() + ": it switched to another protocol, which nobody had asked for",
+    std::unique_ptr<state> exchange = co_await transact(pool, std::move(what), std::move(limits), false);
+    if (exchange->upgraded())
+      throw error(exec_errc::io_error,
+                  exchange->peer() + ": it switched to another protocol, which nobody had asked for",
                   net_errc::malformed);
-    const auto coding = one->parser().head().fields.find("Content-Encoding");
+    const auto coding = exchange->parser().head().fields.find("Content-Encoding");
     if (!asks_for_coding && coding && !detail::same_ignoring_case(*coding, "identity"))
       throw error(exec_errc::io_error,
-                  one->peer() + ": its answer is compressed, which nobody had offered; is a proxy on the way?",
+                  exchange->peer() + ": its answer is compressed, which nobody had offered; is a proxy on the way?",
                   net_errc::unsupported_coding);
-    co_return http_exchange(std::move(one));
+    co_return http_exchange(std::move(exchange));
   } catch (const error&) {
     throw;
   } catch (const std::system_error& failure) {
@@ -49905,9 +49924,9 @@ COFFERDAM_DECL awaitable<http_exchange> http_client::open(std::shared_ptr<detail
 COFFERDAM_DECL awaitable<http_response> http_client::whole(std::shared_ptr<detail::http_pool> pool, http_request what,
                                                            http_limits limits) {
   try {
-    const std::size_t most = limits.body();
+    const std::size_t max_bytes = limits.body();
     http_exchange answer = co_await open(pool, std::move(what), std::move(limits));
-    bytes body = co_await answer.read_all(most);
+    bytes body = co_await answer.read_all(max_bytes);
     co_return http_response(std::move(answer.head_), std::move(body));
   } catch (const error&) {
     throw;
@@ -49919,14 +49938,14 @@ COFFERDAM_DECL awaitable<http_response> http_client::whole(std::shared_ptr<detai
 COFFERDAM_DECL awaitable<http_upgrade> http_client::hijack(std::shared_ptr<detail::http_pool> pool, http_request what,
                                                            http_limits limits) {
   try {
-    const std::size_t most = limits.body();
-    std::unique_ptr<state> one = co_await transact(pool, std::move(what), std::move(limits), true);
-    if (one->upgraded() || (one->parser().head().status == 200 && one->parser().until_close())) {
-      byte_stream stream = one->take_stream();
-      co_return http_upgrade(http_response(one->take_head(), bytes()), std::move(stream));
+    const std::size_t max_bytes = limits.body();
+    std::unique_ptr<state> exchange = co_await transact(pool, std::move(what), std::move(limits), true);
+    if (exchange->upgraded() || (exchange->parser().head().status == 200 && exchange->parser().until_close())) {
+      byte_stream stream = exchange->take_stream();
+      co_return http_upgrade(http_response(exchange->take_head(), bytes()), std::move(stream));
     }
-    http_exchange answer(std::move(one));
-    bytes body = co_await answer.read_all(most);
+    http_exchange answer(std::move(exchange));
+    bytes body = co_await answer.read_all(max_bytes);
     co_return http_upgrade(http_response(std::move(answer.head_), std::move(body)), byte_stream());
   } catch (const error&) {
     throw;
@@ -50045,25 +50064,25 @@ class ending_signals {
   /// Adds both to a set, but for what the program ignores. After one has come, the kernel gives it its default action,
   /// so that a second one ends a program that does not return to its loop.
   void add_to(asio::signal_set& set) {
-    for (each& one : all_) {
-      ::sigaction(one.number, nullptr, &one.before);
-      if (is_handler(one.before, SIG_IGN)) continue;
-      set.add(one.number);
+    for (each& entry : all_) {
+      ::sigaction(entry.number, nullptr, &entry.before);
+      if (is_handler(entry.before, SIG_IGN)) continue;
+      set.add(entry.number);
       struct sigaction now {};
-      ::sigaction(one.number, nullptr, &now);
+      ::sigaction(entry.number, nullptr, &now);
       // Another set has it already: then it is not this one's to change.
-      if (is_handler(one.before, now.sa_handler)) continue;
-      one.is_replaced = !is_handler(one.before, SIG_DFL);
+      if (is_handler(entry.before, now.sa_handler)) continue;
+      entry.is_replaced = !is_handler(entry.before, SIG_DFL);
       now.sa_flags |= static_cast<int>(SA_RESETHAND);
-      ::sigaction(one.number, &now, nullptr);
+      ::sigaction(entry.number, &now, nullptr);
     }
   }
   ending_signals() = default;
   ending_signals(const ending_signals&) = delete;
   ending_signals& operator=(const ending_signals&) = delete;
   ~ending_signals() {
-    for (const each& one : all_)
-      if (one.is_replaced) ::sigaction(one.number, &one.before, nullptr);
+    for (const each& entry : all_)
+      if (entry.is_replaced) ::sigaction(entry.number, &entry.before, nullptr);
   }
 
  private:
@@ -50917,7 +50936,7 @@ class stream_piece {
  public:
   stream_piece(stream_channel channel, std::string_view content) : channel_(channel), content_(content) {}
   stream_channel channel() const noexcept { return channel_; }
-  /// Never empty. Any bytes.
+  /// Returns the content, at least one byte. It may be any bytes, not only text.
   std::string_view content() const noexcept { return content_; }
 
  private:
@@ -54565,9 +54584,9 @@ class tar_reader {
 
   // ---- bytes -------------------------------------------------------------------------------------------------------
 
-  std::string_view take(std::uint64_t most) noexcept {
+  std::string_view take(std::uint64_t max_bytes) noexcept {
     const std::string_view piece =
-        input_.substr(0, static_cast<std::size_t>(std::min<std::uint64_t>(most, input_.size())));
+        input_.substr(0, static_cast<std::size_t>(std::min<std::uint64_t>(max_bytes, input_.size())));
     input_.remove_prefix(piece.size());
     position_ += piece.size();
     return piece;
@@ -54635,10 +54654,10 @@ class tar_reader {
     }
     const bool is_pax = flag == 'x' || flag == 'g';
     // A long name has a NUL at its end.
-    const std::uint64_t most = is_pax ? limits_.pax_header() : std::uint64_t{limits_.name()} + 1;
-    if (size > most)
+    const std::uint64_t max_size = is_pax ? limits_.pax_header() : std::uint64_t{limits_.name()} + 1;
+    if (size > max_size)
       throw too_large((is_pax ? "a pax header of " : "a name of ") + std::to_string(size) + " bytes, more than " +
-                      std::to_string(most));
+                      std::to_string(max_size));
     announce(size);
     extension_flag_ = flag;
     extension_.clear();
@@ -54652,11 +54671,11 @@ class tar_reader {
       case 'L': long_name_ = long_text(); break;
       case 'K': long_link_ = long_text(); break;
       case 'g': {
-        overrides said = read_pax();
-        if (said.name || said.link || said.size) throw damaged("a global header that names a file or its size");
-        if (said.uid) global_.uid = said.uid;
-        if (said.gid) global_.gid = said.gid;
-        if (said.modified) global_.modified = said.modified;
+        overrides values = read_pax();
+        if (values.name || values.link || values.size) throw damaged("a global header that names a file or its size");
+        if (values.uid) global_.uid = values.uid;
+        if (values.gid) global_.gid = values.gid;
+        if (values.modified) global_.modified = values.modified;
         break;
       }
       default:
@@ -54676,29 +54695,29 @@ class tar_reader {
   }
 
   overrides read_pax() const {
-    overrides said;
+    overrides values;
     std::string_view rest = extension_;
     while (!rest.empty()) {
       const std::optional<detail::pax_record> record = detail::take_pax_record(rest);
       if (!record) throw damaged("a pax header that cannot be read");
       const std::string_view key = record->key;
       if (key == "path") {
-        set_text(said.name, *record);
+        set_text(values.name, *record);
       } else if (key == "linkpath") {
-        set_text(said.link, *record);
+        set_text(values.link, *record);
       } else if (key == "size") {
-        set_number(said.size, *record, false);
+        set_number(values.size, *record, false);
       } else if (key == "uid") {
-        set_number(said.uid, *record, false);
+        set_number(values.uid, *record, false);
       } else if (key == "gid") {
-        set_number(said.gid, *record, false);
+        set_number(values.gid, *record, false);
       } else if (key == "mtime") {
-        set_number(said.modified, *record, true);
+        set_number(values.modified, *record, true);
       } else if (key.starts_with("GNU.sparse.") || key.starts_with("SCHILY.realsize")) {
         throw unsupported("a sparse file");
       }
     }
-    return said;
+    return values;
   }
 
   void set_text(std::optional<std::string>& to, const detail::pax_record& record) const {
@@ -58911,8 +58930,8 @@ class basic_homed_source final : public file_source {
   awaitable<std::optional<file_header>> next() override {
     return home_.run([this] { return inner_->next(); });
   }
-  awaitable<bytes> read(std::size_t most) override {
-    return home_.run([this, most] { return inner_->read(most); });
+  awaitable<bytes> read(std::size_t max_bytes) override {
+    return home_.run([this, max_bytes] { return inner_->read(max_bytes); });
   }
 
  private:
@@ -58933,8 +58952,8 @@ class basic_lent_source final : public file_source {
   awaitable<std::optional<file_header>> next() override {
     return run_on(lender_, [this] { return source_.next(); });
   }
-  awaitable<bytes> read(std::size_t most) override {
-    return run_on(lender_, [this, most] { return source_.read(most); });
+  awaitable<bytes> read(std::size_t max_bytes) override {
+    return run_on(lender_, [this, max_bytes] { return source_.read(max_bytes); });
   }
   /// No other operation on the source is under way at this time.
   std::optional<file_range> take_range() override { return source_.take_range(); }
@@ -59129,9 +59148,9 @@ awaitable<process> environment_handle<State>::start(command c) const {
 }
 
 template <class State>
-awaitable<bytes> environment_handle<State>::read_file(std::string path, std::size_t most) const {
-  return get()->home().run([state = get(), path = std::move(path), most] {
-    return State::with_files(state, [path, most](auto& files) { return files.read_file(path, most); });
+awaitable<bytes> environment_handle<State>::read_file(std::string path, std::size_t max_bytes) const {
+  return get()->home().run([state = get(), path = std::move(path), max_bytes] {
+    return State::with_files(state, [path, max_bytes](auto& files) { return files.read_file(path, max_bytes); });
   });
 }
 
@@ -59188,8 +59207,8 @@ COFFERDAM_DECL awaitable<command_result> environment::run_command(command c) {
 
 COFFERDAM_DECL awaitable<process> environment::start(command c) { return handle_.start(std::move(c)); }
 
-COFFERDAM_DECL awaitable<bytes> environment::read_file(std::string path, std::size_t most) {
-  return handle_.read_file(std::move(path), most);
+COFFERDAM_DECL awaitable<bytes> environment::read_file(std::string path, std::size_t max_bytes) {
+  return handle_.read_file(std::move(path), max_bytes);
 }
 
 COFFERDAM_DECL awaitable<void> environment::write_file(std::string path, bytes_view content) {
@@ -59221,8 +59240,8 @@ provider& provider::with(Change change) {
   return *this;
 }
 
-COFFERDAM_DECL provider& provider::options(container_options all) {
-  return with([&](detail::sandbox_settings& to) { to.options = std::move(all); });
+COFFERDAM_DECL provider& provider::options(container_options new_options) {
+  return with([&](detail::sandbox_settings& to) { to.options = std::move(new_options); });
 }
 
 COFFERDAM_DECL provider& provider::daemon(daemon_choice choice) {
@@ -59345,21 +59364,21 @@ inline std::string said_message(std::string_view body) {
   if (object == nullptr) return std::string(body.substr(0, 400));
   const std::string_view code = cofferdam::detail::text_at(*object, "error_code");
   const std::string_view message = cofferdam::detail::text_at(*object, "message");
-  std::string all(code.substr(0, 100));
-  if (!all.empty() && !message.empty()) all += ": ";
-  all += message;
-  return all;
+  std::string text(code.substr(0, 100));
+  if (!text.empty() && !message.empty()) text += ": ";
+  text += message;
+  return text;
 }
 
 /// Makes the error for a call that the service refused.
-/// \param doing   `create a sandbox`.
-/// \param status  the HTTP status.
-/// \param said    the service's message, without secrets; shown in part, escaped.
+/// \param doing    `create a sandbox`.
+/// \param status   the HTTP status.
+/// \param message  the service's message, without secrets; shown in part, escaped.
 /// \par Source    E2B's API, openapi.yml.
-inline error refused_error(std::string_view doing, int status, std::string_view said) {
+inline error refused_error(std::string_view doing, int status, std::string_view message) {
   exec_errc code = exec_errc::provider_failed;
   const char* advice = "try again later; the service's status page may say more";
-  if (said.find("maximum number of concurrent") != std::string_view::npos) {
+  if (message.find("maximum number of concurrent") != std::string_view::npos) {
     advice = "close sandboxes that are not needed, or ask for a higher limit";
   } else {
     switch (status) {
@@ -59397,14 +59416,15 @@ inline error refused_error(std::string_view doing, int status, std::string_view 
       advice = "it leads elsewhere, and is not followed there with a key: look at api_url and domain";
   }
   std::string text = "e2b: cannot " + std::string(doing) + ": the service answers " + std::to_string(status);
-  if (!said.empty()) text += ", \"" + one_line(said, 400) + "\"";
+  if (!message.empty()) text += ", \"" + one_line(message, 400) + "\"";
   return error(code, text + "; " + advice, std::error_code(status, status_category()));
 }
 
 /// Makes the error for a call that the sandbox's daemon refused.
-/// \param doing   `start a command`.
-/// \param said    as for `refused_error`.
-inline error failed_call_error(std::string_view doing, cofferdam::detail::connect_code which, std::string_view said) {
+/// \param doing    `start a command`.
+/// \param message  as for `refused_error`.
+inline error failed_call_error(std::string_view doing, cofferdam::detail::connect_code which,
+                               std::string_view message) {
   exec_errc code = exec_errc::io_error;
   switch (which) {
     case cofferdam::detail::connect_code::invalid_argument:
@@ -59419,7 +59439,7 @@ inline error failed_call_error(std::string_view doing, cofferdam::detail::connec
     default: break;
   }
   std::string text = "e2b: cannot " + std::string(doing) + ": the sandbox answers " + std::string(to_string(which));
-  if (!said.empty()) text += ", \"" + one_line(said, 400) + "\"";
+  if (!message.empty()) text += ", \"" + one_line(message, 400) + "\"";
   if (code == exec_errc::unavailable) text += "; the sandbox is still there: try again";
   return error(code, text,
                std::error_code(static_cast<int>(cofferdam::detail::connect_status(which)), status_category()));
@@ -59540,9 +59560,9 @@ class api {
   const account& who() const noexcept { return who_; }
   const redactor& redact() const noexcept { return redact_; }
   /// Adds secrets that responses may quote, besides the key.
-  void hide(const sandbox_info& one) {
-    redact_.hide(one.access_token());
-    redact_.hide(one.traffic_token());
+  void hide(const sandbox_info& info) {
+    redact_.hide(info.access_token());
+    redact_.hide(info.traffic_token());
   }
 
   /// Sends a request. Repeats it if the service is busy and the request cannot be executed twice.
@@ -59581,16 +59601,16 @@ class api {
       } else {
         const int status = answer.status();
         if (answer.ok() || std::find(fine.begin(), fine.end(), status) != fine.end()) co_return answer;
-        const std::string said = redact_.clean(said_message(redact_.clean(answer.text())));
-        const bool full = said.find("maximum number of concurrent") != std::string::npos;
+        const std::string message = redact_.clean(said_message(redact_.clean(answer.text())));
+        const bool full = message.find("maximum number of concurrent") != std::string::npos;
         // 429 and 503 mean that the request was not executed.
         const bool busy = (status == 429 && !full) || status == 503;
         const bool broken = status == 500 || status == 502 || status == 504;
         const bool usual = busy || (broken && repeatable);
         if (should_retry(answer.head().fields).value_or(usual)) when = pauses.again(retry_after(answer.head().fields));
-        const error refused = refused_error(doing, status, said);
+        const error refused = refused_error(doing, status, message);
         // The last try: an earlier one with the same key may have been executed, or may still run.
-        if (doubt != nullptr && (leaves_in_doubt(refused) || said.starts_with("idempotency_"))) *doubt = true;
+        if (doubt != nullptr && (leaves_in_doubt(refused) || message.starts_with("idempotency_"))) *doubt = true;
         if (!when) throw refused;
       }
       co_await rest(*when, doing);
@@ -59634,11 +59654,11 @@ class api {
     check_sandbox_id(id);
     boost::json::object body;
     body["timeout"] = seconds;
-    const dialect wanted = who_.options().form;
+    const dialect form = who_.options().form;
     std::vector<int> fine;
-    if (wanted == dialect::automatic) fine = {400, 404, 405, 410};
+    if (form == dialect::automatic) fine = {400, 404, 405, 410};
     const std::string path = "/sandboxes/" + id + "/connect";
-    const std::string first = wanted == dialect::v2 ? "/v2" + path : path;
+    const std::string first = form == dialect::v2 ? "/v2" + path : path;
     http_response answer = co_await ask("POST", first, body, doing, fine);
     if (!answer.ok()) {
       if (!is_no_route(answer)) refuse(answer, doing);
@@ -59702,9 +59722,9 @@ class api {
     constexpr const char* doing = "read the sandbox's metrics";
     http_response answer =
         co_await ask("GET", "/sandboxes/" + id + "/metrics", std::nullopt, doing, std::vector<int>());
-    std::vector<sandbox_metrics> all;
-    for (const boost::json::object& each : objects_of(answer, doing)) all.emplace_back(each);
-    co_return all;
+    std::vector<sandbox_metrics> result;
+    for (const boost::json::object& each : objects_of(answer, doing)) result.emplace_back(each);
+    co_return result;
   }
 
   awaitable<std::vector<sandbox_log_line>> logs(std::string id) {
@@ -59712,15 +59732,15 @@ class api {
     constexpr const char* doing = "read the sandbox's log";
     http_response answer = co_await ask("GET", "/v2/sandboxes/" + id + "/logs?limit=1000&direction=backward",
                                         std::nullopt, doing, std::vector<int>());
-    const boost::json::object said = object_of(answer, doing);
-    std::vector<sandbox_log_line> all;
-    const boost::json::array* const lines = cofferdam::detail::array_at(said, "logs");
+    const boost::json::object response = object_of(answer, doing);
+    std::vector<sandbox_log_line> log_lines;
+    const boost::json::array* const lines = cofferdam::detail::array_at(response, "logs");
     if (lines == nullptr)
       throw error(exec_errc::provider_failed, std::string("e2b: cannot ") + doing + ": the answer holds none");
     for (const boost::json::value& each : *lines)
-      if (const boost::json::object* const line = each.if_object()) all.emplace_back(*line);
-    std::reverse(all.begin(), all.end());
-    co_return all;
+      if (const boost::json::object* const line = each.if_object()) log_lines.emplace_back(*line);
+    std::reverse(log_lines.begin(), log_lines.end());
+    co_return log_lines;
   }
 
   awaitable<std::string> snapshot(std::string id) {
@@ -59729,8 +59749,8 @@ class api {
     boost::json::object body;
     http_response answer =
         co_await ask("POST", "/sandboxes/" + id + "/snapshots", std::move(body), doing, std::vector<int>());
-    const boost::json::object said = object_of(answer, doing);
-    std::string name(cofferdam::detail::text_at(said, "snapshotID"));
+    const boost::json::object response = object_of(answer, doing);
+    std::string name(cofferdam::detail::text_at(response, "snapshotID"));
     if (name.empty())
       throw error(exec_errc::provider_failed, std::string("e2b: cannot ") + doing + ": the answer names none");
     co_return name;
@@ -59740,27 +59760,27 @@ class api {
   /// \param metadata  `key=value`, of characters that need no encoding; empty: all.
   awaitable<std::vector<sandbox_info>> list(std::string metadata) {
     constexpr const char* doing = "list the sandboxes";
-    std::vector<sandbox_info> all;
+    std::vector<sandbox_info> sandboxes;
     std::string next;
     for (int page = 0; page < max_pages; ++page) {
       std::string path = "/v2/sandboxes?state=running,paused&limit=100";
       if (!metadata.empty()) path += "&metadata=" + cofferdam::detail::percent_encoded(metadata);
       if (!next.empty()) path += "&nextToken=" + cofferdam::detail::percent_encoded(next);
       http_response answer = co_await ask("GET", std::move(path), std::nullopt, doing, std::vector<int>());
-      for (const boost::json::object& each : objects_of(answer, doing)) all.emplace_back(each);
+      for (const boost::json::object& each : objects_of(answer, doing)) sandboxes.emplace_back(each);
       next = std::string(answer.field("X-Next-Token").value_or(std::string_view()));
       if (next.empty()) break;
     }
-    co_return all;
+    co_return sandboxes;
   }
 
   /// Ends the sandbox that an interrupted create may have left.
   awaitable<void> end_strays(std::string tag) {
     std::vector<sandbox_info> left = co_await list("cofferdam=" + tag);
-    for (const sandbox_info& one : left) {
-      const auto found = one.metadata().find("cofferdam");
-      if (found == one.metadata().end() || found->second != tag) continue;  // for a service that ignores the filter
-      co_await kill(one.id());
+    for (const sandbox_info& info : left) {
+      const auto found = info.metadata().find("cofferdam");
+      if (found == info.metadata().end() || found->second != tag) continue;  // for a service that ignores the filter
+      co_await kill(info.id());
     }
   }
 
@@ -59774,8 +59794,8 @@ class api {
   static bool is_no_route(const http_response& answer) {
     const int status = answer.status();
     if (status == 405 || status == 410) return true;
-    const std::string said = said_message(answer.text());
-    const auto says = [&](std::string_view words) { return said.find(words) != std::string::npos; };
+    const std::string message = said_message(answer.text());
+    const auto says = [&](std::string_view words) { return message.find(words) != std::string::npos; };
     if (status == 404) return !says("andbox") && !says("emplate") && !says("tag '");
     return status == 400 && (says("method not allowed") || says("no matching operation"));
   }
@@ -59799,10 +59819,10 @@ class api {
     boost::json::array* const array = broken ? nullptr : value.if_array();
     if (array == nullptr)
       throw error(exec_errc::provider_failed, std::string("e2b: cannot ") + doing + ": the answer is no JSON array");
-    std::vector<boost::json::object> all;
+    std::vector<boost::json::object> objects;
     for (boost::json::value& each : *array)
-      if (boost::json::object* const one = each.if_object()) all.push_back(std::move(*one));
-    return all;
+      if (boost::json::object* const object = each.if_object()) objects.push_back(std::move(*object));
+    return objects;
   }
 
   account who_;
@@ -59874,8 +59894,8 @@ class envd_abilities {
   bool takes_raw_uploads() const noexcept { return at_least({0, 5, 7}, false); }
 
  private:
-  bool at_least(envd_version wanted, bool otherwise) const noexcept {
-    return version_ ? *version_ >= wanted : otherwise;
+  bool at_least(envd_version minimum, bool otherwise) const noexcept {
+    return version_ ? *version_ >= minimum : otherwise;
   }
 
   std::optional<envd_version> version_;
@@ -60078,9 +60098,9 @@ class envd : public std::enable_shared_from_this<envd> {
                                                                  cofferdam::detail::connect_stream& stream,
                                                                  const char* doing) {
     std::optional<error> failure;
-    std::optional<std::string_view> one;
+    std::optional<std::string_view> message;
     try {
-      one = co_await stream.next();
+      message = co_await stream.next();
     } catch (const error& reason) {
       if (reason.code() == exec_errc::cancelled) throw;
       failure = reason;
@@ -60089,19 +60109,19 @@ class envd : public std::enable_shared_from_this<envd> {
       const error why = co_await self->explain(*failure, doing);
       throw why;
     }
-    if (!one && stream.failure()) {
+    if (!message && stream.failure()) {
       const error why = co_await ended_by(self, *stream.failure(), doing);
       throw why;
     }
-    co_return one;
+    co_return message;
   }
 
   /// Returns the error for the error at the end of a stream. `unavailable`: the connection was lost on the peer's side.
   static awaitable<error> ended_by(std::shared_ptr<envd> self, cofferdam::detail::connect_failure failure,
                                    const char* doing) {
     if (failure.code() != cofferdam::detail::connect_code::unavailable) co_return self->refusal(failure, doing);
-    const std::string said = one_line(self->redact_.clean(failure.message()), 400);
-    error broken(exec_errc::provider_lost, "its stream broke off: unavailable, \"" + said + "\"",
+    const std::string message = one_line(self->redact_.clean(failure.message()), 400);
+    error broken(exec_errc::provider_lost, "its stream broke off: unavailable, \"" + message + "\"",
                  net_errc::connection_lost);
     error why = co_await self->explain(std::move(broken), doing);
     co_return why;
@@ -60121,9 +60141,9 @@ class envd : public std::enable_shared_from_this<envd> {
           co_await envd::stream(self, "/process.Process/Start", message, doing, std::move(user), script_limit);
       bool good = false;
       for (;;) {
-        const std::optional<std::string_view> one = co_await stream.next();
-        if (!one) break;
-        const process_event event = process_event::parse(*one);
+        const std::optional<std::string_view> piece = co_await stream.next();
+        if (!piece) break;
+        const process_event event = process_event::parse(*piece);
         if (event.what == process_event::kind::end) good = event.end.exit_code == 0;
       }
       const bool refused =
@@ -60141,7 +60161,7 @@ class envd : public std::enable_shared_from_this<envd> {
     boost::json::object process;
     process["cmd"] = cofferdam::detail::json_text(program);
     boost::json::array args;
-    for (const std::string& one : words) args.push_back(cofferdam::detail::json_text(one));
+    for (const std::string& word : words) args.push_back(cofferdam::detail::json_text(word));
     process["args"] = std::move(args);
     process["cwd"] = cofferdam::detail::json_text(directory);
     boost::json::object message;
@@ -60216,16 +60236,16 @@ class envd : public std::enable_shared_from_this<envd> {
 
   /// Throws if a response comes from a proxy that could not reach the daemon. Only a sandbox that neither the proxy nor
   /// the service finds is lost.
-  static awaitable<void> check_proxy(std::shared_ptr<envd> self, int status, std::string said, const char* doing) {
+  static awaitable<void> check_proxy(std::shared_ptr<envd> self, int status, std::string body, const char* doing) {
     const std::error_code cause(status, status_category());
-    if (status == 502 && says_not_found(said)) {
+    if (status == 502 && says_not_found(body)) {
       const error why = co_await missing(self, doing, cause);
       throw why;
     }
-    const bool untouched = is_port_closed(status, said) || is_in_transition(status, said);
+    const bool untouched = is_port_closed(status, body) || is_in_transition(status, body);
     if (status != 502 && !untouched) co_return;
     std::string text = std::string("e2b: cannot ") + doing + ": the way to the sandbox was interrupted, " +
-                       std::to_string(status) + " \"" + one_line(self->redact_.clean(said), 400) +
+                       std::to_string(status) + " \"" + one_line(self->redact_.clean(body), 400) +
                        "\"; the sandbox is still there: try again";
     if (untouched) throw error(exec_errc::unavailable, std::move(text), sandbox_errc::not_reached);
     throw error(exec_errc::unavailable, std::move(text), cause);
@@ -60237,21 +60257,21 @@ class envd : public std::enable_shared_from_this<envd> {
   }
 
  private:
-  static bool says_not_found(std::string_view said) { return said.find("was not found") != std::string_view::npos; }
+  static bool says_not_found(std::string_view body) { return body.find("was not found") != std::string_view::npos; }
   /// Returns true if the sandbox runs, but its daemon does not listen at the moment.
-  static bool is_port_closed(int status, std::string_view said) {
-    return status == 502 && said.find("port is not open") != std::string_view::npos;
+  static bool is_port_closed(int status, std::string_view body) {
+    return status == 502 && body.find("port is not open") != std::string_view::npos;
   }
   /// Returns true if the sandbox is being paused or resumed.
-  static bool is_in_transition(int status, std::string_view said) {
-    return status == 409 && said.find("transitioning") != std::string_view::npos;
+  static bool is_in_transition(int status, std::string_view body) {
+    return status == 409 && body.find("transitioning") != std::string_view::npos;
   }
   /// Returns true if a refused call may succeed soon.
   /// \param busy  statuses that mean this for the call, besides those that always do.
   static bool may_be_repeated(const cofferdam::detail::connect_answer& answer, std::initializer_list<int> busy) {
-    const std::string& said = answer.failure()->message();
+    const std::string& message = answer.failure()->message();
     const int status = answer.status();
-    const bool usual = status == 429 || is_port_closed(status, said) || is_in_transition(status, said) ||
+    const bool usual = status == 429 || is_port_closed(status, message) || is_in_transition(status, message) ||
                        std::find(busy.begin(), busy.end(), status) != busy.end();
     return should_retry(answer.fields()).value_or(usual);
   }
@@ -60281,9 +60301,9 @@ class envd : public std::enable_shared_from_this<envd> {
   static constexpr std::chrono::milliseconds script_limit{std::chrono::seconds(30)};
 
   static cofferdam::detail::http_client_settings settings() {
-    cofferdam::detail::http_client_settings made;
-    made.connections(1024).idle_connections(32);
-    return made;
+    cofferdam::detail::http_client_settings result;
+    result.connections(1024).idle_connections(32);
+    return result;
   }
 
   std::chrono::milliseconds connect_limit() const {
@@ -60291,10 +60311,10 @@ class envd : public std::enable_shared_from_this<envd> {
   }
 
   http_request request(std::string method, std::string_view path) const {
-    http_request made(std::move(method), base_.prefix() + std::string(path));
-    made.field("E2b-Sandbox-Id", id_).field("E2b-Sandbox-Port", std::to_string(port));
-    if (!token_.empty()) made.secret_field("X-Access-Token", token_);
-    return made;
+    http_request result(std::move(method), base_.prefix() + std::string(path));
+    result.field("E2b-Sandbox-Id", id_).field("E2b-Sandbox-Port", std::to_string(port));
+    if (!token_.empty()) result.secret_field("X-Access-Token", token_);
+    return result;
   }
 
   static std::string authorization(const std::string& user) {
@@ -60452,9 +60472,9 @@ class envd_command final : public cofferdam::detail::tracked_command {
       throw why;
     }
     if (stream.failure() && !self->has_ended() && !self->process_ended_) {
-      const cofferdam::detail::connect_failure said = *stream.failure();
-      if (!self->has_begun() && said.code() != cofferdam::detail::connect_code::unavailable) self->may_run_ = false;
-      const error why = co_await envd::ended_by(self->place_, said, "run a command");
+      const cofferdam::detail::connect_failure failure = *stream.failure();
+      if (!self->has_begun() && failure.code() != cofferdam::detail::connect_code::unavailable) self->may_run_ = false;
+      const error why = co_await envd::ended_by(self->place_, failure, "run a command");
       throw why;
     }
   }
@@ -60740,11 +60760,11 @@ class envd_launcher final : public cofferdam::detail::command_launcher {
           refuse_unstarted(shown_program(c), spawn_stage::exec, std::error_code(E2BIG, std::system_category()));
       return outcome;
     }
-    const auto one = cofferdam::detail::make_command<envd_command>(
+    const auto launched = cofferdam::detail::make_command<envd_command>(
         executor(), registry(), limits, std::chrono::steady_clock::now(), executor(), place_,
         message_for(order, c, has_input), mark, tag, shown_program(c), has_input);
-    one->begin(c.take_input());
-    outcome.running = one->command().kept();
+    launched->begin(c.take_input());
+    outcome.running = launched->command().kept();
     return outcome;
   }
 
@@ -60837,16 +60857,16 @@ class sandbox_files : public cofferdam::detail::operations_by_command<sandbox_fi
     co_return result;
   }
 
-  awaitable<bytes> read_file(std::string path, std::size_t most) {
+  awaitable<bytes> read_file(std::string path, std::size_t max_bytes) {
     const std::string clean = workspace_path(path, where_.root);
-    const file_head head = co_await look(clean, most);
+    const file_head head = co_await look(clean, max_bytes);
     cofferdam::detail::http_exchange answer = co_await open(head, clean);
     bytes content;
     std::optional<error> broken;
     try {
-      content = co_await answer.read_all(most);
+      content = co_await answer.read_all(max_bytes);
     } catch (const error& failure) {
-      if (failure.code() == exec_errc::too_large) throw too_large(clean, most);
+      if (failure.code() == exec_errc::too_large) throw too_large(clean, max_bytes);
       if (failure.code() == exec_errc::cancelled) throw;
       broken = failure;
     }
@@ -60906,22 +60926,22 @@ class sandbox_files : public cofferdam::detail::operations_by_command<sandbox_fi
     unsigned mode = 0;
   };
 
-  /// \param most  maximum bytes; a longer file is refused.
-  awaitable<file_head> look(std::string clean, std::size_t most) {
+  /// \param max_bytes  maximum bytes; a longer file is refused.
+  awaitable<file_head> look(std::string clean, std::size_t max_bytes) {
     std::vector<std::string> words{"/bin/sh",
                                    "-c",
                                    std::string(look_script),
                                    "sh",
                                    "./" + clean,
                                    where_.root,
-                                   std::to_string(std::min(most, any_size))};
+                                   std::to_string(std::min(max_bytes, any_size))};
     command ask = argv(std::move(words));
     command_result result = co_await run_command(std::move(ask));
-    check(result, "read", clean, most);
-    const std::string_view said = as_text(result.out().head());
+    check(result, "read", clean, max_bytes);
+    const std::string_view output = as_text(result.out().head());
     file_head head;
-    const char* const last = said.data() + said.size();
-    const auto size = std::from_chars(said.data(), last, head.size);
+    const char* const last = output.data() + output.size();
+    const auto size = std::from_chars(output.data(), last, head.size);
     if (size.ec != std::errc() || size.ptr == last) throw unreadable(clean);
     const auto mode = std::from_chars(size.ptr + 1, last, head.mode, 8);
     if (mode.ec != std::errc() || mode.ptr == last) throw unreadable(clean);
@@ -61106,12 +61126,12 @@ case $t/ in "$r"/*) ;; *) exit 42 ;; esac)sh";
   awaitable<void> refuse(cofferdam::detail::http_exchange answer, const char* doing, std::string clean) {
     const int status = answer.status();
     bytes body = co_await answer.read_all(max_answer);
-    const std::string said = place()->redact().clean(said_message(place()->redact().clean(as_text(body))));
-    co_await envd::check_proxy(place(), status, said, doing);
+    const std::string message = place()->redact().clean(said_message(place()->redact().clean(as_text(body))));
+    co_await envd::check_proxy(place(), status, message, doing);
     const std::string what = std::string(doing) + " " + cofferdam::detail::shown_path(clean);
     if (status == 404) throw cofferdam::detail::path_error(ENOENT, doing, clean);
     if (status == 507) throw cofferdam::detail::path_error(ENOSPC, doing, clean);
-    const error refused = refused_error(what, status, said);
+    const error refused = refused_error(what, status, message);
     throw refused;
   }
 
@@ -61119,12 +61139,12 @@ case $t/ in "$r"/*) ;; *) exit 42 ;; esac)sh";
     return error(exec_errc::io_error, "e2b: read " + cofferdam::detail::shown_path(path) +
                                           ": what the sandbox says of the file cannot be understood");
   }
-  static error too_large(const std::string& path, std::size_t most) {
-    return error(exec_errc::too_large,
-                 "read " + cofferdam::detail::shown_path(path) + ": longer than " + std::to_string(most) + " bytes");
+  static error too_large(const std::string& path, std::size_t max_bytes) {
+    return error(exec_errc::too_large, "read " + cofferdam::detail::shown_path(path) + ": longer than " +
+                                           std::to_string(max_bytes) + " bytes");
   }
 
-  static void check(const command_result& result, const char* doing, const std::string& path, std::size_t most) {
+  static void check(const command_result& result, const char* doing, const std::string& path, std::size_t max_bytes) {
     using cofferdam::detail::path_error;
     if (result.ok()) return;
     const std::string what = std::string(doing) + " " + cofferdam::detail::shown_path(path) + ": ";
@@ -61132,7 +61152,7 @@ case $t/ in "$r"/*) ;; *) exit 42 ;; esac)sh";
       case is_missing: throw path_error(ENOENT, doing, path);
       case is_outside: throw error(exec_errc::outside_workspace, what + "a symbolic link leads out of the workspace");
       case is_no_file: throw error(exec_errc::not_a_file, what + "not a regular file");
-      case is_longer: throw too_large(path, most);
+      case is_longer: throw too_large(path, max_bytes);
       case is_denied: throw path_error(EACCES, doing, path);
       case is_no_directory: throw path_error(ENOTDIR, doing, path);
       case is_incomplete: throw error(exec_errc::io_error, what + "not all of it arrived");
@@ -61156,24 +61176,24 @@ class sandbox_file_source final : public file_source {
   awaitable<std::optional<file_header>> next() override {
     current_.reset();
     if (at_ == requests_.size()) co_return std::nullopt;
-    const file_request& wanted = requests_[at_++];
+    const file_request& request = requests_[at_++];
     std::optional<file_header> header;
     try {
-      const std::string clean = workspace_path(wanted.path(), files_.root());
+      const std::string clean = workspace_path(request.path(), files_.root());
       const sandbox_files::file_head head = co_await files_.look(clean, sandbox_files::any_size);
       cofferdam::detail::http_exchange answer = co_await files_.open(head, clean);
       current_.emplace(std::move(answer));
-      header.emplace(wanted.path(), wanted.destination(), file_type::regular, head.size, head.mode);
+      header.emplace(request.path(), request.destination(), file_type::regular, head.size, head.mode);
     } catch (const error& failure) {
       if (cofferdam::detail::ends_everything(failure)) throw;
-      header.emplace(wanted.path(), failure);
+      header.emplace(request.path(), failure);
     }
     co_return header;
   }
 
-  awaitable<bytes> read(std::size_t most) override {
-    if (!current_ || most == 0) co_return bytes();
-    bytes piece(std::min(most, cofferdam::detail::file_piece));
+  awaitable<bytes> read(std::size_t max_bytes) override {
+    if (!current_ || max_bytes == 0) co_return bytes();
+    bytes piece(std::min(max_bytes, cofferdam::detail::file_piece));
     std::size_t have = 0;
     std::optional<error> failure;
     try {
@@ -61294,14 +61314,14 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
     surroundings around = settings->around.value_or(surroundings());
     if (!settings->around) around = surroundings::of_this_process();
     auto service = std::make_shared<api>(executor, account::resolve(settings->who, around));
-    auto one = std::make_shared<sandbox>(std::move(executor), std::move(service), std::move(settings));
-    const auto makes = [&one]() -> awaitable<void> {
-      co_await one->obtain();
-      co_await one->prepare();
+    auto result = std::make_shared<sandbox>(std::move(executor), std::move(service), std::move(settings));
+    const auto makes = [&result]() -> awaitable<void> {
+      co_await result->obtain();
+      co_await result->prepare();
     };
-    const auto discards = [&one] { return one->discard(); };
+    const auto discards = [&result] { return result->discard(); };
     co_await cofferdam::detail::with_cleanup_after_failure(makes, discards);
-    co_return one;
+    co_return result;
   }
 
   sandbox(asio::any_io_executor executor, std::shared_ptr<api> service,
@@ -61480,10 +61500,10 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
   /// Creates or finds the sandbox.
   awaitable<void> obtain() {
     if (service_->who().is_debug()) {
-      boost::json::object said;
-      said["sandboxID"] = "debug_sandbox_id";
-      said["envdVersion"] = "99.99.99";
-      info_ = sandbox_info(said);
+      boost::json::object fields;
+      fields["sandboxID"] = "debug_sandbox_id";
+      fields["envdVersion"] = "99.99.99";
+      info_ = sandbox_info(fields);
       end_at_ = clock::time_point::max();
       co_return;
     }
@@ -61520,19 +61540,19 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
                                               ", is older than 0.1.0: build the template anew");
     place_ = place;
     where_.from_home = settings_->workspace;
-    const std::string said = co_await ask_shell();
-    const std::size_t first = said.find('\0');
-    const std::size_t second = first == std::string::npos ? first : said.find('\0', first + 1);
+    const std::string output = co_await ask_shell();
+    const std::size_t first = output.find('\0');
+    const std::size_t second = first == std::string::npos ? first : output.find('\0', first + 1);
     if (second == std::string::npos)
       throw error(exec_errc::provider_failed, "e2b: the workspace \"" + one_line(settings_->workspace, 200) +
-                                                  "\" cannot be made in the sandbox: " + one_line(said, 200));
-    where_.home = said.substr(0, first);
-    where_.root = said.substr(first + 1, second - first - 1);
-    const std::string shell = said.substr(second + 1, said.find('\n', second) - second - 1);
+                                                  "\" cannot be made in the sandbox: " + one_line(output, 200));
+    where_.home = output.substr(0, first);
+    where_.root = output.substr(first + 1, second - first - 1);
+    const std::string shell = output.substr(second + 1, output.find('\n', second) - second - 1);
     shell_ = shell.starts_with('/') ? shell : "/bin/sh";
     variables_ = {"LANG=C.UTF-8", "TERM=dumb", "TMPDIR=/tmp", "HOME=" + where_.root};
     for (const auto& [name, value] : settings_->create.variables) {
-      std::erase_if(variables_, [&](const std::string& one) { return one.starts_with(name + "="); });
+      std::erase_if(variables_, [&](const std::string& variable) { return variable.starts_with(name + "="); });
       variables_.push_back(name + "=" + value);
     }
     session_ = envd_session(place_, commands(), where_.from_home, [weak = weak_from_this()] {
@@ -61554,9 +61574,9 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
     std::string out;
     std::string err;
     for (;;) {
-      const std::optional<std::string_view> one = co_await stream.next();
-      if (!one) break;
-      const process_event event = process_event::parse(*one);
+      const std::optional<std::string_view> piece = co_await stream.next();
+      if (!piece) break;
+      const process_event event = process_event::parse(*piece);
       std::string& to = event.what == process_event::kind::out ? out : err;
       if (to.size() + event.data.size() <= max_said) to += as_text(event.data);
     }
@@ -61569,21 +61589,21 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
   }
 
   command_settings commands() const {
-    command_settings made = settings_->commands;
+    command_settings settings = settings_->commands;
     isolation_report isolation;
     isolation.set(isolation_kind::process_tree, "the command's session, and what has its variables");
     isolation.set(isolation_kind::host_death, "everything, at the end of the sandbox's life");
     isolation.set(isolation_kind::files, "the service's sandbox; links in the workspace are looked at, not held");
     if (settings_->create.allow_internet == false && is_ours_)
       isolation.set(isolation_kind::network, "no internet, as the service was asked");
-    made.isolation = std::make_shared<const isolation_report>(std::move(isolation));
-    return made;
+    settings.isolation = std::make_shared<const isolation_report>(std::move(isolation));
+    return settings;
   }
 
   awaitable<spawn_request> request_of(const command& c) {
     spawn_request request = request_for(c, shell_, variables_);
-    sandbox_files all = files();
-    request.directory_path = co_await all.directory_path(c.working_directory());
+    sandbox_files workspace = files();
+    request.directory_path = co_await workspace.directory_path(c.working_directory());
     co_return request;
   }
 
@@ -61759,8 +61779,8 @@ COFFERDAM_DECL awaitable<command_result> environment::run_command(command c) {
 
 COFFERDAM_DECL awaitable<process> environment::start(command c) { return handle_.start(std::move(c)); }
 
-COFFERDAM_DECL awaitable<bytes> environment::read_file(std::string path, std::size_t most) {
-  return handle_.read_file(std::move(path), most);
+COFFERDAM_DECL awaitable<bytes> environment::read_file(std::string path, std::size_t max_bytes) {
+  return handle_.read_file(std::move(path), max_bytes);
 }
 
 COFFERDAM_DECL awaitable<void> environment::write_file(std::string path, bytes_view content) {
@@ -61857,13 +61877,13 @@ COFFERDAM_DECL std::string environment::url(const std::string& path, file_access
 COFFERDAM_DECL awaitable<std::vector<running_process>> environment::list_processes(shared inside) {
   co_await inside->until_running();
   boost::json::object nothing;
-  const boost::json::object said = co_await detail::envd::ask(inside->place(), "/process.Process/List",
-                                                              std::move(nothing), "list the processes", true);
-  std::vector<running_process> all;
-  if (const boost::json::array* const found = cofferdam::detail::array_at(said, "processes"))
+  const boost::json::object response = co_await detail::envd::ask(inside->place(), "/process.Process/List",
+                                                                  std::move(nothing), "list the processes", true);
+  std::vector<running_process> result;
+  if (const boost::json::array* const found = cofferdam::detail::array_at(response, "processes"))
     for (const boost::json::value& each : *found)
-      if (const boost::json::object* const one = each.if_object()) all.emplace_back(*one);
-  co_return all;
+      if (const boost::json::object* const object = each.if_object()) result.emplace_back(*object);
+  co_return result;
 }
 
 COFFERDAM_DECL awaitable<bool> environment::kill_process(shared inside, std::int64_t pid) {
@@ -61939,8 +61959,8 @@ COFFERDAM_DECL provider& provider::sandbox_url(std::string url) {
   return with([&](detail::sandbox_settings& to) { to.who.sandbox_url = std::move(url); });
 }
 
-COFFERDAM_DECL provider& provider::account(account_options all) {
-  return with([&](detail::sandbox_settings& to) { to.who = std::move(all); });
+COFFERDAM_DECL provider& provider::account(account_options new_options) {
+  return with([&](detail::sandbox_settings& to) { to.who = std::move(new_options); });
 }
 
 COFFERDAM_DECL provider& provider::ca_file(std::string path) {
@@ -61965,8 +61985,8 @@ COFFERDAM_DECL provider& provider::first_pause(std::chrono::milliseconds time) {
   return with([&](detail::sandbox_settings& to) { to.who.first_pause = time; });
 }
 
-COFFERDAM_DECL provider& provider::gate(rate_limiter one) {
-  return with([&](detail::sandbox_settings& to) { to.who.gate = std::move(one); });
+COFFERDAM_DECL provider& provider::gate(rate_limiter limiter) {
+  return with([&](detail::sandbox_settings& to) { to.who.gate = std::move(limiter); });
 }
 
 COFFERDAM_DECL provider& provider::template_id(std::string name) {
@@ -62091,17 +62111,17 @@ COFFERDAM_DECL awaitable<std::optional<folder_event>> folder_watch::next_of(
     std::shared_ptr<detail::envd> place, std::shared_ptr<cofferdam::detail::connect_stream> stream) {
   constexpr const char* doing = "watch a folder";
   for (;;) {
-    const std::optional<std::string_view> one = co_await detail::envd::next_message(place, *stream, doing);
-    if (!one) co_return std::nullopt;
-    std::optional<folder_event> event = parse(*one);
+    const std::optional<std::string_view> message = co_await detail::envd::next_message(place, *stream, doing);
+    if (!message) co_return std::nullopt;
+    std::optional<folder_event> event = parse(*message);
     if (event) co_return event;
   }
 }
 
 COFFERDAM_DECL std::optional<folder_event> folder_watch::parse(std::string_view text) {
-  const boost::json::object said =
+  const boost::json::object message =
       cofferdam::detail::parse_object(text, exec_errc::io_error, "e2b: a message about a folder");
-  const boost::json::object* const event = cofferdam::detail::object_at(said, "filesystem");
+  const boost::json::object* const event = cofferdam::detail::object_at(message, "filesystem");
   if (event == nullptr) return std::nullopt;
   const std::string_view type = cofferdam::detail::text_at(*event, "type");
   file_change what = file_change::other;
@@ -62131,12 +62151,12 @@ COFFERDAM_DECL std::optional<folder_event> folder_watch::parse(std::string_view 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 COFFERDAM_DECL awaitable<std::optional<std::string_view>> connect_stream::next() {
-  std::optional<connect_envelope> one = reader_.next(rest_);
+  std::optional<connect_envelope> envelope = reader_.next(rest_);
   for (;;) {
-    if (one && !one->is_end()) co_return one->payload();
-    if (one) {
-      failure_ = read_connect_end(one->payload());
-      one = reader_.next(rest_);
+    if (envelope && !envelope->is_end()) co_return envelope->payload();
+    if (envelope) {
+      failure_ = read_connect_end(envelope->payload());
+      envelope = reader_.next(rest_);
       continue;
     }
     const std::span<char> room = reader_.room();
@@ -62148,9 +62168,9 @@ COFFERDAM_DECL awaitable<std::optional<std::string_view>> connect_stream::next()
     }
     if (room.empty()) {
       rest_ = as_text(bytes_view(buffer_->data(), count));
-      one = reader_.next(rest_);
+      envelope = reader_.next(rest_);
     } else {
-      one = reader_.took(count);
+      envelope = reader_.took(count);
     }
   }
 }
@@ -62159,9 +62179,9 @@ COFFERDAM_DECL awaitable<std::optional<std::string_view>> connect_stream::next()
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-COFFERDAM_DECL bool has_media_type(const http_response_head& head, std::string_view wanted) {
+COFFERDAM_DECL bool has_media_type(const http_response_head& head, std::string_view media_type) {
   const std::string_view type = head.fields.find("Content-Type").value_or(std::string_view());
-  return same_ignoring_case(without_blanks(type.substr(0, type.find(';'))), wanted);
+  return same_ignoring_case(without_blanks(type.substr(0, type.find(';'))), media_type);
 }
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail
@@ -62178,7 +62198,7 @@ COFFERDAM_DECL awaitable<connect_answer> connect_unary(http_client& client, http
 }
 
 COFFERDAM_DECL awaitable<connect_opening> connect_server_stream(http_client& client, http_request what,
-                                                                std::string message, std::size_t most,
+                                                                std::string message, std::size_t max_bytes,
                                                                 http_limits limits) {
   what.field("Connect-Protocol-Version", "1").fields().set("Content-Type", "application/connect+json");
   // In chunks: if a body has a length, Go's reverse proxies lose answers that begin at once.
@@ -62196,7 +62216,7 @@ COFFERDAM_DECL awaitable<connect_opening> connect_server_stream(http_client& cli
   if (!detail::has_media_type(answer.head(), "application/connect+json"))
     throw error(exec_errc::io_error, "Connect: the answer is no stream of messages: its Content-Type is another",
                 net_errc::malformed);
-  connect_stream stream(std::move(answer), most);
+  connect_stream stream(std::move(answer), max_bytes);
   co_return connect_opening(std::move(stream));
 }
 
@@ -62230,9 +62250,9 @@ COFFERDAM_DECL awaitable<std::optional<process_event>> process_follower::next_of
     std::shared_ptr<detail::envd> place, std::shared_ptr<cofferdam::detail::connect_stream> stream) {
   constexpr const char* doing = "follow a process";
   for (;;) {
-    const std::optional<std::string_view> one = co_await detail::envd::next_message(place, *stream, doing);
-    if (!one) co_return std::nullopt;
-    std::optional<process_event> event = process_event::parse(*one);
+    const std::optional<std::string_view> message = co_await detail::envd::next_message(place, *stream, doing);
+    if (!message) co_return std::nullopt;
+    std::optional<process_event> event = process_event::parse(*message);
     const bool is_news = event->what != process_event::kind::start && event->what != process_event::kind::other;
     if (is_news) co_return event;
   }
@@ -62367,17 +62387,17 @@ COFFERDAM_DECL code& code::keep(std::size_t output, std::size_t results) {
 COFFERDAM_DECL boost::json::object code::body() const {
   if (!cofferdam::detail::is_valid_utf8(source_))
     throw error(exec_errc::invalid_argument, "e2b: the code is not UTF-8");
-  boost::json::object all;
-  all["code"] = cofferdam::detail::json_text(source_);
-  if (!context_.empty()) all["context_id"] = cofferdam::detail::json_text(context_);
-  if (!language_.empty()) all["language"] = cofferdam::detail::json_text(language_);
+  boost::json::object body;
+  body["code"] = cofferdam::detail::json_text(source_);
+  if (!context_.empty()) body["context_id"] = cofferdam::detail::json_text(context_);
+  if (!language_.empty()) body["language"] = cofferdam::detail::json_text(language_);
   if (!variables_.empty()) {
     boost::json::object variables;
     for (const auto& [name, value] : variables_)
       variables[cofferdam::detail::json_text(name)] = cofferdam::detail::json_text(value);
-    all["env_vars"] = std::move(variables);
+    body["env_vars"] = std::move(variables);
   }
-  return all;
+  return body;
 }
 
 COFFERDAM_DECL code_interpreter::code_interpreter(environment& in) : inside_(in.get()) {
@@ -62429,14 +62449,14 @@ COFFERDAM_DECL awaitable<void> code_interpreter::remove(code_context which) {
 }
 
 COFFERDAM_DECL http_request code_interpreter::request(std::string method, std::string_view path) const {
-  http_request made(std::move(method), prefix_ + std::string(path));
-  made.field("User-Agent", std::string(detail::user_agent));
-  made.field("E2b-Sandbox-Id", inside_->id()).field("E2b-Sandbox-Port", std::to_string(port));
+  http_request result(std::move(method), prefix_ + std::string(path));
+  result.field("User-Agent", std::string(detail::user_agent));
+  result.field("E2b-Sandbox-Id", inside_->id()).field("E2b-Sandbox-Port", std::to_string(port));
   const secret_string& token = inside_->place()->token();
-  if (!token.empty()) made.secret_field("X-Access-Token", token);
+  if (!token.empty()) result.secret_field("X-Access-Token", token);
   if (!inside_->info().traffic_token().empty())
-    made.secret_field("E2B-Traffic-Access-Token", inside_->info().traffic_token());
-  return made;
+    result.secret_field("E2B-Traffic-Access-Token", inside_->info().traffic_token());
+  return result;
 }
 
 COFFERDAM_DECL awaitable<cofferdam::detail::http_exchange> code_interpreter::ask(
@@ -62458,12 +62478,12 @@ COFFERDAM_DECL awaitable<cofferdam::detail::http_exchange> code_interpreter::ask
   if (answer.status() == 200) co_return answer;
   const int status = answer.status();
   bytes body = co_await answer.read_all(max_answer);
-  const std::string said = redact.clean(detail::said_message(redact.clean(as_text(body))));
-  if (status == 502 && said.find("port is not open") != std::string::npos)
+  const std::string message = redact.clean(detail::said_message(redact.clean(as_text(body))));
+  if (status == 502 && message.find("port is not open") != std::string::npos)
     throw error(exec_errc::unsupported,
                 "e2b: the sandbox has no code interpreter: use a template that has, such as code-interpreter-v1");
-  co_await detail::envd::check_proxy(inside->place(), status, said, doing);
-  throw detail::refused_error(doing, status, said);
+  co_await detail::envd::check_proxy(inside->place(), status, message, doing);
+  throw detail::refused_error(doing, status, message);
 }
 
 COFFERDAM_DECL cofferdam::detail::http_limits code_interpreter::usual(const shared& inside) {
@@ -62490,38 +62510,38 @@ COFFERDAM_DECL awaitable<execution> code_interpreter::execute(shared inside, cli
   what.fields().set("Content-Type", "application/json");
   const std::string text = boost::json::serialize(source.body());
   what.body(http_body(text).in_chunks());  // as connect_server_stream has it
-  const auto one = std::make_shared<timed_run>(inside->executor(), source.limits());
+  const auto current_run = std::make_shared<timed_run>(inside->executor(), source.limits());
   if (source.timeout() < longest) {
-    one->limit.expires_after(source.timeout());
+    current_run->limit.expires_after(source.timeout());
     // The limit is enforced by going away: the service interrupts the code then.
-    one->limit.async_wait([one](std::error_code failure) {
-      if (failure || !one->reads || one->has_read) return;
-      one->expired = true;
-      one->stop.emit(asio::cancellation_type::terminal);
+    current_run->limit.async_wait([current_run](std::error_code failure) {
+      if (failure || !current_run->reads || current_run->has_read) return;
+      current_run->expired = true;
+      current_run->stop.emit(asio::cancellation_type::terminal);
     });
   }
-  auto over = [one](std::exception_ptr failure) { one->end(failure); };
-  asio::co_spawn(inside->executor(), read(inside, by, std::move(redact), std::move(what), one),
-                 asio::bind_cancellation_slot(one->stop.slot(), std::move(over)));
+  auto over = [current_run](std::exception_ptr failure) { current_run->end(failure); };
+  asio::co_spawn(inside->executor(), read(inside, by, std::move(redact), std::move(what), current_run),
+                 asio::bind_cancellation_slot(current_run->stop.slot(), std::move(over)));
   bool cancelled = false;
-  while (one->reads) {
-    const cofferdam::detail::wait_result result = co_await one->changed.wait();
+  while (current_run->reads) {
+    const cofferdam::detail::wait_result result = co_await current_run->changed.wait();
     if (result != cofferdam::detail::wait_result::cancelled || cancelled) continue;
     cancelled = true;
-    one->cancel();
+    current_run->cancel();
     break;
   }
   if (cancelled) throw error(exec_errc::cancelled, "e2b: cannot run code: cancelled; the code is interrupted");
-  if (one->failure && !one->expired) std::rethrow_exception(one->failure);
-  if (one->expired) one->reader.time_out();
-  if (!one->reader.ended())
+  if (current_run->failure && !current_run->expired) std::rethrow_exception(current_run->failure);
+  if (current_run->expired) current_run->reader.time_out();
+  if (!current_run->reader.ended())
     throw error(exec_errc::provider_lost, "e2b: cannot run code: the answer ended before the code did",
                 net_errc::truncated);
-  co_return one->reader.take(std::chrono::steady_clock::now() - begins);
+  co_return current_run->reader.take(std::chrono::steady_clock::now() - begins);
 }
 
 COFFERDAM_DECL awaitable<void> code_interpreter::read(shared inside, client by, redactor redact, http_request what,
-                                                      std::shared_ptr<timed_run> one) {
+                                                      std::shared_ptr<timed_run> current_run) {
   constexpr const char* doing = "run code";
   cofferdam::detail::http_limits limits = usual(inside);
   limits.idle(silence);
@@ -62529,10 +62549,10 @@ COFFERDAM_DECL awaitable<void> code_interpreter::read(shared inside, client by, 
   std::array<std::byte, 32 * 1024> piece;
   std::optional<error> failure;
   try {
-    while (!one->reader.ended()) {
+    while (!current_run->reader.ended()) {
       const std::size_t count = co_await answer.read_some(std::span(piece));
       if (count == 0) break;
-      one->reader.feed(as_text(bytes_view(piece).first(count)));
+      current_run->reader.feed(as_text(bytes_view(piece).first(count)));
     }
   } catch (const error& reason) {
     if (reason.code() == exec_errc::cancelled) throw;
@@ -62540,10 +62560,10 @@ COFFERDAM_DECL awaitable<void> code_interpreter::read(shared inside, client by, 
   }
   if (failure) {
     const error why = co_await inside->place()->explain(*failure, doing);
-    one->has_read = true;
+    current_run->has_read = true;
     throw why;
   }
-  one->has_read = true;
+  current_run->has_read = true;
 }
 
 COFFERDAM_DECL awaitable<code_context> code_interpreter::made_context(shared inside, client by, redactor redact,
@@ -62551,8 +62571,9 @@ COFFERDAM_DECL awaitable<code_context> code_interpreter::made_context(shared ins
   constexpr const char* doing = "make a context";
   cofferdam::detail::http_exchange answer = co_await ask(inside, by, redact, std::move(what), doing, usual(inside));
   bytes body = co_await answer.read_all(max_answer);
-  code_context made = context_of(cofferdam::detail::parse_object(as_text(body), exec_errc::io_error, "e2b: a context"));
-  co_return made;
+  code_context created =
+      context_of(cofferdam::detail::parse_object(as_text(body), exec_errc::io_error, "e2b: a context"));
+  co_return created;
 }
 
 COFFERDAM_DECL awaitable<std::vector<code_context>> code_interpreter::list(shared inside, client by, redactor redact,
@@ -62563,12 +62584,12 @@ COFFERDAM_DECL awaitable<std::vector<code_context>> code_interpreter::list(share
   std::error_code broken;
   const std::string_view text = as_text(body);
   const boost::json::value value = cofferdam::detail::parse_untrusted_json(text, broken);
-  std::vector<code_context> all;
+  std::vector<code_context> result;
   if (broken || !value.is_array())
     throw error(exec_errc::io_error, "e2b: cannot list the contexts: the answer is no JSON array");
   for (const boost::json::value& each : value.get_array())
-    if (const boost::json::object* const one = each.if_object()) all.push_back(context_of(*one));
-  co_return all;
+    if (const boost::json::object* const object = each.if_object()) result.push_back(context_of(*object));
+  co_return result;
 }
 
 COFFERDAM_DECL awaitable<void> code_interpreter::done(shared inside, client by, redactor redact, http_request what,
@@ -62577,10 +62598,10 @@ COFFERDAM_DECL awaitable<void> code_interpreter::done(shared inside, client by, 
   co_await answer.read_all(max_answer);
 }
 
-COFFERDAM_DECL code_context code_interpreter::context_of(const boost::json::object& said) {
+COFFERDAM_DECL code_context code_interpreter::context_of(const boost::json::object& object) {
   using cofferdam::detail::text_at;
-  return code_context(std::string(text_at(said, "id")), std::string(text_at(said, "language")),
-                      std::string(text_at(said, "cwd")));
+  return code_context(std::string(text_at(object, "id")), std::string(text_at(object, "language")),
+                      std::string(text_at(object, "cwd")));
 }
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::e2b
@@ -63321,30 +63342,30 @@ inline bool is_stopped(pid_t pid) {
 
 /// Returns every living process of this machine, without zombies.
 inline std::vector<table_entry> process_table() {
-  std::vector<table_entry> all;
+  std::vector<table_entry> entries;
   DIR* const folder = ::opendir("/proc");
-  if (folder == nullptr) return all;
-  while (const dirent* const one = ::readdir(folder)) {
+  if (folder == nullptr) return entries;
+  while (const dirent* const dir_entry = ::readdir(folder)) {
     table_entry entry;
-    const std::string_view name(one->d_name);
+    const std::string_view name(dir_entry->d_name);
     const auto [end, failure] = std::from_chars(name.data(), name.data() + name.size(), entry.pid);
     if (failure != std::errc() || end != name.data() + name.size()) continue;
-    if (parse_stat(proc_text("/proc/" + std::string(name) + "/stat"), entry)) all.push_back(std::move(entry));
+    if (parse_stat(proc_text("/proc/" + std::string(name) + "/stat"), entry)) entries.push_back(std::move(entry));
   }
   ::closedir(folder);
-  return all;
+  return entries;
 }
 
 /// Returns the living descendants of a process, without that process itself.
 inline std::vector<table_entry> living_below(pid_t root) {
-  const std::vector<table_entry> all = process_table();
+  const std::vector<table_entry> entries = process_table();
   std::set<pid_t> known{root};
   std::vector<table_entry> found;
   for (bool more = true; more;) {
     more = false;
-    for (const table_entry& one : all) {
-      if (!known.contains(one.parent) || !known.insert(one.pid).second) continue;
-      found.push_back(one);
+    for (const table_entry& entry : entries) {
+      if (!known.contains(entry.parent) || !known.insert(entry.pid).second) continue;
+      found.push_back(entry);
       more = true;
     }
   }
@@ -63360,9 +63381,9 @@ inline std::string variables_of(pid_t pid) {
   if (variables.size() > 1) return variables;
   DIR* const threads = ::opendir((folder + "/task").c_str());
   if (threads == nullptr) return variables;
-  while (const dirent* const one = ::readdir(threads)) {
-    if (one->d_name[0] == '.') continue;
-    variables += proc_text(folder + "/task/" + one->d_name + "/environ");
+  while (const dirent* const dir_entry = ::readdir(threads)) {
+    if (dir_entry->d_name[0] == '.') continue;
+    variables += proc_text(folder + "/task/" + dir_entry->d_name + "/environ");
     if (variables.size() > 1) break;
   }
   ::closedir(threads);
@@ -63373,36 +63394,36 @@ inline std::string variables_of(pid_t pid) {
 /// \param setting  `NAME=value`.
 inline std::vector<table_entry> living_with_variable(std::string_view setting) {
   std::vector<table_entry> found;
-  std::string wanted(1, '\0');
-  wanted += setting;
-  wanted += '\0';
-  for (table_entry& one : process_table()) {
-    const std::string variables = variables_of(one.pid);
-    if (variables.find(wanted) != std::string::npos) found.push_back(std::move(one));
+  std::string assignment(1, '\0');
+  assignment += setting;
+  assignment += '\0';
+  for (table_entry& entry : process_table()) {
+    const std::string variables = variables_of(entry.pid);
+    if (variables.find(assignment) != std::string::npos) found.push_back(std::move(entry));
   }
   return found;
 }
 
 /// Sends SIGKILL to a process, unless its number belongs to another one by now.
-inline void kill_entry(const table_entry& one) noexcept {
+inline void kill_entry(const table_entry& entry) noexcept {
   try {
-    const unique_fd pidfd(static_cast<int>(::syscall(SYS_pidfd_open, one.pid, 0)));
+    const unique_fd pidfd(static_cast<int>(::syscall(SYS_pidfd_open, entry.pid, 0)));
     table_entry now;
-    if (!pidfd || !parse_stat(proc_text("/proc/" + std::to_string(one.pid) + "/stat"), now)) return;
-    if (now.start_time == one.start_time) signal_process(pidfd.get(), SIGKILL);
+    if (!pidfd || !parse_stat(proc_text("/proc/" + std::to_string(entry.pid) + "/stat"), now)) return;
+    if (now.start_time == entry.start_time) signal_process(pidfd.get(), SIGKILL);
   } catch (const std::bad_alloc&) {  // out of memory: it is not killed
   }
 }
 
 /// Returns "812 (sh), 813 (sleep)", with at most twenty processes.
 inline std::string list_of(const std::vector<table_entry>& processes) {
-  constexpr std::size_t most = 20;
+  constexpr std::size_t max_shown = 20;
   std::string text;
-  for (std::size_t i = 0; i < processes.size() && i < most; ++i) {
+  for (std::size_t i = 0; i < processes.size() && i < max_shown; ++i) {
     if (i != 0) text += ", ";
     text += std::to_string(processes[i].pid) + " (" + one_line(processes[i].name, 40) + ")";
   }
-  if (processes.size() > most) text += " and " + std::to_string(processes.size() - most) + " more";
+  if (processes.size() > max_shown) text += " and " + std::to_string(processes.size() - max_shown) + " more";
   return text;
 }
 
@@ -63817,27 +63838,27 @@ inline started_warden start_warden(std::span<const unsigned char> program, const
   unique_fd file = detail::program_in_memory(program);
   int number = errno;
   if (file) {
-    spawned made = detail::spawn_warden(file, theirs, nothing);
-    if (made.ok()) {
-      started.pidfd = std::move(made.pidfd());
-      started.pid = made.pid();
+    spawned result = detail::spawn_warden(file, theirs, nothing);
+    if (result.ok()) {
+      started.pidfd = std::move(result.pidfd());
+      started.pid = result.pid();
       return started;
     }
-    if (made.stage() != spawn_stage::exec) throw detail::cannot_start("no process for it", made.cause().value());
-    number = made.cause().value();
+    if (result.stage() != spawn_stage::exec) throw detail::cannot_start("no process for it", result.cause().value());
+    number = result.cause().value();
   }
   file = detail::program_in_file(program, folder);
   if (!file)
     throw detail::cannot_start(
         "neither from memory (" + std::generic_category().message(number) + ") nor from a file in " + folder.string(),
         errno);
-  spawned made = detail::spawn_warden(file, theirs, nothing);
-  if (!made.ok())
+  spawned result = detail::spawn_warden(file, theirs, nothing);
+  if (!result.ok())
     throw detail::cannot_start(
         "neither from memory (" + std::generic_category().message(number) + ") nor from a file in " + folder.string(),
-        made.cause().value());
-  started.pidfd = std::move(made.pidfd());
-  started.pid = made.pid();
+        result.cause().value());
+  started.pidfd = std::move(result.pidfd());
+  started.pid = result.pid();
   return started;
 }
 
@@ -65799,7 +65820,8 @@ inline asio::any_io_executor plain_executor(const asio::any_io_executor& executo
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// The driver's encoder stops at 100 levels of Python, each of at most three levels of JSON.
+/// The maximum depth of JSON from the guest. The driver's encoder stops at 100 levels of Python values, and each takes
+/// at most three levels of JSON. The rest is a margin.
 inline constexpr std::size_t deepest_guest_json = 512;
 
 /// Makes values; a large object becomes a list of pairs.
@@ -67980,26 +68002,26 @@ inline bool is_everything(const std::vector<std::string>& list) { return list.si
 /// \throws error{exec_errc::invalid_argument} for an entry that could never be equal to a host or an origin.
 inline void check_lists(const http_server_settings& settings) {
   if (const auto& hosts = settings.allowed_hosts(); hosts && !is_everything(*hosts)) {
-    for (const std::string& one : *hosts) {
-      const std::optional<http_authority> each = parse_authority(one);
+    for (const std::string& host : *hosts) {
+      const std::optional<http_authority> each = parse_authority(host);
       if (!each || each->host.empty())
-        throw error(exec_errc::invalid_argument, "allowed_hosts: \"" + one_line(one) +
+        throw error(exec_errc::invalid_argument, "allowed_hosts: \"" + one_line(host) +
                                                      "\" is no name or address, with or without a port; IPv6 stands in "
                                                      "brackets, * stands alone");
     }
   }
   if (const auto& origins = settings.allowed_origins(); origins && !is_everything(*origins)) {
-    for (const std::string& one : *origins)
-      if (!parse_origin(one))
-        throw error(exec_errc::invalid_argument, "allowed_origins: \"" + one_line(one) +
+    for (const std::string& origin : *origins)
+      if (!parse_origin(origin))
+        throw error(exec_errc::invalid_argument, "allowed_origins: \"" + one_line(origin) +
                                                      "\" is no origin such as https://app.example; * stands alone");
   }
 }
 
 /// Returns true if the host is one of `allowed`; an entry without a port allows any port.
 inline bool is_allowed_host(const http_authority& asked, const std::vector<std::string>& allowed, bool any_port) {
-  return std::any_of(allowed.begin(), allowed.end(), [&](const std::string& one) {
-    const std::optional<http_authority> each = parse_authority(one);
+  return std::any_of(allowed.begin(), allowed.end(), [&](const std::string& entry) {
+    const std::optional<http_authority> each = parse_authority(entry);
     return each && !each->host.empty() && each->host == asked.host &&
            (any_port || each->port.empty() || each->port == asked.port);
   });
@@ -68020,8 +68042,9 @@ inline bool is_allowed_origin(std::string_view text, const http_authority& host,
                               const http_server_settings& settings) {
   if (settings.allowed_origins()) {
     const std::vector<std::string>& allowed = *settings.allowed_origins();
-    return is_everything(allowed) || std::any_of(allowed.begin(), allowed.end(),
-                                                 [&](const std::string& one) { return same_ignoring_case(one, text); });
+    return is_everything(allowed) || std::any_of(allowed.begin(), allowed.end(), [&](const std::string& entry) {
+             return same_ignoring_case(entry, text);
+           });
   }
   const std::optional<http_authority> origin = parse_origin(text);
   if (!origin) return false;
@@ -68053,8 +68076,8 @@ inline int normalise_target(http_request_head& head) {
 /// \return          0 if a handler may get the request; otherwise the status of the refusal.
 inline int admit(http_request_head& head, const http_server_settings& settings, bool loopback) {
   if (const int status = normalise_target(head); status != 0) return status;
-  for (const http_field& one : head.fields)
-    if (same_ignoring_case(one.name(), "Expect") && !same_ignoring_case(one.value(), "100-continue")) return 417;
+  for (const http_field& field : head.fields)
+    if (same_ignoring_case(field.name(), "Expect") && !same_ignoring_case(field.value(), "100-continue")) return 417;
   const auto named = head.fields.find("Host");
   const std::optional<http_authority> host = parse_authority(named.value_or(""));
   if (!host) return 400;
@@ -68062,8 +68085,9 @@ inline int admit(http_request_head& head, const http_server_settings& settings, 
   if (head.minor_version == 0 && carries && head.fields.count("Content-Length") == 0) return 411;
   const std::optional<std::vector<std::string>> hosts = believed_hosts(settings, loopback);
   if (hosts && !is_allowed_host(*host, *hosts, false)) return 421;
-  for (const http_field& one : head.fields)
-    if (same_ignoring_case(one.name(), "Origin") && !is_allowed_origin(one.value(), *host, hosts, settings)) return 403;
+  for (const http_field& field : head.fields)
+    if (same_ignoring_case(field.name(), "Origin") && !is_allowed_origin(field.value(), *host, hosts, settings))
+      return 403;
   return 0;
 }
 
@@ -68239,7 +68263,7 @@ class http_conversation {
   progress replied() const noexcept { return replied_; }
   /// Returns the status for an error in the request's body; 0 if there was no error.
   int verdict() const noexcept { return verdict_; }
-  void body_limit(std::uint64_t most) noexcept { body_limit_ = most; }
+  void body_limit(std::uint64_t max_bytes) noexcept { body_limit_ = max_bytes; }
   /// Makes the next reply the last one.
   void last() noexcept { last_ = true; }
 
@@ -68488,8 +68512,8 @@ class http_conversation {
 
   /// Returns the known rest of the request's body, after its head was accepted.
   std::uint64_t announced_left() const {
-    const std::uint64_t all = content_length(parser_.head().fields).value_or(0);
-    return all > body_read_ ? all - body_read_ : 0;
+    const std::uint64_t total = content_length(parser_.head().fields).value_or(0);
+    return total > body_read_ ? total - body_read_ : 0;
   }
 
   awaitable<void> send(bytes_view data) {
@@ -68595,39 +68619,39 @@ class http_served_connection {
   }
 
   static awaitable<void> pump(std::shared_ptr<http_served_connection> self) {
-    http_served_connection& one = *self;
-    std::function<void()> left = [&one] { one.client_left(); };
-    co_await one.talk_.input().pump(std::move(left));
+    http_served_connection& connection = *self;
+    std::function<void()> left = [&connection] { connection.client_left(); };
+    co_await connection.talk_.input().pump(std::move(left));
   }
 
   static awaitable<void> serve(std::shared_ptr<http_served_connection> self) {
-    http_served_connection& one = *self;
+    http_served_connection& connection = *self;
     try {
       bool first = true;
       bool more = true;
       bool answered = false;
       while (more) {
         // A new connection has a moment for its first request.
-        one.idle_since_ = clock::now() + (first ? std::chrono::seconds(1) : std::chrono::seconds(0));
-        one.became_idle_();
-        const int status = co_await one.talk_.next_head(first);
-        one.idle_since_ = clock::time_point::max();
+        connection.idle_since_ = clock::now() + (first ? std::chrono::seconds(1) : std::chrono::seconds(0));
+        connection.became_idle_();
+        const int status = co_await connection.talk_.next_head(first);
+        connection.idle_since_ = clock::time_point::max();
         first = false;
-        if (status == 0 || one.aborted_) {
+        if (status == 0 || connection.aborted_) {
           answered = false;
           break;
         }
-        one.replying_ = true;
+        connection.replying_ = true;
         answered = true;
-        const bool again = co_await one.answer(self, status);
-        more = again && !one.stopping_;
-        one.replying_ = !more;
+        const bool again = co_await connection.answer(self, status);
+        more = again && !connection.stopping_;
+        connection.replying_ = !more;
       }
-      if (answered) co_await one.talk_.linger();
+      if (answered) co_await connection.talk_.linger();
     } catch (...) {  // the connection is lost or was aborted on purpose, which has been reported
     }
-    one.request_limit_.stop();
-    one.talk_.close();
+    connection.request_limit_.stop();
+    connection.talk_.close();
   }
 
  private:
@@ -68653,17 +68677,17 @@ class http_served_connection {
 
   /// Runs the handler. Does not throw.
   static awaitable<void> handle(std::shared_ptr<http_served_connection> self) {
-    http_served_connection& one = *self;
-    http_call call(one.talk_);
-    one.call_ = &call;
+    http_served_connection& connection = *self;
+    http_call call(connection.talk_);
+    connection.call_ = &call;
     try {
       // The client may have disconnected before there was a handler to cancel.
-      if (one.talk_.input().ended()) throw error(exec_errc::cancelled, "the client has gone");
-      co_await one.handler_(call);
+      if (connection.talk_.input().ended()) throw error(exec_errc::cancelled, "the client has gone");
+      co_await connection.handler_(call);
     } catch (...) {
-      one.failure_ = std::current_exception();
+      connection.failure_ = std::current_exception();
     }
-    one.call_ = nullptr;
+    connection.call_ = nullptr;
   }
 
   /// Completes the reply that the handler has left incomplete.
@@ -68903,12 +68927,12 @@ class http_server_core : public std::enable_shared_from_this<http_server_core> {
     try {
       std::rethrow_exception(failure);
     } catch (const error& reason) {
-      for (const std::errc one :
+      for (const std::errc code :
            {std::errc::connection_aborted, std::errc::connection_reset, std::errc::too_many_files_open,
             std::errc::too_many_files_open_in_system, std::errc::no_buffer_space, std::errc::not_enough_memory,
             std::errc::protocol_error, std::errc::network_down, std::errc::network_unreachable,
             std::errc::host_unreachable, std::errc::interrupted, std::errc::timed_out})
-        if (reason.cause() == one) return true;
+        if (reason.cause() == code) return true;
       return false;
     }
   }
@@ -68920,18 +68944,18 @@ class http_server_core : public std::enable_shared_from_this<http_server_core> {
   }
 
   void take(byte_stream stream, bool loopback) {
-    const auto one = std::make_shared<http_served_connection>(executor_, std::move(stream), settings_, handler_,
-                                                              became_idle_, loopback);
-    connections_.push_back(one.get());
+    const auto connection = std::make_shared<http_served_connection>(executor_, std::move(stream), settings_, handler_,
+                                                                     became_idle_, loopback);
+    connections_.push_back(connection.get());
     const auto at = std::prev(connections_.end());
     // Removed from the list when both coroutines have ended, or were destroyed with their context.
     const std::shared_ptr<void> both(nullptr, [core = shared_from_this(), at](void*) {
       core->connections_.erase(at);
       core->changed_.notify();
     });
-    const auto ended = [core = shared_from_this(), one, both](const std::exception_ptr&) {};  // neither throws
-    asio::co_spawn(executor_, http_served_connection::pump(one), ended);
-    asio::co_spawn(executor_, http_served_connection::serve(one), ended);
+    const auto ended = [core = shared_from_this(), connection, both](const std::exception_ptr&) {};  // neither throws
+    asio::co_spawn(executor_, http_served_connection::pump(connection), ended);
+    asio::co_spawn(executor_, http_served_connection::serve(connection), ended);
   }
 
   asio::any_io_executor executor_;
@@ -69002,10 +69026,10 @@ COFFERDAM_DECL std::string_view http_call::query() const noexcept {
   return mark == std::string_view::npos ? std::string_view() : target().substr(mark + 1);
 }
 
-COFFERDAM_DECL void http_call::body_limit(std::optional<std::uint64_t> most) noexcept {
+COFFERDAM_DECL void http_call::body_limit(std::optional<std::uint64_t> max_bytes) noexcept {
   // Half of the maximum, so that sums do not overflow.
   constexpr std::uint64_t any = std::numeric_limits<std::uint64_t>::max() / 2;
-  talk_.body_limit(most.value_or(any));
+  talk_.body_limit(max_bytes.value_or(any));
 }
 
 COFFERDAM_DECL awaitable<bytes> http_call::read_all() {
@@ -69019,8 +69043,8 @@ COFFERDAM_DECL awaitable<bytes> http_call::read_all() {
   co_return content;
 }
 
-COFFERDAM_DECL awaitable<bytes> http_call::read_all(std::uint64_t most) {
-  body_limit(most);
+COFFERDAM_DECL awaitable<bytes> http_call::read_all(std::uint64_t max_bytes) {
+  body_limit(max_bytes);
   return read_all();
 }
 
@@ -69191,12 +69215,12 @@ class unix_listening final : public socket_listening<asio::local::stream_protoco
     if (::fchmod(acceptor_.native_handle(), 0600) != 0) check(std::error_code(errno, std::system_category()));
     acceptor_.bind(asio::local::stream_protocol::endpoint(path), failure);
     check(failure);
-    struct stat made {};
-    if (::lstat(path.c_str(), &made) != 0) check(std::error_code(errno, std::system_category()));
-    device_ = made.st_dev;
-    inode_ = made.st_ino;
+    struct stat status {};
+    if (::lstat(path.c_str(), &status) != 0) check(std::error_code(errno, std::system_category()));
+    device_ = status.st_dev;
+    inode_ = status.st_ino;
     bound_ = true;
-    if (!S_ISSOCK(made.st_mode) || (made.st_mode & 0077U) != 0) {
+    if (!S_ISSOCK(status.st_mode) || (status.st_mode & 0077U) != 0) {
       remove_file();
       throw error(exec_errc::permission_denied, "cannot listen on " + name_ + ": others could connect to it");
     }
@@ -69993,7 +70017,7 @@ class workspace : public std::enable_shared_from_this<workspace> {
 
   const asio::any_io_executor& executor() const noexcept { return executor_; }
   bool has_environment() const noexcept { return environment_->can_open(); }
-  /// Returns true if there may be files: it is open, or contains files from before.
+  /// Returns true if the workspace may contain files: if it is open, or if it had files before it was opened.
   bool may_have_files() const noexcept { return has_environment() && (environment_->now() || has_files_); }
   /// Returns true if the environment or the runner was opened.
   bool is_open() const noexcept { return environment_->now() || runner_->now(); }
@@ -70716,7 +70740,8 @@ class basic_background_tools {
     co_return take_output(*found, self->kept_output_);
   }
 
-  /// \param max_bytes  bytes of each stream.
+  /// Takes the output that has not been read yet.
+  /// \param max_bytes  maximum number of bytes of each stream.
   static answer take_output(background_command& from, std::size_t max_bytes) {
     boost::json::object facts;
     std::string text;

@@ -60,7 +60,7 @@ namespace {
 
 using namespace cofferdam;
 
-/// Answers at once.
+/// A backend whose commands have ended when they start.
 class quick_files final : public file_system::implementation {
  public:
   awaitable<directory_entry> stat(std::string) override { co_return directory_entry(); }

@@ -227,7 +227,7 @@ TEST(Attack, FS_03_symbolic_links_lead_no_operation_out) {
     co_await environment.files().remove("dangling");
   });
   place.expect_untouched();
-  // Control: plain calls follow.
+  // Control: plain system calls follow the link.
   place.folder().make_link("w/dir", "../outside");
   place.folder().make_link("w/final", "../canary");
   EXPECT_EQ(naive_read(place.path("w/dir/secret")), "secret");

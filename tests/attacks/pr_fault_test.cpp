@@ -46,7 +46,7 @@
 
 namespace {
 
-/// The number of the allocation of this thread that fails next, counted from now; 0: none.
+/// Counts down to the allocation of this thread that fails: 1 is the next one. 0: no allocation fails.
 thread_local std::size_t failing_allocation = 0;
 thread_local bool allocation_failed = false;
 

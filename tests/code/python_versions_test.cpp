@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// The driver under every Python that this machine has: its own, the newest that Debian packages, and those of pyenv.
+// Tests the driver under every Python of this machine: the system's, the newest one of Debian, and those of pyenv.
 
 #include <cofferdam/code/python.hpp>
 #include <cofferdam/code/tagged_value.hpp>

@@ -208,7 +208,8 @@ class memory_growth {
     before_ = resident_memory();
   }
 
-  /// False where the kernel cannot forget an older peak: then the answer may be that of an earlier test.
+  /// Returns false if the kernel cannot reset the peak of the memory. The result may then be the peak of an earlier
+  /// test.
   bool is_exact() const noexcept { return is_exact_; }
 
   /// In bytes.

@@ -46,7 +46,7 @@ inline std::string new_marker() {
   return "98765." + digits.substr(digits.size() - 15);
 }
 
-/// The living processes that have `marker` among their words.
+/// Returns the living processes that have `marker` in their command line.
 inline std::vector<process_entry> marked(const std::string& marker) {
   std::vector<process_entry> found;
   for (const process_entry& one : process_table()) {

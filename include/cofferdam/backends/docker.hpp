@@ -64,7 +64,7 @@ class environment {
   /// \throws as `run_command`.
   awaitable<process> start(command c);
 
-  awaitable<bytes> read_file(std::string path, std::size_t most);
+  awaitable<bytes> read_file(std::string path, std::size_t max_bytes);
   awaitable<void> write_file(std::string path, bytes_view content);
   /// Takes temporary bytes, which the awaitable owns. So the awaitable may be kept and awaited later.
   template <std::same_as<bytes> Bytes>
@@ -114,7 +114,7 @@ class provider {
   explicit provider(std::shared_ptr<const detail::sandbox_settings> settings) : settings_(std::move(settings)) {}
 
   /// Sets the container's settings.
-  provider& options(container_options all);
+  provider& options(container_options new_options);
   /// Selects the daemon. Default: the one that the docker command would use (DOCKER_HOST, the current context, the
   /// usual sockets).
   provider& daemon(daemon_choice choice);

@@ -78,7 +78,7 @@ class environment {
   /// \throws as `run_command`.
   awaitable<process> start(command c);
 
-  awaitable<bytes> read_file(std::string path, std::size_t most);
+  awaitable<bytes> read_file(std::string path, std::size_t max_bytes);
   awaitable<void> write_file(std::string path, bytes_view content);
   /// Takes temporary bytes, which the awaitable owns. So the awaitable may be kept and awaited later.
   template <std::same_as<bytes> Bytes>
@@ -193,7 +193,7 @@ class provider {
   /// `https://PORT-ID.DOMAIN`.
   provider& sandbox_url(std::string url);
   /// Sets all account options at once.
-  provider& account(account_options all);
+  provider& account(account_options new_options);
   /// Trusts the certificates in this PEM file instead of the system's.
   provider& ca_file(std::string path);
   /// Allows `http://` to other machines. An attacker on the network can then read the key and all data.
@@ -205,7 +205,7 @@ class provider {
   /// Sets the pause before a call is repeated; doubled each time. Default: 250 ms; more than zero.
   provider& first_pause(std::chrono::milliseconds time);
   /// Limits how often sandboxes may be created. All copies of the gate share the limit.
-  provider& gate(rate_limiter one);
+  provider& gate(rate_limiter limiter);
 
   /// Sets the template, or the name of a snapshot. Default: `base`.
   provider& template_id(std::string name);

@@ -228,7 +228,7 @@ inline constexpr auto risky_imports = std::to_array<risky_name>({
     {"http", 2, "Network module"},
 });
 
-/// Modules that must not be passed on, because later uses would not be found.
+/// Modules that code must not assign or pass as an argument, because the check could not follow their later uses.
 inline constexpr auto risky_values =
     std::to_array<std::string_view>({"os", "posix", "sys", "subprocess", "builtins", "importlib", "ctypes", "pty",
                                      "shutil", "socket", "_posixsubprocess"});

@@ -33,7 +33,9 @@ class any_environment {
 
   awaitable<command_result> run_command(command c) { return get().run_command(std::move(c)); }
   awaitable<process> start(command c) { return get().start(std::move(c)); }
-  awaitable<bytes> read_file(std::string path, std::size_t most) { return get().read_file(std::move(path), most); }
+  awaitable<bytes> read_file(std::string path, std::size_t max_bytes) {
+    return get().read_file(std::move(path), max_bytes);
+  }
   awaitable<void> write_file(std::string path, bytes_view content) {
     return get().write_file(std::move(path), content);
   }
@@ -62,7 +64,7 @@ class any_environment {
     virtual bool can_suspend() const noexcept = 0;
     virtual awaitable<command_result> run_command(command c) = 0;
     virtual awaitable<process> start(command c) = 0;
-    virtual awaitable<bytes> read_file(std::string path, std::size_t most) = 0;
+    virtual awaitable<bytes> read_file(std::string path, std::size_t max_bytes) = 0;
     virtual awaitable<void> write_file(std::string path, bytes_view content) = 0;
     virtual file_system files() = 0;
     virtual awaitable<void> pause() = 0;
@@ -85,8 +87,8 @@ class any_environment {
         throw error(exec_errc::unsupported, "start: this backend can only run commands to their end; use run_command");
       }
     }
-    awaitable<bytes> read_file(std::string path, std::size_t most) override {
-      return environment_.read_file(std::move(path), most);
+    awaitable<bytes> read_file(std::string path, std::size_t max_bytes) override {
+      return environment_.read_file(std::move(path), max_bytes);
     }
     awaitable<void> write_file(std::string path, bytes_view content) override {
       return environment_.write_file(std::move(path), content);

@@ -32,8 +32,8 @@ concept awaitable_of = std::same_as<A, awaitable<T>>;
 /// A type that runs commands and holds files: the four members that a backend has to provide.
 ///
 /// * `run_command(c)` runs `c` to its end. Every outcome of the command is a result, never an exception.
-/// * `read_file(path, most)` yields the whole file. Throws `exec_errc::too_large` if the file has more than `most`
-/// bytes.
+/// * `read_file(path, max_bytes)` yields the whole file. Throws `exec_errc::too_large` if the file has more than
+/// `max_bytes` bytes.
 /// * `write_file(path, content)` writes the whole file or nothing, and makes missing folders. The caller keeps
 ///   `content` until the awaitable completes. `write_text` and `write_bytes` own their content. The environments of
 ///   this library also own a temporary `bytes`, such as `as_bytes` of a temporary text.
@@ -43,9 +43,9 @@ concept awaitable_of = std::same_as<A, awaitable<T>>;
 /// commands at once, and may be moved only while none runs. The environments of this library may be used from several
 /// threads. Other environments document what they allow. Generic code uses an environment on one strand only.
 template <class E>
-concept code_exec_environment = requires(E& e, command c, std::string path, bytes_view content, std::size_t most) {
+concept code_exec_environment = requires(E& e, command c, std::string path, bytes_view content, std::size_t max_bytes) {
   { e.run_command(std::move(c)) } -> awaitable_of<command_result>;
-  { e.read_file(std::move(path), most) } -> awaitable_of<bytes>;
+  { e.read_file(std::move(path), max_bytes) } -> awaitable_of<bytes>;
   { e.write_file(std::move(path), content) } -> awaitable_of<void>;
   { e.close() } -> awaitable_of<void>;
 };
@@ -66,8 +66,8 @@ concept has_run_command = requires(E& e, command c) {
   { e.run_command(std::move(c)) } -> awaitable_of<command_result>;
 };
 template <class E>
-concept has_read_file = requires(E& e, std::string path, std::size_t most) {
-  { e.read_file(std::move(path), most) } -> awaitable_of<bytes>;
+concept has_read_file = requires(E& e, std::string path, std::size_t max_bytes) {
+  { e.read_file(std::move(path), max_bytes) } -> awaitable_of<bytes>;
 };
 template <class E>
 concept has_write_file = requires(E& e, std::string path, bytes_view content) {

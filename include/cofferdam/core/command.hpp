@@ -218,9 +218,9 @@ class command {
     return std::move(keep_output(bytes_per_stream));
   }
   std::optional<std::size_t> kept_output() const noexcept { return kept_output_; }
-  /// Lowers the number of kept bytes to `most`, or sets it if none was set.
-  void reduce_kept_output(std::size_t most) {
-    if (!kept_output_ || *kept_output_ > most) kept_output_ = most;
+  /// Lowers the number of kept bytes to `max_bytes`, or sets it if none was set.
+  void reduce_kept_output(std::size_t max_bytes) {
+    if (!kept_output_ || *kept_output_ > max_bytes) kept_output_ = max_bytes;
   }
 
   /// The maximum size of a single argument or variable in Linux (MAX_ARG_STRLEN, execve(2)), including its NUL.

@@ -38,10 +38,10 @@ class list_options {
     return *this;
   }
 
-  /// \param most  maximum number of bytes of all paths together: a deep tree of long names has long paths. Default 512
-  ///              MiB.
-  list_options& path_bytes(std::size_t most) {
-    path_bytes_ = most;
+  /// \param max_bytes  maximum number of bytes of all paths together: a deep tree of long names has long paths.
+  ///                   Default 512 MiB.
+  list_options& path_bytes(std::size_t max_bytes) {
+    path_bytes_ = max_bytes;
     return *this;
   }
 

@@ -34,7 +34,9 @@ class referenced_environment {
   {
     return get().start(std::move(c));
   }
-  awaitable<bytes> read_file(std::string path, std::size_t most) { return get().read_file(std::move(path), most); }
+  awaitable<bytes> read_file(std::string path, std::size_t max_bytes) {
+    return get().read_file(std::move(path), max_bytes);
+  }
   awaitable<void> write_file(std::string path, bytes_view content) {
     return get().write_file(std::move(path), content);
   }

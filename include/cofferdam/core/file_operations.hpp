@@ -126,10 +126,10 @@ awaitable<std::unique_ptr<file_source>> get_files(E& environment, std::vector<fi
 }
 
 /// Reads a text file. The text is not checked to be UTF-8.
-/// \param most  maximum size in bytes; a longer file is error{exec_errc::too_large}.
+/// \param max_bytes  maximum size in bytes; a longer file is error{exec_errc::too_large}.
 template <code_exec_environment E>
-awaitable<std::string> read_text(E& environment, std::string path, std::size_t most = 16 * 1024 * 1024) {
-  bytes content = co_await environment.read_file(std::move(path), most);
+awaitable<std::string> read_text(E& environment, std::string path, std::size_t max_bytes = 16 * 1024 * 1024) {
+  bytes content = co_await environment.read_file(std::move(path), max_bytes);
   co_return std::string(as_text(content));
 }
 

@@ -71,9 +71,9 @@ class file_source {
 
   /// Moves on to the next file, and skips the unread rest of the current file. Returns no value at the end.
   virtual awaitable<std::optional<file_header>> next() = 0;
-  /// Returns at most `most` bytes of the current file; empty at its end. Throws `error` if the file cannot be read
+  /// Returns at most `max_bytes` bytes of the current file; empty at its end. Throws `error` if the file cannot be read
   /// further: the file has failed, and `next()` continues with the next file.
-  virtual awaitable<bytes> read(std::size_t most) = 0;
+  virtual awaitable<bytes> read(std::size_t max_bytes) = 0;
   /// Returns the unread rest of the current file as a range of a descriptor, for a receiver that can send it directly.
   /// The range counts as read, and its descriptor stays open until `next()`. Returns no value if the rest is not in a
   /// descriptor. Throws as `read`.

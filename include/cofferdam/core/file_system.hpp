@@ -29,8 +29,8 @@ namespace cofferdam::inline COFFERDAM_ABI {
 /// \par Threads  as the environment.
 class file_system {
  public:
-  /// The operations, for a backend or a layer with its own. Each member means the same as in `file_system`.
-  /// `file_system_adaptor` writes them all by one hook.
+  /// The interface for a backend or a layer with file operations of its own. Each member means the same as in
+  /// `file_system`. `file_system_adaptor` implements all members by one hook.
   class implementation {
    public:
     implementation() = default;
@@ -161,11 +161,11 @@ template <class Make, class Operation>
 auto on_made(Make make, Operation operation) -> std::invoke_result_t<Operation&, std::invoke_result_t<Make&>&> {
   using files = std::invoke_result_t<Make&>;
   using result = typename awaited<std::invoke_result_t<Operation&, files&>>::type;
-  files made = make();
+  files target = make();
   if constexpr (std::is_void_v<result>) {
-    co_await operation(made);
+    co_await operation(target);
   } else {
-    result value = co_await operation(made);
+    result value = co_await operation(target);
     co_return value;
   }
 }

@@ -78,7 +78,9 @@ class layer : public detail::layer_tag {
     return inner_.start(std::move(c));
   }
 
-  awaitable<bytes> read_file(std::string path, std::size_t most) { return inner_.read_file(std::move(path), most); }
+  awaitable<bytes> read_file(std::string path, std::size_t max_bytes) {
+    return inner_.read_file(std::move(path), max_bytes);
+  }
   awaitable<void> write_file(std::string path, bytes_view content) {
     return inner_.write_file(std::move(path), content);
   }

@@ -330,11 +330,11 @@ inline std::string printable_text(std::string_view utf8) {
 /// UTF-8. The result cannot end double quotes around it, and an escape differs from the same characters typed by the
 /// guest.
 /// \param text  any bytes.
-/// \param most  characters of the result, at least 3; a longer one ends in `...`, never inside an escape.
-/// \return      valid UTF-8, no control character in it.
-/// \par Cost    linear in `most`, however long `text` is.
-inline std::string one_line(std::string_view text, std::size_t most = 200) {
-  most = std::max<std::size_t>(most, 3);
+/// \param max_characters  characters of the result, at least 3; a longer one ends in `...`, never inside an escape.
+/// \return               valid UTF-8, no control character in it.
+/// \par Cost             linear in `max_characters`, however long `text` is.
+inline std::string one_line(std::string_view text, std::size_t max_characters = 200) {
+  max_characters = std::max<std::size_t>(max_characters, 3);
   std::string result;
   std::size_t characters = 0;
   std::size_t room_for_dots = 0;  // the longest part of `result` that leaves room for the dots
@@ -360,13 +360,13 @@ inline std::string one_line(std::string_view text, std::size_t most = 200) {
     } else {
       detail::append_utf8(result, c);
     }
-    if (characters + added > most) {
+    if (characters + added > max_characters) {
       result.resize(room_for_dots);
       result += "...";
       return result;
     }
     characters += added;
-    if (characters + 3 <= most) room_for_dots = result.size();
+    if (characters + 3 <= max_characters) room_for_dots = result.size();
     text.remove_prefix(unit.size());
   }
   return result;

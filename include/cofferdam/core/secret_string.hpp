@@ -32,8 +32,8 @@ namespace detail {
 class secret_pool {
  public:
   static secret_pool& instance() {
-    static auto* const one = new secret_pool;
-    return *one;
+    static auto* const pool = new secret_pool;
+    return *pool;
   }
   secret_pool(const secret_pool&) = delete;
   secret_pool& operator=(const secret_pool&) = delete;

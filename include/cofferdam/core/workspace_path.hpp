@@ -36,9 +36,9 @@ inline std::vector<std::string_view> path_components(std::string_view path) {
 
 /// Returns a path for an error message: quoted, escaped and shortened.
 inline std::string shown_path(std::string_view path) {
-  constexpr std::size_t most = 200;
-  if (path.size() <= most) return "'" + one_line(path) + "'";
-  return "'" + one_line(path.substr(0, most)) + "...' (" + std::to_string(path.size()) + " bytes)";
+  constexpr std::size_t max_shown = 200;
+  if (path.size() <= max_shown) return "'" + one_line(path) + "'";
+  return "'" + one_line(path.substr(0, max_shown)) + "...' (" + std::to_string(path.size()) + " bytes)";
 }
 
 inline std::string joined_path(std::string_view above, std::string_view below) {

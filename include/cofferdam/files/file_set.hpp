@@ -98,8 +98,8 @@ class file_set {
 
   /// Limits the total size in bytes. A larger set throws `error{exec_errc::too_large}` before anything is written. A
   /// file that grows past the limit during the transfer fails.
-  file_set& at_most(std::uint64_t most) {
-    max_bytes_ = most;
+  file_set& at_most(std::uint64_t limit) {
+    max_bytes_ = limit;
     return *this;
   }
 

@@ -150,13 +150,13 @@ class command_policy {
     std::string shown;
     for (const command_pattern& each : patterns_) {
       // As the author wrote it, without characters that would break the line.
-      std::string one = shown.empty() ? "" : " , ";
-      for (const char c : each.source()) one += static_cast<unsigned char>(c) < ' ' ? ' ' : c;
-      if (shown.size() + one.size() > max_shown) {
+      std::string pattern_text = shown.empty() ? "" : " , ";
+      for (const char c : each.source()) pattern_text += static_cast<unsigned char>(c) < ' ' ? ' ' : c;
+      if (shown.size() + pattern_text.size() > max_shown) {
         shown += " , and more";
         break;
       }
-      shown += one;
+      shown += pattern_text;
     }
     if (!patterns_.empty()) advice += " Allowed is what one of these regular expressions matches: " + shown;
     if (canonical.find('\n') == std::string_view::npos) return advice;

@@ -19,8 +19,8 @@ class limit_output_layer : public layer<limit_output_layer<Inner>, Inner> {
   limit_output_layer()
     requires std::default_initializable<Inner>
   = default;
-  limit_output_layer(Inner inner, std::size_t most)
-      : layer<limit_output_layer<Inner>, Inner>(std::move(inner)), most_(most) {}
+  limit_output_layer(Inner inner, std::size_t max_bytes)
+      : layer<limit_output_layer<Inner>, Inner>(std::move(inner)), most_(max_bytes) {}
 
   std::optional<command_result> admit(command& c) {
     c.reduce_kept_output(most_);
@@ -31,16 +31,16 @@ class limit_output_layer : public layer<limit_output_layer<Inner>, Inner> {
   std::size_t most_ = 0;
 };
 
-/// Keeps at most `most` bytes of each of a command's outputs: `provider | limit_output(64 * 1024)`.
+/// Keeps at most `max_bytes` bytes of each of a command's outputs: `provider | limit_output(64 * 1024)`.
 ///
 /// The result has the first and the last half of that, and the exact totals. The command is not ended and not blocked.
 /// A lower limit of the command itself stays. `process::read` is not limited, because its output is never in memory as
 /// a whole.
-/// \param  most  bytes of each stream; 0 keeps nothing and counts.
-/// \par Cost     0 allocations, 1 compare.
+/// \param  max_bytes  bytes of each stream; 0 keeps nothing and counts.
+/// \par Cost          0 allocations, 1 compare.
 class limit_output : public pipeable {
  public:
-  explicit limit_output(std::size_t most) : most_(most) {}
+  explicit limit_output(std::size_t max_bytes) : most_(max_bytes) {}
 
   template <code_exec_environment Inner>
   limit_output_layer<Inner> attach(Inner inner) const {

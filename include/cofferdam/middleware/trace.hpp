@@ -85,9 +85,9 @@ class trace_layer : public layer<trace_layer<Inner>, Inner> {
     return std::nullopt;
   }
 
-  awaitable<bytes> read_file(std::string path, std::size_t most) {
+  awaitable<bytes> read_file(std::string path, std::size_t max_bytes) {
     counts().add_read();
-    return this->inner().read_file(std::move(path), most);
+    return this->inner().read_file(std::move(path), max_bytes);
   }
   awaitable<void> write_file(std::string path, bytes_view content) {
     counts().add_write();

@@ -29,8 +29,8 @@ class upload_files_layer : public layer<upload_files_layer<Inner>, Inner> {
     if (!set_)
       throw error(exec_errc::environment_closed,
                   "upload_files: there is no environment (default-constructed or moved from)");
-    file_set wanted = *set_;
-    transfer_result report = co_await upload(this->inner(), std::move(wanted));
+    file_set files = *set_;
+    transfer_result report = co_await upload(this->inner(), std::move(files));
     report.throw_if_failed("upload_files");
   }
 

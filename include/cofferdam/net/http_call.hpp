@@ -51,8 +51,8 @@ class http_call {
   std::optional<std::string_view> field(std::string_view name) const noexcept;
 
   /// Sets the maximum size of the body, instead of the server's setting. Before the first read.
-  /// \param most  bytes; no value: unlimited.
-  void body_limit(std::optional<std::uint64_t> most) noexcept;
+  /// \param max_bytes  bytes; no value: unlimited.
+  void body_limit(std::optional<std::uint64_t> max_bytes) noexcept;
 
   /// Reads the next piece of the body, as it arrived. The first call answers `Expect: 100-continue`. Unread data stays
   /// with the client (back-pressure).
@@ -65,8 +65,8 @@ class http_call {
   /// Reads the rest of the body, within the limit.
   awaitable<bytes> read_all();
   /// Reads the rest of the body.
-  /// \param most  maximum bytes of the whole body, instead of the limit.
-  awaitable<bytes> read_all(std::uint64_t most);
+  /// \param max_bytes  maximum bytes of the whole body, instead of the limit.
+  awaitable<bytes> read_all(std::uint64_t max_bytes);
   /// Returns the trailers of a chunked body; complete once `read_some` has returned 0.
   const http_fields& trailers() const noexcept;
 

@@ -109,7 +109,7 @@ class http_fields {
   /// \throws as `http_field`.
   http_fields& set(std::string name, std::string value) {
     http_field field(std::move(name), std::move(value));
-    const auto same = [&](const http_field& one) { return detail::same_ignoring_case(one.name(), field.name()); };
+    const auto same = [&](const http_field& entry) { return detail::same_ignoring_case(entry.name(), field.name()); };
     const auto first = std::find_if(fields_.begin(), fields_.end(), same);
     if (first == fields_.end()) {
       fields_.push_back(std::move(field));
@@ -121,26 +121,26 @@ class http_fields {
   }
   /// Removes all lines of that name.
   void erase(std::string_view name) {
-    std::erase_if(fields_, [&](const http_field& one) { return detail::same_ignoring_case(one.name(), name); });
+    std::erase_if(fields_, [&](const http_field& entry) { return detail::same_ignoring_case(entry.name(), name); });
   }
 
   /// Returns the first value of a field; valid until the fields change.
   std::optional<std::string_view> find(std::string_view name) const noexcept {
-    for (const http_field& one : fields_)
-      if (detail::same_ignoring_case(one.name(), name)) return one.value();
+    for (const http_field& entry : fields_)
+      if (detail::same_ignoring_case(entry.name(), name)) return entry.value();
     return std::nullopt;
   }
   /// Returns the number of lines with that name.
   std::size_t count(std::string_view name) const noexcept {
-    return static_cast<std::size_t>(std::count_if(fields_.begin(), fields_.end(), [&](const http_field& one) {
-      return detail::same_ignoring_case(one.name(), name);
+    return static_cast<std::size_t>(std::count_if(fields_.begin(), fields_.end(), [&](const http_field& entry) {
+      return detail::same_ignoring_case(entry.name(), name);
     }));
   }
   /// Returns true if `member` is in a comma-separated list, on any line of that name, without regard to case.
   bool lists(std::string_view name, std::string_view member) const noexcept {
-    for (const http_field& one : fields_) {
-      if (!detail::same_ignoring_case(one.name(), name)) continue;
-      std::string_view rest = one.value();
+    for (const http_field& entry : fields_) {
+      if (!detail::same_ignoring_case(entry.name(), name)) continue;
+      std::string_view rest = entry.value();
       while (!rest.empty()) {
         const auto comma = rest.find(',');
         if (detail::same_ignoring_case(detail::without_blanks(rest.substr(0, comma)), member)) return true;
@@ -173,15 +173,16 @@ class http_body {
   explicit http_body(std::string_view text) : http_body(to_bytes(text)) {}
   /// Refers to bytes, which the caller keeps until the request has been answered or has failed.
   static http_body borrowed(bytes_view content) {
-    http_body made;
-    made.content_ = content;
-    return made;
+    http_body result;
+    result.content_ = content;
+    return result;
   }
-  /// Refers to a part of a file, which the caller keeps open until then. A socket sends it without a copy in memory.
+  /// Refers to a part of a file, which the caller keeps open until the request has been answered or has failed. A
+  /// socket sends it without a copy in memory.
   static http_body of_file(file_range part) {
-    http_body made;
-    made.content_ = part;
-    return made;
+    http_body result;
+    result.content_ = part;
+    return result;
   }
   /// A body of pieces of unknown total size, sent chunked.
   explicit http_body(source pieces) : http_body(made_pieces(std::move(pieces), std::nullopt)) {}
@@ -210,12 +211,12 @@ class http_body {
   /// Returns the source of the pieces; empty if there is none.
   const source& pieces() const noexcept {
     static const source none;
-    const made_pieces* const made = std::get_if<made_pieces>(&content_);
-    return made != nullptr ? made->next : none;
+    const made_pieces* const held_pieces = std::get_if<made_pieces>(&content_);
+    return held_pieces != nullptr ? held_pieces->next : none;
   }
   /// Returns the total size in bytes; no value if it is not known in advance.
   std::optional<std::uint64_t> size() const noexcept {
-    if (const made_pieces* const made = std::get_if<made_pieces>(&content_)) return made->size;
+    if (const made_pieces* const held_pieces = std::get_if<made_pieces>(&content_)) return held_pieces->size;
     if (const file_range* const part = file()) return part->size();
     return content().size();
   }
@@ -307,8 +308,8 @@ class http_request {
   /// Returns true if the request may be sent twice: by its method (RFC 9110, 9.2.2), or after `idempotent()`.
   bool is_idempotent() const noexcept {
     if (idempotent_) return true;
-    for (const std::string_view one : {"GET", "HEAD", "PUT", "DELETE", "OPTIONS", "TRACE"})
-      if (method_ == one) return true;
+    for (const std::string_view name : {"GET", "HEAD", "PUT", "DELETE", "OPTIONS", "TRACE"})
+      if (method_ == name) return true;
     return false;
   }
 

@@ -105,9 +105,9 @@ class http_reply {
 
  private:
   static void check(const std::string& name, std::string_view value) {
-    for (const std::string_view one : {"Content-Length", "Transfer-Encoding", "Trailer"})
-      if (detail::same_ignoring_case(name, one))
-        throw error(exec_errc::invalid_argument, "a reply's " + std::string(one) + " is the server's business");
+    for (const std::string_view reserved : {"Content-Length", "Transfer-Encoding", "Trailer"})
+      if (detail::same_ignoring_case(name, reserved))
+        throw error(exec_errc::invalid_argument, "a reply's " + std::string(reserved) + " is the server's business");
     if (detail::same_ignoring_case(name, "Connection") && !detail::same_ignoring_case(value, "close"))
       throw error(exec_errc::invalid_argument, "a reply's Connection can only be close");
   }

@@ -33,45 +33,45 @@ class http_server_settings {
     return *this;
   }
   /// Sets the maximum bytes of a request's body, unless a handler sets another number: 413. Default 16 MiB.
-  http_server_settings& body(std::uint64_t most) {
-    body_ = most;
+  http_server_settings& body(std::uint64_t max_bytes) {
+    body_ = max_bytes;
     return *this;
   }
   /// Sets the maximum bytes of an unread body that are read and discarded to keep the connection; with more it is
   /// closed. Default 256 KiB.
-  http_server_settings& drained(std::uint64_t most) {
-    drained_ = most;
+  http_server_settings& drained(std::uint64_t max_bytes) {
+    drained_ = max_bytes;
     return *this;
   }
   /// Sets the maximum number of connections over all listeners. Default 256; at least 1. If there are more, the server
   /// closes the connection that has waited longest for a request (a new connection gets at least a second). If none
   /// waits, new connections wait.
-  http_server_settings& connections(std::size_t most) {
-    if (most == 0) throw error(exec_errc::invalid_argument, "http_server: it needs at least one connection");
-    connections_ = most;
+  http_server_settings& connections(std::size_t max_connections) {
+    if (max_connections == 0) throw error(exec_errc::invalid_argument, "http_server: it needs at least one connection");
+    connections_ = max_connections;
     return *this;
   }
 
   /// Limits the time from the first byte of a request (on a new connection: from its beginning) to the end of the head:
   /// 408. Default 30 s. Applies also to the time for discarding an unread body.
-  http_server_settings& head_timeout(std::chrono::milliseconds most) { return set(head_timeout_, most); }
+  http_server_settings& head_timeout(std::chrono::milliseconds limit) { return set(head_timeout_, limit); }
   /// Limits the time between two pieces of a body while a handler waits for one: 408. Default 60 s.
-  http_server_settings& body_timeout(std::chrono::milliseconds most) { return set(body_timeout_, most); }
+  http_server_settings& body_timeout(std::chrono::milliseconds limit) { return set(body_timeout_, limit); }
   /// Limits the time in which the client must accept each 64 KiB of a reply; a slower connection is closed. Default 60
   /// s.
-  http_server_settings& write_timeout(std::chrono::milliseconds most) { return set(write_timeout_, most); }
+  http_server_settings& write_timeout(std::chrono::milliseconds limit) { return set(write_timeout_, limit); }
   /// Limits the time between two requests; then the connection is closed. Default 75 s.
-  http_server_settings& idle_timeout(std::chrono::milliseconds most) { return set(idle_timeout_, most); }
+  http_server_settings& idle_timeout(std::chrono::milliseconds limit) { return set(idle_timeout_, limit); }
   /// Limits the time of a handler; then it is cancelled, the client gets 503 if nothing was sent, and the connection is
   /// closed. Default: no limit.
-  http_server_settings& request_timeout(std::optional<std::chrono::milliseconds> most) {
+  http_server_settings& request_timeout(std::optional<std::chrono::milliseconds> limit) {
     std::chrono::milliseconds checked{1};
-    set(checked, most.value_or(checked));
-    request_timeout_ = most;
+    set(checked, limit.value_or(checked));
+    request_timeout_ = limit;
     return *this;
   }
   /// Limits the time of handlers after a call of `stop`; then they are cancelled. Default 10 s.
-  http_server_settings& stop_timeout(std::chrono::milliseconds most) { return set(stop_timeout_, most); }
+  http_server_settings& stop_timeout(std::chrono::milliseconds limit) { return set(stop_timeout_, limit); }
 
   /// Sets the hosts that requests may name; others, and a missing host, get 421. Default: `localhost`, `127.0.0.1` and
   /// `[::1]` for a TCP listener that only this machine can reach; any host for other listeners, so set the hosts there.
@@ -115,11 +115,11 @@ class http_server_settings {
   const error_handler& on_error() const noexcept { return on_error_; }
 
  private:
-  http_server_settings& set(std::chrono::milliseconds& which, std::chrono::milliseconds most) {
-    if (most <= std::chrono::milliseconds::zero() || most > std::chrono::hours(24 * 365))
+  http_server_settings& set(std::chrono::milliseconds& which, std::chrono::milliseconds limit) {
+    if (limit <= std::chrono::milliseconds::zero() || limit > std::chrono::hours(24 * 365))
       throw error(exec_errc::invalid_argument,
                   "http_server_settings: a time limit is more than zero and at most a year");
-    which = most;
+    which = limit;
     return *this;
   }
 

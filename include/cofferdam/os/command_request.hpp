@@ -56,7 +56,7 @@ inline spawn_request request_for(const command& c, const std::string& shell, std
   request.variables = std::move(variables);
   for (const command::variable_setting& setting : c.variables()) {
     const std::string start = setting.name() + "=";
-    std::erase_if(request.variables, [&](const std::string& one) { return one.starts_with(start); });
+    std::erase_if(request.variables, [&](const std::string& variable) { return variable.starts_with(start); });
     request.variables.push_back(start + setting.value());
   }
   if (c.is_shell()) {

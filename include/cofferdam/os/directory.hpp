@@ -196,10 +196,10 @@ class directory {
   }
 
   /// Reads a whole file.
-  /// \param most  maximum bytes; a longer file is error{exec_errc::too_large}.
-  bytes read_file(std::string_view path, std::size_t most) const {
+  /// \param max_bytes  maximum bytes; a longer file is error{exec_errc::too_large}.
+  bytes read_file(std::string_view path, std::size_t max_bytes) const {
     detail::file_reader reader = open_file(path);
-    return reader.read_rest(most);
+    return reader.read_rest(max_bytes);
   }
 
   /// Starts a file that becomes visible with `atomic_file::commit`; makes missing parents at once.
@@ -256,15 +256,15 @@ class directory {
     if (there == "." && path == ".") return at;
     for (const std::string_view part : detail::path_components(rest)) {
       const std::string name(part);
-      const bool made = ::mkdirat(at.get(), name.c_str(), mode & 0777U) == 0;
-      if (!made && errno != EEXIST) throw detail::path_error(errno, "make directory", path);
+      const bool created = ::mkdirat(at.get(), name.c_str(), mode & 0777U) == 0;
+      if (!created && errno != EEXIST) throw detail::path_error(errno, "make directory", path);
       unique_fd below(detail::open_retried(at.get(), name.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW));
       struct stat status {};
       if (!below || ::fstat(below.get(), &status) != 0) {
         if (errno == ELOOP) errno = ENOTDIR;  // a dangling link, or one put there just now
         throw detail::path_error(errno, "make directory", path);
       }
-      if (made && (status.st_mode & 0777U) != (mode & 0777U) &&
+      if (created && (status.st_mode & 0777U) != (mode & 0777U) &&
           !detail::change_mode(below.get(), (status.st_mode & S_ISGID) | (mode & 0777U)))
         throw detail::path_error(errno, "make directory", path);
       at = std::move(below);

@@ -18,8 +18,8 @@ namespace cofferdam::inline COFFERDAM_ABI {
 class session_files : public file_system::implementation {
  public:
   /// Returns the content of a file.
-  /// \param most  bytes; a longer file is error{exec_errc::too_large}.
-  virtual awaitable<bytes> read_file(std::string path, std::size_t most) = 0;
+  /// \param max_bytes  bytes; a longer file is error{exec_errc::too_large}.
+  virtual awaitable<bytes> read_file(std::string path, std::size_t max_bytes) = 0;
 
   /// Writes a file, whole or not at all.
   /// \param content  kept by the caller until the awaitable completes.
@@ -36,8 +36,9 @@ namespace detail {
 template <class Derived>
 class session_files_adaptor : public file_system_adaptor<Derived, cofferdam::session_files> {
  public:
-  awaitable<bytes> read_file(std::string path, std::size_t most) override {
-    return this->derived().call([path = std::move(path), most](auto& files) { return files.read_file(path, most); });
+  awaitable<bytes> read_file(std::string path, std::size_t max_bytes) override {
+    return this->derived().call(
+        [path = std::move(path), max_bytes](auto& files) { return files.read_file(path, max_bytes); });
   }
   awaitable<void> write_file(std::string path, bytes_view content) override {
     return this->derived().call(

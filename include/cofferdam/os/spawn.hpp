@@ -325,10 +325,10 @@ inline spawned spawn(const spawn_request& request) {
   alignas(16) std::array<std::byte, stack_size> stack;
   int pidfd = -1;
 
-  sigset_t all;
+  sigset_t all_signals;
   sigset_t before;
-  ::sigfillset(&all);
-  ::pthread_sigmask(SIG_SETMASK, &all, &before);  // no signal handler of this program may run in the child
+  ::sigfillset(&all_signals);
+  ::pthread_sigmask(SIG_SETMASK, &all_signals, &before);  // no signal handler of this program may run in the child
   int pid = -1;
   int clone_error = 0;
   {

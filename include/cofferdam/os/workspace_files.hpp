@@ -77,26 +77,26 @@ class basic_directory_source final : public file_source {
   awaitable<std::optional<file_header>> next() override {
     reader_.reset();
     if (at_ == requests_.size()) co_return std::nullopt;
-    const file_request& wanted = requests_[at_++];
+    const file_request& request = requests_[at_++];
     std::optional<file_header> header;
     try {
-      const directory_entry found = root_->stat(wanted.path());
+      const directory_entry found = root_->stat(request.path());
       if (found.is_directory()) {
-        header.emplace(wanted.path(), wanted.destination(), file_type::directory, 0, found.mode());
+        header.emplace(request.path(), request.destination(), file_type::directory, 0, found.mode());
       } else {
-        reader_.emplace(root_->open_file(wanted.path()));
-        header.emplace(wanted.path(), wanted.destination(), file_type::regular, reader_->size(), reader_->mode());
+        reader_.emplace(root_->open_file(request.path()));
+        header.emplace(request.path(), request.destination(), file_type::regular, reader_->size(), reader_->mode());
       }
     } catch (const error& failure) {
-      header.emplace(wanted.path(), failure);
+      header.emplace(request.path(), failure);
     }
     co_return header;
   }
 
-  awaitable<bytes> read(std::size_t most) override {
+  awaitable<bytes> read(std::size_t max_bytes) override {
     if (!reader_) co_return bytes();
     co_await yield_turn("read '" + reader_->path() + "'");
-    co_return reader_->read(std::min(most, file_turn));
+    co_return reader_->read(std::min(max_bytes, file_turn));
   }
 
  private:
@@ -132,17 +132,17 @@ class basic_workspace_files {
   /// Returns the path beneath the root, or "." for the root itself.
   std::string beneath(std::string_view path) const { return workspace_path_or_root(path, path_); }
 
-  awaitable<bytes> read_file(std::string path, std::size_t most) {
+  awaitable<bytes> read_file(std::string path, std::size_t max_bytes) {
     const std::string clean = workspace_path(path, path_);
     detail::file_reader reader = root_->open_file(clean);
-    if (reader.size() <= detail::file_turn) co_return reader.read_rest(most);
-    if (reader.size() > most) throw reader.larger_than(most);
+    if (reader.size() <= detail::file_turn) co_return reader.read_rest(max_bytes);
+    if (reader.size() > max_bytes) throw reader.larger_than(max_bytes);
     bytes content;
     content.reserve(reader.size());
     for (;;) {
       const bytes piece = reader.read(detail::file_turn);
       if (piece.empty()) co_return content;
-      if (piece.size() > most - content.size()) throw reader.larger_than(most);
+      if (piece.size() > max_bytes - content.size()) throw reader.larger_than(max_bytes);
       content.insert(content.end(), piece.begin(), piece.end());
       co_await detail::yield_turn("read '" + path + "'");
     }

@@ -36,13 +36,13 @@ class fake_files {
 
   /// Returns the content of a file.
   /// \throws error{exec_errc::not_found}, error{exec_errc::not_a_file}; error{exec_errc::too_large} for more than
-  /// `most` bytes.
-  const bytes& read(std::string_view path, std::size_t most = SIZE_MAX) const {
+  /// `max_bytes` bytes.
+  const bytes& read(std::string_view path, std::size_t max_bytes = SIZE_MAX) const {
     const auto& [name, file] = *find("read", workspace_path(path));
     if (file.is_directory) throw failure(exec_errc::not_a_file, "read", name, "is a directory");
-    if (file.content.size() > most)
+    if (file.content.size() > max_bytes)
       throw failure(exec_errc::too_large, "read", name,
-                    "has " + std::to_string(file.content.size()) + " bytes; the limit is " + std::to_string(most));
+                    "has " + std::to_string(file.content.size()) + " bytes; the limit is " + std::to_string(max_bytes));
     return file.content;
   }
 

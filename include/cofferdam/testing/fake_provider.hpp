@@ -73,7 +73,9 @@ class fake_environment {
   /// Starts a command, whose output can be read as it is scripted. Every signal ends it. Its input is recorded in
   /// `fake_provider::commands()`.
   awaitable<process> start(command c) { return handle_.start(std::move(c)); }
-  awaitable<bytes> read_file(std::string path, std::size_t most) { return handle_.read_file(std::move(path), most); }
+  awaitable<bytes> read_file(std::string path, std::size_t max_bytes) {
+    return handle_.read_file(std::move(path), max_bytes);
+  }
   awaitable<void> write_file(std::string path, bytes_view content) {
     return handle_.write_file(std::move(path), content);
   }

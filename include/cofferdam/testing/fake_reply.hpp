@@ -17,8 +17,8 @@ namespace cofferdam::inline COFFERDAM_ABI::testing {
 
 /// The scripted outcome of a command: `reply("a.txt\n")`, `reply("half").then(50ms, "rest").exit_code(1)`.
 ///
-/// The time is that of a clock in the script: a command whose time limit is before a piece of output never writes it,
-/// whatever the load of the machine is.
+/// Delays are counted on a simulated clock. If the time limit of a command passes before a piece of output is due, the
+/// command never writes that piece. The load of the machine does not matter.
 class reply {
  public:
   /// One piece of output.

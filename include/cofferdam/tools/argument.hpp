@@ -129,9 +129,9 @@ class argument {
     return *this;
   }
   /// Sets the range of an integer or a number, or the length range of a text in bytes.
-  argument& between(double least, double most) {
-    rules_.least = least;
-    rules_.most = most;
+  argument& between(double minimum, double maximum) {
+    rules_.least = minimum;
+    rules_.most = maximum;
     return *this;
   }
   /// Sets the allowed values of a text.

@@ -56,12 +56,12 @@ class checked_arguments {
   }
   /// Returns the texts of a list; none if the argument is absent.
   std::vector<std::string> texts(std::string_view name) const {
-    std::vector<std::string> all;
+    std::vector<std::string> result;
     const boost::json::value* const found = find(name);
     if (found != nullptr && found->is_array())
       for (const boost::json::value& each : found->get_array())
-        if (each.is_string()) all.emplace_back(each.get_string().data(), each.get_string().size());
-    return all;
+        if (each.is_string()) result.emplace_back(each.get_string().data(), each.get_string().size());
+    return result;
   }
   /// Returns no bytes if the argument is absent.
   bytes binary(std::string_view name) const {
@@ -119,12 +119,12 @@ class argument_list {
       properties[each.name] = each.schema();
       if (each.required) required.emplace_back(each.name);
     }
-    boost::json::object made;
-    made["type"] = "object";
-    made["properties"] = std::move(properties);
-    if (!required.empty()) made["required"] = std::move(required);
-    made["additionalProperties"] = false;
-    return made;
+    boost::json::object result;
+    result["type"] = "object";
+    result["properties"] = std::move(properties);
+    if (!required.empty()) result["required"] = std::move(required);
+    result["additionalProperties"] = false;
+    return result;
   }
 
   /// Checks the arguments from a model.
@@ -139,8 +139,8 @@ class argument_list {
     if (object == nullptr)
       return "The arguments must be a JSON object" + names() + ", not " + detail::shown_value(arguments) + ".";
     std::string complaints;
-    const auto complain = [&complaints](const std::string& one) {
-      complaints += (complaints.empty() ? "" : "; ") + one;
+    const auto complain = [&complaints](const std::string& text) {
+      complaints += (complaints.empty() ? "" : "; ") + text;
     };
     boost::json::object values;
     for (const detail::argument_rules& each : list_) {
@@ -166,13 +166,14 @@ class argument_list {
   }
 
  private:
-  void add(detail::argument_rules one) {
-    if (is_known(one.name))
-      throw error(exec_errc::invalid_argument, "tools: there are two arguments '" + one.name + "'; rename one");
-    const std::string wrong = one.fallback ? one.complaint(*one.fallback, detail::number_range::all) : std::string();
+  void add(detail::argument_rules added) {
+    if (is_known(added.name))
+      throw error(exec_errc::invalid_argument, "tools: there are two arguments '" + added.name + "'; rename one");
+    const std::string wrong =
+        added.fallback ? added.complaint(*added.fallback, detail::number_range::all) : std::string();
     if (!wrong.empty())
       throw error(exec_errc::invalid_argument, "tools: the default of an argument does not fit: " + wrong);
-    list_.push_back(std::move(one));
+    list_.push_back(std::move(added));
   }
   bool is_known(boost::json::string_view name) const {
     for (const detail::argument_rules& each : list_)
@@ -180,9 +181,9 @@ class argument_list {
     return false;
   }
   std::string names() const {
-    std::string all;
-    for (const detail::argument_rules& each : list_) all += (all.empty() ? " with '" : ", '") + each.name + "'";
-    return all;
+    std::string text;
+    for (const detail::argument_rules& each : list_) text += (text.empty() ? " with '" : ", '") + each.name + "'";
+    return text;
   }
 
   std::vector<detail::argument_rules> list_;

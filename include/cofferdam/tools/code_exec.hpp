@@ -92,18 +92,18 @@ class code_exec {
 
  private:
   static awaitable<tool_result> run(E* environment, boost::json::value arguments, tool_output_listener listener) {
-    std::optional<command> wanted;
-    std::string complaint = parse(arguments, wanted);
-    if (!wanted) co_return refusal(std::move(complaint));
+    std::optional<command> parsed;
+    std::string complaint = parse(arguments, parsed);
+    if (!parsed) co_return refusal(std::move(complaint));
     try {
       if constexpr (streaming_environment<E>) {
         if (listener && can_start(*environment)) {
           const auto tell = [&listener](const output_chunk& piece) { listener(piece.stream(), piece.data()); };
-          command_result watched = co_await stream_output(*environment, std::move(*wanted), tell);
+          command_result watched = co_await stream_output(*environment, std::move(*parsed), tell);
           co_return tool_result(format_result(watched), watched.ok());
         }
       }
-      command_result result = co_await environment->run_command(std::move(*wanted));
+      command_result result = co_await environment->run_command(std::move(*parsed));
       co_return tool_result(format_result(result), result.ok());
     } catch (const error& failure) {
       if (cofferdam::detail::ends_everything(failure)) throw;
@@ -126,8 +126,8 @@ class code_exec {
     return tool_result(format_result(command_result::refused(error_kind::invalid_argument, std::move(reason))), false);
   }
 
-  /// Fills `wanted`, or returns an error message about the arguments.
-  static std::string parse(const boost::json::value& arguments, std::optional<command>& wanted) {
+  /// Fills `parsed`, or returns an error message about the arguments.
+  static std::string parse(const boost::json::value& arguments, std::optional<command>& parsed) {
     if (!arguments.is_object()) return "The arguments must be a JSON object with a string 'cmd'.";
     const boost::json::object& object = arguments.get_object();
     for (const auto& member : object)
@@ -136,7 +136,7 @@ class code_exec {
     const boost::json::value* const cmd = object.if_contains("cmd");
     if (cmd == nullptr) return "The argument 'cmd' is missing.";
     if (!cmd->is_string()) return "The argument 'cmd' must be a string.";
-    command made = shell(std::string(cmd->get_string()));
+    command result = shell(std::string(cmd->get_string()));
     const boost::json::value* const limit = object.if_contains("timeout");
     if (limit != nullptr && !limit->is_null()) {
       if (!limit->is_number()) return "The argument 'timeout' must be a number of seconds.";
@@ -145,9 +145,9 @@ class code_exec {
       if (!std::isfinite(seconds) || seconds < 0.001 || seconds > longest)
         return "The argument 'timeout' must be more than 0 and at most " + std::to_string(static_cast<long>(longest)) +
                " seconds.";
-      made.timeout(std::chrono::milliseconds(std::llround(seconds * 1000)));
+      result.timeout(std::chrono::milliseconds(std::llround(seconds * 1000)));
     }
-    wanted.emplace(std::move(made));
+    parsed.emplace(std::move(result));
     return {};
   }
 

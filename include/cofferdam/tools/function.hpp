@@ -81,8 +81,8 @@ class function : public detail::basic_definition<function> {
     requires(sizeof...(Parts) >= 1)
   function(std::string name, std::string description, Parts&&... parts)
       : basic_definition(std::move(name), std::move(description)) {
-    std::tuple<Parts&&...> all(std::forward<Parts>(parts)...);
-    build<std::tuple<Parts...>>(all, std::make_index_sequence<sizeof...(Parts) - 1>());
+    std::tuple<Parts&&...> part_tuple(std::forward<Parts>(parts)...);
+    build<std::tuple<Parts...>>(part_tuple, std::make_index_sequence<sizeof...(Parts) - 1>());
   }
 
   /// Returns the arguments.
@@ -106,7 +106,7 @@ class function : public detail::basic_definition<function> {
 
  private:
   template <class Parts, class All, std::size_t... At>
-  void build(All& all, std::index_sequence<At...>) {
+  void build(All& part_tuple, std::index_sequence<At...>) {
     using given = std::tuple_element_t<sizeof...(At), Parts>;
     using handler = std::decay_t<given>;
     constexpr bool are_arguments =
@@ -121,10 +121,10 @@ class function : public detail::basic_definition<function> {
         cofferdam::detail::require_safe_callable<given>();
         if constexpr (is_right<handler>())
           set<handler>(
-              std::get<sizeof...(At)>(std::move(all)),
+              std::get<sizeof...(At)>(std::move(part_tuple)),
               detail::type_list<
                   typename detail::is_argument<std::remove_cvref_t<std::tuple_element_t<At, Parts>>>::type...>(),
-              std::vector<detail::argument_rules>{std::get<At>(all).rules()...}, std::index_sequence<At...>());
+              std::vector<detail::argument_rules>{std::get<At>(part_tuple).rules()...}, std::index_sequence<At...>());
       }
     }
   }

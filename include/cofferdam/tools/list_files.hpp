@@ -59,8 +59,8 @@ class list_files : public detail::described_tool<list_files<E>> {
     const std::string path = arguments.text("path");
     list_options options = list_options().entries(max_walked);
     if (!is_deep(arguments)) options.depth(1);
-    const std::vector<directory_entry> all = co_await list_directory(*environment, path, options);
-    co_return show(path, all, arguments);
+    const std::vector<directory_entry> listed = co_await list_directory(*environment, path, options);
+    co_return show(path, listed, arguments);
   }
 
   /// The maximum number of entries that a page may walk over. Each page walks the tree again, so a larger tree should
@@ -72,8 +72,8 @@ class list_files : public detail::described_tool<list_files<E>> {
            (arguments.has("pattern") && arguments.text("pattern").find('/') != std::string::npos);
   }
 
-  static std::string_view kind(const directory_entry& one) {
-    switch (one.type()) {
+  static std::string_view kind(const directory_entry& entry) {
+    switch (entry.type()) {
       case file_type::regular: return "file";
       case file_type::directory: return "dir";
       case file_type::symlink: return "symlink";
@@ -96,24 +96,24 @@ class list_files : public detail::described_tool<list_files<E>> {
   }
   static constexpr std::string_view not_plain = "=";
 
-  static tool_result show(const std::string& path, const std::vector<directory_entry>& all,
+  static tool_result show(const std::string& path, const std::vector<directory_entry>& listed,
                           const checked_arguments& arguments) {
     std::optional<cofferdam::detail::glob> pattern;
     if (arguments.has("pattern")) pattern.emplace(arguments.text("pattern"));
     const std::string prefix = pattern && !pattern->prefix().empty() ? pattern->prefix() + "/" : std::string();
     const std::string cursor = name_at(arguments.text("cursor"));
-    const std::size_t most = static_cast<std::size_t>(arguments.integer("limit"));
+    const std::size_t limit = static_cast<std::size_t>(arguments.integer("limit"));
     std::string text;
     boost::json::array entries;
     std::string next;
     std::string more;
     std::size_t count = 0;
-    for (const directory_entry& each : all) {
+    for (const directory_entry& each : listed) {
       const std::string& name = each.path();
       if (!cursor.empty() && name <= cursor) continue;
       if (pattern && !(name.starts_with(prefix) && pattern->matches(std::string_view(name).substr(prefix.size()))))
         continue;
-      if (count == most) {
+      if (count == limit) {
         more = cursor_at(next);
         text += "There is more: call again with cursor \"" + more + "\".\n";
         break;
@@ -127,11 +127,11 @@ class list_files : public detail::described_tool<list_files<E>> {
       if (each.type() == file_type::symlink) text += "  (link)";
       if (each.type() == file_type::other) text += "  (no file)";
       text += "\n";
-      boost::json::object one;
-      one["path"] = shown;
-      one["type"] = boost::json::string_view(kind(each).data(), kind(each).size());
-      if (each.is_regular()) one["size_bytes"] = each.size();
-      entries.push_back(std::move(one));
+      boost::json::object entry;
+      entry["path"] = shown;
+      entry["type"] = boost::json::string_view(kind(each).data(), kind(each).size());
+      if (each.is_regular()) entry["size_bytes"] = each.size();
+      entries.push_back(std::move(entry));
     }
     if (count == 0)
       text = pattern ? "Nothing matches.\n" : cursor.empty() ? "The directory is empty.\n" : "Nothing more.\n";

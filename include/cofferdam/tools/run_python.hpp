@@ -158,26 +158,26 @@ class run_python {
     boost::json::object facts;
     facts["exit_code"] = result.exit_code();
     facts["success"] = result.success();
-    tool_result made(text, result.success());
-    made.data(std::move(facts));
-    add_images(result, made);
-    return made;
+    tool_result answer(text, result.success());
+    answer.data(std::move(facts));
+    add_images(result, answer);
+    return answer;
   }
 
-  static void add_images(const code_result& result, tool_result& made) {
+  static void add_images(const code_result& result, tool_result& answer) {
     constexpr std::size_t max_images = 8;
     constexpr std::size_t max_bytes = std::size_t{5} * 1024 * 1024;
     for (const display_output& each : result.displays()) {
       for (const char* const kind : {"image/png", "image/jpeg"}) {
         const auto found = each.forms().find(kind);
-        if (found == each.forms().end() || made.images().size() == max_images) continue;
+        if (found == each.forms().end() || answer.images().size() == max_images) continue;
         if (found->second.size() > max_bytes / 3 * 4) continue;
         std::string plain = found->second;
         std::erase(plain, '\n');
         std::optional<bytes> content = cofferdam::detail::base64_decode(plain);
         const std::optional<detail::image_header> header = content ? detail::read_image_header(*content) : std::nullopt;
         if (!header || !header->has_size() || detail::mime_type(header->format) != kind) continue;
-        made.image(tool_image(std::move(*content), kind));
+        answer.image(tool_image(std::move(*content), kind));
         break;
       }
     }

@@ -17,55 +17,55 @@ namespace cofferdam::inline COFFERDAM_ABI::tools {
 namespace detail {
 
 template <class T>
-boost::json::object named_tool(const T& one) {
-  const std::string_view name = one.name();
-  const std::string_view description = one.description();
-  boost::json::object made;
-  made["name"] = boost::json::string_view(name.data(), name.size());
-  made["description"] = boost::json::string_view(description.data(), description.size());
-  return made;
+boost::json::object named_tool(const T& described) {
+  const std::string_view name = described.name();
+  const std::string_view description = described.description();
+  boost::json::object result;
+  result["name"] = boost::json::string_view(name.data(), name.size());
+  result["description"] = boost::json::string_view(description.data(), description.size());
+  return result;
 }
 
 }  // namespace detail
 
 /// Returns an element of `tools` for POST /chat/completions.
 template <tool T>
-boost::json::object openai_schema(const T& one) {
-  boost::json::object function = detail::named_tool(one);
-  function["parameters"] = one.parameters();
-  boost::json::object made;
-  made["type"] = "function";
-  made["function"] = std::move(function);
-  return made;
+boost::json::object openai_schema(const T& described) {
+  boost::json::object function = detail::named_tool(described);
+  function["parameters"] = described.parameters();
+  boost::json::object result;
+  result["type"] = "function";
+  result["function"] = std::move(function);
+  return result;
 }
 
 /// Returns an element of `tools` for POST /responses.
 template <tool T>
-boost::json::object responses_schema(const T& one) {
-  boost::json::object made = detail::named_tool(one);
-  made["type"] = "function";
-  made["parameters"] = one.parameters();
-  made["strict"] = false;
-  return made;
+boost::json::object responses_schema(const T& described) {
+  boost::json::object result = detail::named_tool(described);
+  result["type"] = "function";
+  result["parameters"] = described.parameters();
+  result["strict"] = false;
+  return result;
 }
 
 /// Returns an element of `tools` for Anthropic's POST /v1/messages.
 template <tool T>
-boost::json::object anthropic_schema(const T& one) {
-  boost::json::object made = detail::named_tool(one);
-  made["input_schema"] = one.parameters();
-  return made;
+boost::json::object anthropic_schema(const T& described) {
+  boost::json::object result = detail::named_tool(described);
+  result["input_schema"] = described.parameters();
+  return result;
 }
 
 /// Returns an element of the result of MCP's `tools/list`.
 template <tool T>
-boost::json::object mcp_schema(const T& one) {
-  boost::json::object made = detail::named_tool(one);
-  made["inputSchema"] = one.parameters();
+boost::json::object mcp_schema(const T& described) {
+  boost::json::object result = detail::named_tool(described);
+  result["inputSchema"] = described.parameters();
   boost::json::object annotations;
-  annotations["readOnlyHint"] = reads_only(one);
-  made["annotations"] = std::move(annotations);
-  return made;
+  annotations["readOnlyHint"] = reads_only(described);
+  result["annotations"] = std::move(annotations);
+  return result;
 }
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::tools

@@ -53,8 +53,8 @@ class tool_result {
   /// Returns the images to show to the model after the text, in order.
   const std::vector<tool_image>& images() const& noexcept { return images_; }
   std::vector<tool_image> images() && { return std::move(images_); }
-  tool_result& image(tool_image one) {
-    images_.push_back(std::move(one));
+  tool_result& image(tool_image added) {
+    images_.push_back(std::move(added));
     return *this;
   }
 
@@ -119,21 +119,21 @@ concept tool_maker = std::invocable<std::decay_t<Make>&, any_environment&> &&
 /// * `reads_only()`: its calls change nothing, and may run in parallel with other such calls;
 /// * `ends_work()`: its success ends the agent's task.
 template <class T>
-bool reads_only(const T& one) {
+bool reads_only(const T& candidate) {
   if constexpr (requires {
-                  { one.reads_only() } -> std::same_as<bool>;
+                  { candidate.reads_only() } -> std::same_as<bool>;
                 }) {
-    return one.reads_only();
+    return candidate.reads_only();
   } else {
     return false;
   }
 }
 template <class T>
-bool ends_work(const T& one) {
+bool ends_work(const T& candidate) {
   if constexpr (requires {
-                  { one.ends_work() } -> std::same_as<bool>;
+                  { candidate.ends_work() } -> std::same_as<bool>;
                 }) {
-    return one.ends_work();
+    return candidate.ends_work();
   } else {
     return false;
   }

@@ -85,20 +85,21 @@ class view_image : public detail::described_tool<view_image<E>> {
            "Image.open(path).thumbnail((1568, 1568)), then save; or a lower dpi for a plot) and view that.";
   }
 
-  static awaitable<tool_result> show(E* environment, limits most, std::string path) {
+  static awaitable<tool_result> show(E* environment, limits maximum, std::string path) {
     const std::string name = "\"" + one_line(path) + "\"";
     const directory_entry found = co_await stat(*environment, path);
     if (found.is_directory()) co_return refusal(name + " is a directory.");
     if (found.type() == file_type::other) co_return refusal(name + " is no regular file.");
-    if (found.size() > most.bytes)
+    if (found.size() > maximum.bytes)
       co_return refusal(name + " has " + std::to_string(found.size()) + " bytes, more than the " +
-                        std::to_string(most.bytes) + " that can be shown." + advice());
-    const bytes content = co_await environment->read_file(path, most.bytes);
-    co_return judge(name, path, std::move(content), most, false);
+                        std::to_string(maximum.bytes) + " that can be shown." + advice());
+    const bytes content = co_await environment->read_file(path, maximum.bytes);
+    co_return judge(name, path, std::move(content), maximum, false);
   }
 
   /// Returns the answer for a file that was read.
-  static tool_result judge(const std::string& name, const std::string& path, bytes content, limits most, bool scaled) {
+  static tool_result judge(const std::string& name, const std::string& path, bytes content, limits maximum,
+                           bool scaled) {
     const std::optional<detail::image_header> header = detail::read_image_header(content);
     if (!header) {
       if (content.empty()) return refusal(name + " is empty.");
@@ -112,8 +113,8 @@ class view_image : public detail::described_tool<view_image<E>> {
       return refusal(name + " is " + kind + ", which models cannot look at; convert it to PNG and view that.");
     if (!header->has_size()) return refusal(name + " is a broken or cut-off " + kind + " file; make it again.");
     const std::string size = std::to_string(header->width) + " x " + std::to_string(header->height);
-    if (header->pixels() > most.pixels)
-      return refusal(name + " has " + size + " pixels, more than the " + std::to_string(most.pixels) +
+    if (header->pixels() > maximum.pixels)
+      return refusal(name + " has " + size + " pixels, more than the " + std::to_string(maximum.pixels) +
                      " that can be shown." + advice());
     boost::json::object facts;
     facts["path"] = path;
@@ -144,7 +145,7 @@ class view_image : public detail::described_tool<view_image<E>> {
       "elif command -v convert >/dev/null; then exec convert - -resize '1568x1568>' png:-\n"
       "else echo 'neither Pillow nor ImageMagick is installed' >&2; exit 127; fi";
 
-  static awaitable<tool_result> show_smaller(E* environment, limits most, std::string path) {
+  static awaitable<tool_result> show_smaller(E* environment, limits maximum, std::string path) {
     const std::string name = "\"" + one_line(path) + "\"";
     const directory_entry found = co_await stat(*environment, path);
     if (!found.is_regular()) co_return refusal(name + " is no regular file.");
@@ -152,7 +153,7 @@ class view_image : public detail::described_tool<view_image<E>> {
     if (!inside.starts_with('/')) inside.insert(0, "./");
     std::vector<std::string> words{"sh", "-c", std::string(shrink_script), "sh", inside};
     command line = argv(std::move(words));
-    line.keep_output(2 * most.bytes + 2);
+    line.keep_output(2 * maximum.bytes + 2);
     line.timeout(std::chrono::seconds(60));
     const command_result result = co_await environment->run_command(std::move(line));
     if (!result.ok()) {
@@ -160,9 +161,9 @@ class view_image : public detail::described_tool<view_image<E>> {
       co_return refusal(name + " could not be made smaller: \"" + one_line(why, 300) +
                         "\". Make a smaller copy yourself.");
     }
-    if (result.out().cut() != 0 || result.out().total() > most.bytes)
+    if (result.out().cut() != 0 || result.out().total() > maximum.bytes)
       co_return refusal(name + " is too large, even made smaller.");
-    co_return judge(name, path, result.out().head(), most, true);
+    co_return judge(name, path, result.out().head(), maximum, true);
   }
 
   E* environment_;

@@ -151,33 +151,33 @@ class basic_warden_launcher final : public command_launcher, public link_listene
   }
 
   std::vector<background_command> background() const override {
-    std::vector<background_command> all;
-    for (const auto& [number, one] : jobs_)
-      if (one->command().finished() && !one->command().over()) all.emplace_back(number, one->title());
-    std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.number() < b.number(); });
-    return all;
+    std::vector<background_command> result;
+    for (const auto& [number, running] : jobs_)
+      if (running->command().finished() && !running->command().over()) result.emplace_back(number, running->title());
+    std::sort(result.begin(), result.end(), [](const auto& a, const auto& b) { return a.number() < b.number(); });
+    return result;
   }
 
   awaitable<void> end_background(std::uint32_t number) override { return end_left(self_of(*this), number); }
 
  private:
-  static std::shared_ptr<basic_warden_launcher> self_of(basic_warden_launcher& one) {
-    return std::static_pointer_cast<basic_warden_launcher>(one.shared_from_this());
+  static std::shared_ptr<basic_warden_launcher> self_of(basic_warden_launcher& launcher) {
+    return std::static_pointer_cast<basic_warden_launcher>(launcher.shared_from_this());
   }
 
   static awaitable<void> end_all(std::shared_ptr<basic_warden_launcher> self) {
-    const std::chrono::milliseconds most = self->settings().kill_grace + running_command::end_patience;
+    const std::chrono::milliseconds max_wait = self->settings().kill_grace + running_command::end_patience;
     auto is_late = std::make_shared<bool>(false);
-    asio::steady_timer limit(self->executor(), most);
-    limit.async_wait([self, is_late, most](std::error_code cancelled) {
+    asio::steady_timer limit(self->executor(), max_wait);
+    limit.async_wait([self, is_late, max_wait](std::error_code cancelled) {
       if (cancelled) return;
       *is_late = true;
-      self->lose(overdue(most));
+      self->lose(overdue(max_wait));
     });
     co_await command_launcher::end_commands(self);
     limit.cancel();
     self->disconnect();
-    if (*is_late) throw overdue(most);
+    if (*is_late) throw overdue(max_wait);
   }
 
   static awaitable<void> end_left(std::shared_ptr<basic_warden_launcher> self, std::uint32_t number) {
@@ -191,9 +191,9 @@ class basic_warden_launcher final : public command_launcher, public link_listene
     if (!kept->settled()) throw kept->unended("end_background: asked");
   }
 
-  static error overdue(std::chrono::milliseconds most) {
+  static error overdue(std::chrono::milliseconds limit) {
     return error(exec_errc::provider_lost, "close: the warden has not ended every command within " +
-                                               std::to_string(most.count()) + " ms; it was given up");
+                                               std::to_string(limit.count()) + " ms; it was given up");
   }
 
   launched launch(command& c, spawn_request& request) override {
@@ -202,9 +202,9 @@ class basic_warden_launcher final : public command_launcher, public link_listene
     const std::uint32_t job = ++last_job_;
     const auto sink = self_of(*this);
     const command_limits limits = limits_of(c);
-    const auto one = make_command<warden_command>(executor(), registry(), limits, std::chrono::steady_clock::now(),
-                                                  executor(), sink, job, shown_program(c));
-    if (limits.keeps_background) one->title(c.is_shell() ? one_line(c.line()) : shown_program(c));
+    const auto launched = make_command<warden_command>(executor(), registry(), limits, std::chrono::steady_clock::now(),
+                                                       executor(), sink, job, shown_program(c));
+    if (limits.keeps_background) launched->title(c.is_shell() ? one_line(c.line()) : shown_program(c));
 
     wire::spawn_order order;
     if (limits.timeout) order.timeout_ms = static_cast<std::uint64_t>(limits.timeout->count());
@@ -229,13 +229,13 @@ class basic_warden_launcher final : public command_launcher, public link_listene
     if (has_input) order.flags |= wire::spawn_open_input;
     if (link_->carries_descriptors() && !c.terminal()) {  // a terminal is made at the command's place
       pipes.emplace(c, request, -1);
-      one->connect_to(*pipes);
+      launched->connect_to(*pipes);
       order.flags |= wire::spawn_descriptors;
       if (has_input) descriptors[count++] = request.input;
       descriptors[count++] = request.output;
       descriptors[count++] = request.error;
     } else {
-      one->connect_frames(has_input || c.terminal());
+      launched->connect_frames(has_input || c.terminal());
     }
     if (link_->carries_descriptors() && request.directory >= 0) {
       order.flags |= wire::spawn_directory;
@@ -247,7 +247,7 @@ class basic_warden_launcher final : public command_launcher, public link_listene
           refuse_unstarted(shown_program(c), spawn_stage::exec, std::error_code(E2BIG, std::system_category()));
       return outcome;
     }
-    jobs_.emplace(job, one);
+    jobs_.emplace(job, launched);
     watch_heart();
     try {
       link_->send(std::move(frame), std::span<const int>(descriptors.data(), count));
@@ -256,13 +256,13 @@ class basic_warden_launcher final : public command_launcher, public link_listene
       throw;
     }
     try {
-      one->watch_timeout(settings_.report_timeout);
-      one->begin(c.take_input());
+      launched->watch_timeout(settings_.report_timeout);
+      launched->begin(c.take_input());
     } catch (...) {
-      one->command().abandon();
+      launched->command().abandon();
       throw;
     }
-    outcome.running = one->command().kept();
+    outcome.running = launched->command().kept();
     return outcome;
   }
 
@@ -334,24 +334,24 @@ class basic_warden_launcher final : public command_launcher, public link_listene
     const auto found = jobs_.find(arrived.job());
     if (found == jobs_.end())
       throw wire::violation("a frame for job " + std::to_string(arrived.job()) + ", which is over");
-    const std::shared_ptr<warden_command> one = found->second;
+    const std::shared_ptr<warden_command> running = found->second;
     switch (arrived.type()) {
-      case wire::frame_type::output: one->on_output(0, arrived.payload()); break;
-      case wire::frame_type::error_output: one->on_output(1, arrived.payload()); break;
-      case wire::frame_type::input_credit: one->on_input_credit(values.number<std::uint32_t>()); break;
-      case wire::frame_type::exited: one->on_exited(wire::exited(arrived)); break;
+      case wire::frame_type::output: running->on_output(0, arrived.payload()); break;
+      case wire::frame_type::error_output: running->on_output(1, arrived.payload()); break;
+      case wire::frame_type::input_credit: running->on_input_credit(values.number<std::uint32_t>()); break;
+      case wire::frame_type::exited: running->on_exited(wire::exited(arrived)); break;
       case wire::frame_type::done:
         jobs_.erase(found);
-        one->on_done();
+        running->on_done();
         break;
       case wire::frame_type::failed: {
         const auto stage = static_cast<wire::fail_stage>(values.number<std::uint8_t>());
         const int number = values.number<std::int32_t>();
         jobs_.erase(found);
-        one->on_failed(stage, number);
+        running->on_failed(stage, number);
         break;
       }
-      case wire::frame_type::stuck: one->on_stuck(); break;
+      case wire::frame_type::stuck: running->on_stuck(); break;
       default: throw wire::violation("a frame of type " + std::to_string(static_cast<unsigned>(arrived.type())));
     }
   }
@@ -359,9 +359,9 @@ class basic_warden_launcher final : public command_launcher, public link_listene
   void spawn_dropped(std::uint32_t job, std::error_code cause) override {
     const auto found = jobs_.find(job);
     if (found == jobs_.end()) return;
-    const std::shared_ptr<warden_command> one = std::move(found->second);
+    const std::shared_ptr<warden_command> running = std::move(found->second);
     jobs_.erase(found);
-    one->on_dropped(cause);
+    running->on_dropped(cause);
   }
 
   void link_lost(const error& reason) override {
@@ -376,11 +376,11 @@ class basic_warden_launcher final : public command_launcher, public link_listene
     requests_->lose(reason);
     const auto jobs = std::move(jobs_);
     jobs_.clear();
-    for (const auto& [job, one] : jobs) {
+    for (const auto& [job, running] : jobs) {
       try {
-        one->command().lose(reason);
+        running->command().lose(reason);
       } catch (const std::bad_alloc&) {  // the output so far is lost too
-        one->command().lose_quietly(reason);
+        running->command().lose_quietly(reason);
       }
     }
   }

@@ -69,10 +69,10 @@ class execution_limits {
 class rich_output {
  public:
   rich_output() = default;
-  /// \param said  a line of the type `result`.
-  explicit rich_output(const boost::json::object& said)
-      : is_value_(cofferdam::detail::is_true_at(said, "is_main_result")) {
-    for (const auto& [key, value] : said) {
+  /// \param line  a line of the type `result`.
+  explicit rich_output(const boost::json::object& line)
+      : is_value_(cofferdam::detail::is_true_at(line, "is_main_result")) {
+    for (const auto& [key, value] : line) {
       const std::string name(key.data(), key.size());
       if (name == "type" || name == "is_main_result" || value.is_null()) continue;
       if (const boost::json::string* const text = value.if_string())
@@ -128,8 +128,8 @@ class execution {
   bool ok() const noexcept { return !error && !timed_out; }
   /// Returns the value of the last expression as text; empty if there is none.
   std::string_view value() const noexcept {
-    for (const rich_output& one : results)
-      if (one.is_value()) return one.form("text");
+    for (const rich_output& result : results)
+      if (result.is_value()) return result.form("text");
     return {};
   }
 };
@@ -176,27 +176,27 @@ class execution_reader {
 
   void take_line() {
     namespace json = cofferdam::detail;
-    const boost::json::object said =
+    const boost::json::object message =
         json::parse_object(line_, exec_errc::io_error, "e2b: a line of the code interpreter");
-    const std::string_view type = json::text_at(said, "type");
+    const std::string_view type = json::text_at(message, "type");
     if (type == "stdout") {
-      out_.append(as_bytes(json::text_at(said, "text")));
+      out_.append(as_bytes(json::text_at(message, "text")));
     } else if (type == "stderr") {
-      err_.append(as_bytes(json::text_at(said, "text")));
+      err_.append(as_bytes(json::text_at(message, "text")));
     } else if (type == "result") {
       if (line_.size() > limits_.results() - kept_) {
         ++made_.dropped;
         return;
       }
       kept_ += line_.size();
-      made_.results.emplace_back(said);
+      made_.results.emplace_back(message);
     } else if (type == "error") {
-      code_error& one = made_.error.emplace();
-      one.name = json::text_at(said, "name");
-      one.value = json::text_at(said, "value");
-      one.traceback = json::text_at(said, "traceback");
+      code_error& failure = made_.error.emplace();
+      failure.name = json::text_at(message, "name");
+      failure.value = json::text_at(message, "value");
+      failure.traceback = json::text_at(message, "traceback");
     } else if (type == "number_of_executions") {
-      made_.number = json::number_at(said, "execution_count").value_or(0);
+      made_.number = json::number_at(message, "execution_count").value_or(0);
     } else if (type == "end_of_execution") {
       ended_ = true;
     }
@@ -329,7 +329,7 @@ class code_interpreter {
   static awaitable<execution> execute(shared inside, client by, redactor redact, http_request what, code source);
 
   static awaitable<void> read(shared inside, client by, redactor redact, http_request what,
-                              std::shared_ptr<timed_run> one);
+                              std::shared_ptr<timed_run> current_run);
 
   static awaitable<code_context> made_context(shared inside, client by, redactor redact, http_request what);
 
@@ -337,7 +337,7 @@ class code_interpreter {
 
   static awaitable<void> done(shared inside, client by, redactor redact, http_request what, const char* doing);
 
-  static code_context context_of(const boost::json::object& said);
+  static code_context context_of(const boost::json::object& object);
 
   shared inside_;
   client client_;

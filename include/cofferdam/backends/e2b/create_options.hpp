@@ -62,40 +62,40 @@ class create_options {
   /// \param form  v1 or v2; automatic is v1.
   /// \throws error{exec_errc::invalid_argument} for text that is not UTF-8, which JSON cannot contain.
   boost::json::object body(dialect form) const {
-    boost::json::object all;
-    all["templateID"] = text(template_id);
-    all["timeout"] = seconds();
-    if (form != dialect::v2) all["secure"] = secure;
-    if (!metadata.empty()) all["metadata"] = texts(metadata);
-    if (!variables.empty()) all["envVars"] = texts(variables);
-    if (allow_internet) all["allow_internet_access"] = *allow_internet;
-    if (auto_pause) all["autoPause"] = true;
+    boost::json::object result;
+    result["templateID"] = text(template_id);
+    result["timeout"] = seconds();
+    if (form != dialect::v2) result["secure"] = secure;
+    if (!metadata.empty()) result["metadata"] = texts(metadata);
+    if (!variables.empty()) result["envVars"] = texts(variables);
+    if (allow_internet) result["allow_internet_access"] = *allow_internet;
+    if (auto_pause) result["autoPause"] = true;
     if (network) {
       boost::json::object rules;
       if (!network->allow_out.empty()) rules["allowOut"] = texts(network->allow_out);
       if (!network->deny_out.empty()) rules["denyOut"] = texts(network->deny_out);
       if (network->allow_public_traffic) rules["allowPublicTraffic"] = *network->allow_public_traffic;
-      all["network"] = std::move(rules);
+      result["network"] = std::move(rules);
     }
-    for (const auto& [key, value] : extra) all[key] = value;
-    return all;
+    for (const auto& [key, value] : extra) result[key] = value;
+    return result;
   }
 
  private:
-  static boost::json::string text(const std::string& one) {
-    if (!cofferdam::detail::is_valid_utf8(one))
+  static boost::json::string text(const std::string& value) {
+    if (!cofferdam::detail::is_valid_utf8(value))
       throw error(exec_errc::invalid_argument,
                   "e2b: an option of the sandbox is not UTF-8, which its request cannot hold");
-    return boost::json::string(one.data(), one.size());
+    return boost::json::string(value.data(), value.size());
   }
-  static boost::json::object texts(const std::map<std::string, std::string>& all) {
+  static boost::json::object texts(const std::map<std::string, std::string>& pairs) {
     boost::json::object object;
-    for (const auto& [key, value] : all) object[text(key)] = text(value);
+    for (const auto& [key, value] : pairs) object[text(key)] = text(value);
     return object;
   }
-  static boost::json::array texts(const std::vector<std::string>& all) {
+  static boost::json::array texts(const std::vector<std::string>& values) {
     boost::json::array array;
-    for (const std::string& one : all) array.push_back(text(one));
+    for (const std::string& value : values) array.push_back(text(value));
     return array;
   }
 };

@@ -51,26 +51,26 @@ class process_event {
   static process_event parse(std::string_view text) {
     namespace json = cofferdam::detail;
     if (std::optional<process_event> output = plain_output(text)) return std::move(*output);
-    const boost::json::object said =
+    const boost::json::object message =
         json::parse_object(text, exec_errc::io_error, "e2b: a message of a command's stream");
-    process_event made;
-    const boost::json::object* const event = json::object_at(said, "event");
-    if (event == nullptr) return made;
+    process_event result;
+    const boost::json::object* const event = json::object_at(message, "event");
+    if (event == nullptr) return result;
     if (const boost::json::object* const start = json::object_at(*event, "start")) {
-      made.what = kind::start;
-      made.pid = json::number_at(*start, "pid").value_or(0);
+      result.what = kind::start;
+      result.pid = json::number_at(*start, "pid").value_or(0);
     } else if (const boost::json::object* const data = json::object_at(*event, "data")) {
       for (const auto& [name, what] : outputs) {
         const boost::json::value* const found = json::member(*data, name);
         if (found == nullptr || !found->is_string()) continue;
-        made.what = what;
-        made.data = decoded(json::text_at(*data, name));
+        result.what = what;
+        result.data = decoded(json::text_at(*data, name));
       }
     } else if (const boost::json::object* const end = json::object_at(*event, "end")) {
-      made.what = kind::end;
-      made.end = end_of(*end);
+      result.what = kind::end;
+      result.end = end_of(*end);
     }
-    return made;
+    return result;
   }
 
  private:
@@ -92,10 +92,10 @@ class process_event {
       text.remove_suffix(behind.size());
       std::optional<bytes> content = cofferdam::detail::base64_decode(text);
       if (!content) return std::nullopt;
-      process_event made;
-      made.what = what;
-      made.data = std::move(*content);
-      return made;
+      process_event result;
+      result.what = what;
+      result.data = std::move(*content);
+      return result;
     }
     return std::nullopt;
   }
@@ -116,20 +116,20 @@ class process_event {
     return std::move(*plain);
   }
 
-  static process_end end_of(const boost::json::object& said) {
+  static process_end end_of(const boost::json::object& fields) {
     namespace json = cofferdam::detail;
-    process_end made;
-    std::optional<std::int64_t> code = json::number_at(said, "exitCode");
-    if (!code) code = json::number_at(said, "exit_code");
-    const std::string_view status = json::text_at(said, "status");
+    process_end result;
+    std::optional<std::int64_t> code = json::number_at(fields, "exitCode");
+    if (!code) code = json::number_at(fields, "exit_code");
+    const std::string_view status = json::text_at(fields, "status");
     if (status.starts_with("signal: ")) {
-      made.signal = signal_named(status.substr(8));
+      result.signal = signal_named(status.substr(8));
     } else if (const std::int64_t number = code.value_or(0); number >= 0 && number <= 255) {
-      made.exit_code = static_cast<int>(number);
+      result.exit_code = static_cast<int>(number);
     } else {
-      made.signal = -1;
+      result.signal = -1;
     }
-    return made;
+    return result;
   }
 
   /// Returns the signal for its name in the daemon's language (Go).

@@ -22,12 +22,12 @@ namespace cofferdam::inline COFFERDAM_ABI::e2b {
 class running_process {
  public:
   running_process() = default;
-  /// \param said  ProcessInfo of envd's process.proto.
-  explicit running_process(const boost::json::object& said) {
+  /// \param fields  ProcessInfo of envd's process.proto.
+  explicit running_process(const boost::json::object& fields) {
     namespace json = cofferdam::detail;
-    pid_ = json::number_at(said, "pid").value_or(0);
-    tag_ = json::text_at(said, "tag");
-    const boost::json::object* const config = json::object_at(said, "config");
+    pid_ = json::number_at(fields, "pid").value_or(0);
+    tag_ = json::text_at(fields, "tag");
+    const boost::json::object* const config = json::object_at(fields, "config");
     if (config == nullptr) return;
     words_.emplace_back(json::text_at(*config, "cmd"));
     if (const boost::json::array* const args = json::array_at(*config, "args"))
@@ -54,23 +54,23 @@ class sandbox_info {
  public:
   sandbox_info() = default;
   /// Accepts any object; `id()` is empty if it is not a sandbox.
-  explicit sandbox_info(const boost::json::object& said) {
+  explicit sandbox_info(const boost::json::object& fields) {
     using cofferdam::detail::text_at;
-    id_ = text_at(said, "sandboxID");
-    template_id_ = text_at(said, "templateID");
-    alias_ = text_at(said, "alias");
-    envd_version_ = text_at(said, "envdVersion");
-    domain_ = text_at(said, "domain");
-    state_ = text_at(said, "state");
-    started_at_ = text_at(said, "startedAt");
-    end_at_ = text_at(said, "endAt");
-    access_token_ = secret_string(std::string(text_at(said, "envdAccessToken")));
-    traffic_token_ = secret_string(std::string(text_at(said, "trafficAccessToken")));
-    cpus_ = cofferdam::detail::number_at(said, "cpuCount").value_or(0);
-    memory_mib_ = cofferdam::detail::number_at(said, "memoryMB").value_or(0);
-    disk_mib_ = cofferdam::detail::number_at(said, "diskSizeMB").value_or(0);
-    if (const boost::json::object* const all = cofferdam::detail::object_at(said, "metadata"))
-      for (const auto& [key, value] : *all)
+    id_ = text_at(fields, "sandboxID");
+    template_id_ = text_at(fields, "templateID");
+    alias_ = text_at(fields, "alias");
+    envd_version_ = text_at(fields, "envdVersion");
+    domain_ = text_at(fields, "domain");
+    state_ = text_at(fields, "state");
+    started_at_ = text_at(fields, "startedAt");
+    end_at_ = text_at(fields, "endAt");
+    access_token_ = secret_string(std::string(text_at(fields, "envdAccessToken")));
+    traffic_token_ = secret_string(std::string(text_at(fields, "trafficAccessToken")));
+    cpus_ = cofferdam::detail::number_at(fields, "cpuCount").value_or(0);
+    memory_mib_ = cofferdam::detail::number_at(fields, "memoryMB").value_or(0);
+    disk_mib_ = cofferdam::detail::number_at(fields, "diskSizeMB").value_or(0);
+    if (const boost::json::object* const pairs = cofferdam::detail::object_at(fields, "metadata"))
+      for (const auto& [key, value] : *pairs)
         if (const boost::json::string* const text = value.if_string())
           metadata_.emplace(std::string(key.data(), key.size()), std::string(text->data(), text->size()));
   }
@@ -116,15 +116,15 @@ class sandbox_info {
 class sandbox_metrics {
  public:
   sandbox_metrics() = default;
-  explicit sandbox_metrics(const boost::json::object& said) {
+  explicit sandbox_metrics(const boost::json::object& fields) {
     using cofferdam::detail::number_at;
     const auto bytes_at = [&](std::string_view key) {
-      const std::int64_t number = number_at(said, key).value_or(0);
+      const std::int64_t number = number_at(fields, key).value_or(0);
       return number < 0 ? std::uint64_t{0} : static_cast<std::uint64_t>(number);
     };
-    timestamp = number_at(said, "timestampUnix").value_or(0);
-    cpus = number_at(said, "cpuCount").value_or(0);
-    const boost::json::value* const used = cofferdam::detail::member(said, "cpuUsedPct");
+    timestamp = number_at(fields, "timestampUnix").value_or(0);
+    cpus = number_at(fields, "cpuCount").value_or(0);
+    const boost::json::value* const used = cofferdam::detail::member(fields, "cpuUsedPct");
     if (used != nullptr && used->is_number()) cpu_percent = used->to_number<double>();
     memory_used = bytes_at("memUsed");
     memory_total = bytes_at("memTotal");
@@ -145,11 +145,11 @@ class sandbox_metrics {
 class sandbox_log_line {
  public:
   sandbox_log_line() = default;
-  explicit sandbox_log_line(const boost::json::object& said) {
+  explicit sandbox_log_line(const boost::json::object& fields) {
     using cofferdam::detail::text_at;
-    timestamp = text_at(said, "timestamp");
-    level = text_at(said, "level");
-    message = text_at(said, "message");
+    timestamp = text_at(fields, "timestamp");
+    level = text_at(fields, "level");
+    message = text_at(fields, "message");
   }
 
   std::string timestamp;  ///< as the service writes it: `2026-01-31T12:00:00.123Z`

@@ -33,20 +33,20 @@ class surroundings {
   /// Returns copies of this process's variables. Core dumps leave out the memory of the copied key from then on; the
   /// key is still among the variables.
   static surroundings of_this_process() {
-    surroundings made;
-    for (char** one = ::environ; one != nullptr && *one != nullptr; ++one) {
-      const std::string_view text(*one);
+    surroundings result;
+    for (char** entry = ::environ; entry != nullptr && *entry != nullptr; ++entry) {
+      const std::string_view text(*entry);
       const auto equals = text.find('=');
       if (equals == std::string_view::npos) continue;
       const std::string_view name = text.substr(0, equals);
       if (name == key_name) {
         cofferdam::detail::keep_out_of_core_dumps(text);
-        made.key_ = secret_string(std::string(text.substr(equals + 1)));
+        result.key_ = secret_string(std::string(text.substr(equals + 1)));
       } else if (name.starts_with("E2B_") || is_about_proxies(name)) {
-        made.variables_.emplace(std::string(name), std::string(text.substr(equals + 1)));
+        result.variables_.emplace(std::string(name), std::string(text.substr(equals + 1)));
       }
     }
-    return made;
+    return result;
   }
 
   /// Returns the rules in HTTPS_PROXY and NO_PROXY, in lower or upper case; lower case takes precedence, as in other

@@ -54,8 +54,8 @@ COFFERDAM_DECL awaitable<command_result> environment::run_command(command c) {
 
 COFFERDAM_DECL awaitable<process> environment::start(command c) { return handle_.start(std::move(c)); }
 
-COFFERDAM_DECL awaitable<bytes> environment::read_file(std::string path, std::size_t most) {
-  return handle_.read_file(std::move(path), most);
+COFFERDAM_DECL awaitable<bytes> environment::read_file(std::string path, std::size_t max_bytes) {
+  return handle_.read_file(std::move(path), max_bytes);
 }
 
 COFFERDAM_DECL awaitable<void> environment::write_file(std::string path, bytes_view content) {
@@ -87,8 +87,8 @@ provider& provider::with(Change change) {
   return *this;
 }
 
-COFFERDAM_DECL provider& provider::options(container_options all) {
-  return with([&](detail::sandbox_settings& to) { to.options = std::move(all); });
+COFFERDAM_DECL provider& provider::options(container_options new_options) {
+  return with([&](detail::sandbox_settings& to) { to.options = std::move(new_options); });
 }
 
 COFFERDAM_DECL provider& provider::daemon(daemon_choice choice) {

@@ -61,8 +61,8 @@ COFFERDAM_DECL awaitable<command_result> environment::run_command(command c) {
 
 COFFERDAM_DECL awaitable<process> environment::start(command c) { return handle_.start(std::move(c)); }
 
-COFFERDAM_DECL awaitable<bytes> environment::read_file(std::string path, std::size_t most) {
-  return handle_.read_file(std::move(path), most);
+COFFERDAM_DECL awaitable<bytes> environment::read_file(std::string path, std::size_t max_bytes) {
+  return handle_.read_file(std::move(path), max_bytes);
 }
 
 COFFERDAM_DECL awaitable<void> environment::write_file(std::string path, bytes_view content) {
@@ -159,13 +159,13 @@ COFFERDAM_DECL std::string environment::url(const std::string& path, file_access
 COFFERDAM_DECL awaitable<std::vector<running_process>> environment::list_processes(shared inside) {
   co_await inside->until_running();
   boost::json::object nothing;
-  const boost::json::object said = co_await detail::envd::ask(inside->place(), "/process.Process/List",
-                                                              std::move(nothing), "list the processes", true);
-  std::vector<running_process> all;
-  if (const boost::json::array* const found = cofferdam::detail::array_at(said, "processes"))
+  const boost::json::object response = co_await detail::envd::ask(inside->place(), "/process.Process/List",
+                                                                  std::move(nothing), "list the processes", true);
+  std::vector<running_process> result;
+  if (const boost::json::array* const found = cofferdam::detail::array_at(response, "processes"))
     for (const boost::json::value& each : *found)
-      if (const boost::json::object* const one = each.if_object()) all.emplace_back(*one);
-  co_return all;
+      if (const boost::json::object* const object = each.if_object()) result.emplace_back(*object);
+  co_return result;
 }
 
 COFFERDAM_DECL awaitable<bool> environment::kill_process(shared inside, std::int64_t pid) {
@@ -241,8 +241,8 @@ COFFERDAM_DECL provider& provider::sandbox_url(std::string url) {
   return with([&](detail::sandbox_settings& to) { to.who.sandbox_url = std::move(url); });
 }
 
-COFFERDAM_DECL provider& provider::account(account_options all) {
-  return with([&](detail::sandbox_settings& to) { to.who = std::move(all); });
+COFFERDAM_DECL provider& provider::account(account_options new_options) {
+  return with([&](detail::sandbox_settings& to) { to.who = std::move(new_options); });
 }
 
 COFFERDAM_DECL provider& provider::ca_file(std::string path) {
@@ -267,8 +267,8 @@ COFFERDAM_DECL provider& provider::first_pause(std::chrono::milliseconds time) {
   return with([&](detail::sandbox_settings& to) { to.who.first_pause = time; });
 }
 
-COFFERDAM_DECL provider& provider::gate(rate_limiter one) {
-  return with([&](detail::sandbox_settings& to) { to.who.gate = std::move(one); });
+COFFERDAM_DECL provider& provider::gate(rate_limiter limiter) {
+  return with([&](detail::sandbox_settings& to) { to.who.gate = std::move(limiter); });
 }
 
 COFFERDAM_DECL provider& provider::template_id(std::string name) {

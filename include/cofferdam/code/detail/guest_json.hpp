@@ -21,7 +21,8 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// The driver's encoder stops at 100 levels of Python, each of at most three levels of JSON.
+/// The maximum depth of JSON from the guest. The driver's encoder stops at 100 levels of Python values, and each takes
+/// at most three levels of JSON. The rest is a margin.
 inline constexpr std::size_t deepest_guest_json = 512;
 
 /// Makes values; a large object becomes a list of pairs.

@@ -35,25 +35,25 @@ class ending_signals {
   /// Adds both to a set, but for what the program ignores. After one has come, the kernel gives it its default action,
   /// so that a second one ends a program that does not return to its loop.
   void add_to(asio::signal_set& set) {
-    for (each& one : all_) {
-      ::sigaction(one.number, nullptr, &one.before);
-      if (is_handler(one.before, SIG_IGN)) continue;
-      set.add(one.number);
+    for (each& entry : all_) {
+      ::sigaction(entry.number, nullptr, &entry.before);
+      if (is_handler(entry.before, SIG_IGN)) continue;
+      set.add(entry.number);
       struct sigaction now {};
-      ::sigaction(one.number, nullptr, &now);
+      ::sigaction(entry.number, nullptr, &now);
       // Another set has it already: then it is not this one's to change.
-      if (is_handler(one.before, now.sa_handler)) continue;
-      one.is_replaced = !is_handler(one.before, SIG_DFL);
+      if (is_handler(entry.before, now.sa_handler)) continue;
+      entry.is_replaced = !is_handler(entry.before, SIG_DFL);
       now.sa_flags |= static_cast<int>(SA_RESETHAND);
-      ::sigaction(one.number, &now, nullptr);
+      ::sigaction(entry.number, &now, nullptr);
     }
   }
   ending_signals() = default;
   ending_signals(const ending_signals&) = delete;
   ending_signals& operator=(const ending_signals&) = delete;
   ~ending_signals() {
-    for (const each& one : all_)
-      if (one.is_replaced) ::sigaction(one.number, &one.before, nullptr);
+    for (const each& entry : all_)
+      if (entry.is_replaced) ::sigaction(entry.number, &entry.before, nullptr);
   }
 
  private:

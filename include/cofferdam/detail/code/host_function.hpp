@@ -108,12 +108,12 @@ class host_function {
     throw error(exec_errc::invalid_argument,
                 "code_request: a parameter's type is str, int, float, bool, list, dict, bytes, or empty for any");
   }
-  host_function& add(host_parameter one) {
+  host_function& add(host_parameter added) {
     for (const host_parameter& each : parameters_)
-      if (each.name() == one.name())
+      if (each.name() == added.name())
         throw error(exec_errc::invalid_argument,
-                    "code_request: '" + name_ + "' has two parameters '" + one.name() + "'");
-    parameters_.push_back(std::move(one));
+                    "code_request: '" + name_ + "' has two parameters '" + added.name() + "'");
+    parameters_.push_back(std::move(added));
     return *this;
   }
 

@@ -67,7 +67,8 @@ class async_semaphore {
 
  private:
   struct waiter {
-    waiter(const asio::any_io_executor& executor, std::size_t wanted) : changed(executor), permits(wanted) {}
+    waiter(const asio::any_io_executor& executor, std::size_t permit_count)
+        : changed(executor), permits(permit_count) {}
     async_event changed;
     std::size_t permits;
     bool granted = false;

@@ -60,14 +60,15 @@ inline std::string below_workspace(std::string_view path) {
 /// \param doing  the operation, for the error message.
 [[noreturn]] inline void throw_file_failure(const command_result& result, std::string_view doing,
                                             std::string_view path) {
-  const std::string said = one_line(result.err().text());
+  const std::string stderr_text = one_line(result.err().text());
   const std::string sentence =
-      std::string(doing) + " '" + one_line(path) + "': " + (said.empty() ? result.reason() : said);
-  if (said.find("No such file") != std::string::npos) throw error(exec_errc::not_found, sentence);
-  if (said.find("Permission denied") != std::string::npos || said.find("not permitted") != std::string::npos)
+      std::string(doing) + " '" + one_line(path) + "': " + (stderr_text.empty() ? result.reason() : stderr_text);
+  if (stderr_text.find("No such file") != std::string::npos) throw error(exec_errc::not_found, sentence);
+  if (stderr_text.find("Permission denied") != std::string::npos ||
+      stderr_text.find("not permitted") != std::string::npos)
     throw error(exec_errc::permission_denied, sentence);
-  if (said.find("Not a directory") != std::string::npos) throw error(exec_errc::not_a_directory, sentence);
-  if (said.find("File exists") != std::string::npos) throw error(exec_errc::already_exists, sentence);
+  if (stderr_text.find("Not a directory") != std::string::npos) throw error(exec_errc::not_a_directory, sentence);
+  if (stderr_text.find("File exists") != std::string::npos) throw error(exec_errc::already_exists, sentence);
   throw error(exec_errc::io_error, sentence, result.cause());
 }
 
@@ -247,23 +248,23 @@ class whole_file_source final : public file_source {
     content_.clear();
     sent_ = 0;
     if (at_ == requests_.size()) co_return std::nullopt;
-    const file_request& wanted = requests_[at_++];
+    const file_request& request = requests_[at_++];
     std::optional<file_header> header;
     try {
-      const directory_entry found = co_await own_stat(environment_, wanted.path());
-      content_ = co_await environment_.read_file(wanted.path(), max_whole_file);
+      const directory_entry found = co_await own_stat(environment_, request.path());
+      content_ = co_await environment_.read_file(request.path(), max_whole_file);
       // The permission bits of a link do not describe the file that it points to.
       const unsigned mode = found.type() == file_type::symlink ? 0644U : found.mode();
-      header.emplace(wanted.path(), wanted.destination(), file_type::regular, content_.size(), mode);
+      header.emplace(request.path(), request.destination(), file_type::regular, content_.size(), mode);
     } catch (const error& failure) {
       if (ends_everything(failure)) throw;
-      header.emplace(wanted.path(), failure);
+      header.emplace(request.path(), failure);
     }
     co_return header;
   }
 
-  awaitable<bytes> read(std::size_t most) override {
-    const std::size_t count = std::min(most, content_.size() - sent_);
+  awaitable<bytes> read(std::size_t max_bytes) override {
+    const std::size_t count = std::min(max_bytes, content_.size() - sent_);
     const auto start = content_.begin() + static_cast<std::ptrdiff_t>(sent_);
     sent_ += count;
     co_return bytes(start, start + static_cast<std::ptrdiff_t>(count));

@@ -43,7 +43,7 @@ class environment_handle {
 
   awaitable<command_result> run_command(command c) const;
   awaitable<process> start(command c) const;
-  awaitable<bytes> read_file(std::string path, std::size_t most) const;
+  awaitable<bytes> read_file(std::string path, std::size_t max_bytes) const;
   awaitable<void> write_file(std::string path, bytes_view content) const;
   file_system files() const;
   /// Cannot be cancelled.

@@ -63,9 +63,9 @@ awaitable<process> environment_handle<State>::start(command c) const {
 }
 
 template <class State>
-awaitable<bytes> environment_handle<State>::read_file(std::string path, std::size_t most) const {
-  return get()->home().run([state = get(), path = std::move(path), most] {
-    return State::with_files(state, [path, most](auto& files) { return files.read_file(path, most); });
+awaitable<bytes> environment_handle<State>::read_file(std::string path, std::size_t max_bytes) const {
+  return get()->home().run([state = get(), path = std::move(path), max_bytes] {
+    return State::with_files(state, [path, max_bytes](auto& files) { return files.read_file(path, max_bytes); });
   });
 }
 

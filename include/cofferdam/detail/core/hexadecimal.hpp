@@ -13,9 +13,9 @@ namespace cofferdam::inline COFFERDAM_ABI::detail {
 inline std::string hexadecimal(std::span<const unsigned char> content) {
   std::string text;
   text.reserve(2 * content.size());
-  for (const unsigned char one : content) {
-    text += "0123456789abcdef"[one >> 4U];
-    text += "0123456789abcdef"[one & 15U];
+  for (const unsigned char value : content) {
+    text += "0123456789abcdef"[value >> 4U];
+    text += "0123456789abcdef"[value & 15U];
   }
   return text;
 }

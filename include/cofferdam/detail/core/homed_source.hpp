@@ -35,8 +35,8 @@ class basic_homed_source final : public file_source {
   awaitable<std::optional<file_header>> next() override {
     return home_.run([this] { return inner_->next(); });
   }
-  awaitable<bytes> read(std::size_t most) override {
-    return home_.run([this, most] { return inner_->read(most); });
+  awaitable<bytes> read(std::size_t max_bytes) override {
+    return home_.run([this, max_bytes] { return inner_->read(max_bytes); });
   }
 
  private:
@@ -57,8 +57,8 @@ class basic_lent_source final : public file_source {
   awaitable<std::optional<file_header>> next() override {
     return run_on(lender_, [this] { return source_.next(); });
   }
-  awaitable<bytes> read(std::size_t most) override {
-    return run_on(lender_, [this, most] { return source_.read(most); });
+  awaitable<bytes> read(std::size_t max_bytes) override {
+    return run_on(lender_, [this, max_bytes] { return source_.read(max_bytes); });
   }
   /// No other operation on the source is under way at this time.
   std::optional<file_range> take_range() override { return source_.take_range(); }

@@ -141,8 +141,8 @@ class glob {
 
   static bool is_hidden(std::string_view name) noexcept { return !name.empty() && name.front() == '.'; }
 
-  static bool has_leading_dot(const segment& one) noexcept {
-    return !one.tokens.empty() && one.tokens.front().literal && one.tokens.front().ranges.front().first == U'.';
+  static bool has_leading_dot(const segment& part) noexcept {
+    return !part.tokens.empty() && part.tokens.front().literal && part.tokens.front().ranges.front().first == U'.';
   }
 
   static std::string unescaped(std::string_view text) {
@@ -254,11 +254,11 @@ class glob {
     return true;
   }
 
-  static bool accepts(const token& one, char32_t character) noexcept {
-    if (one.what == token::any) return true;
-    for (const auto& [low, high] : one.ranges)
-      if (low <= character && character <= high) return !one.negated;
-    return one.negated;
+  static bool accepts(const token& element, char32_t character) noexcept {
+    if (element.what == token::any) return true;
+    for (const auto& [low, high] : element.ranges)
+      if (low <= character && character <= high) return !element.negated;
+    return element.negated;
   }
 
   std::string pattern_;

@@ -53,9 +53,9 @@ class connect_stream {
  public:
   /// Holds no stream.
   connect_stream() = default;
-  /// \param most  maximum size of a message, in bytes.
-  connect_stream(http_exchange answer, std::size_t most)
-      : answer_(std::move(answer)), reader_(most), buffer_(std::make_unique<buffer>()) {}
+  /// \param max_bytes  maximum size of a message, in bytes.
+  connect_stream(http_exchange answer, std::size_t max_bytes)
+      : answer_(std::move(answer)), reader_(max_bytes), buffer_(std::make_unique<buffer>()) {}
 
   /// Returns the next message; no value at the end.
   /// \return valid until the next call.
@@ -97,7 +97,7 @@ class connect_opening {
   connect_answer refusal_;
 };
 
-bool has_media_type(const http_response_head& head, std::string_view wanted);
+bool has_media_type(const http_response_head& head, std::string_view media_type);
 
 /// Makes a unary call with the JSON codec.
 /// \param client   kept by the caller until the awaitable completes.
@@ -111,14 +111,14 @@ awaitable<connect_answer> connect_unary(http_client& client, http_request what, 
                                         http_limits limits);
 
 /// Makes a call whose answer is a stream of messages, with the JSON codec.
-/// \param most    maximum size of a message, in bytes.
-/// \param limits  `head()` applies to the beginning of the answer, `idle()` between two pieces of it.
-/// \throws        as `http_client::send`; error{exec_errc::io_error} with net_errc::malformed for an answer that is not
-///                a stream.
+/// \param max_bytes  maximum size of a message, in bytes.
+/// \param limits     `head()` applies to the beginning of the answer, `idle()` between two pieces of it.
+/// \throws           as `http_client::send`; error{exec_errc::io_error} with net_errc::malformed for an answer that is
+///                   not a stream.
 /// \par Cancellation  terminal: the peer may or may not have executed the call.
-/// \par Source    Connect protocol, "Streaming-RPCs".
+/// \par Source       Connect protocol, "Streaming-RPCs".
 awaitable<connect_opening> connect_server_stream(http_client& client, http_request what, std::string message,
-                                                 std::size_t most, http_limits limits);
+                                                 std::size_t max_bytes, http_limits limits);
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail
 

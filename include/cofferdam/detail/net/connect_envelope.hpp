@@ -46,8 +46,8 @@ class connect_envelope {
 /// \par Source  Connect protocol, "Streaming-RPCs", Enveloped-Message.
 class connect_envelope_reader {
  public:
-  /// \param most  maximum size of a payload, in bytes.
-  explicit connect_envelope_reader(std::size_t most) noexcept : most_(most) {}
+  /// \param max_bytes  maximum size of a payload, in bytes.
+  explicit connect_envelope_reader(std::size_t max_bytes) noexcept : most_(max_bytes) {}
 
   /// Takes the next envelope from the front of `input`; no value once `input` is used up.
   /// \param  input  received bytes, cut anywhere. On return it has the unused rest, which must be passed in again,

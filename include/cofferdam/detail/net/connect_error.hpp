@@ -157,12 +157,12 @@ inline std::optional<connect_failure> read_connect_end(std::string_view payload)
                 net_errc::malformed);
   const boost::json::value* const failure = object->if_contains("error");
   if (failure == nullptr || failure->is_null()) return std::nullopt;
-  const boost::json::object* const said = failure->if_object();
-  if (said == nullptr)
+  const boost::json::object* const fields = failure->if_object();
+  if (fields == nullptr)
     throw error(exec_errc::io_error, "Connect: the error in the end envelope of the stream is no JSON object",
                 net_errc::malformed);
-  const connect_code code = connect_code_named(detail::text_at(*said, "code")).value_or(connect_code::unknown);
-  return connect_failure(code, std::string(detail::text_at(*said, "message")));
+  const connect_code code = connect_code_named(detail::text_at(*fields, "code")).value_or(connect_code::unknown);
+  return connect_failure(code, std::string(detail::text_at(*fields, "message")));
 }
 
 inline boost::json::object connect_failure_object(const connect_failure& failure) {

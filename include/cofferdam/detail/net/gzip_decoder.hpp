@@ -17,13 +17,13 @@
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 constexpr std::array<std::uint32_t, 256> make_crc32_table() {
-  std::array<std::uint32_t, 256> all{};
+  std::array<std::uint32_t, 256> table{};
   for (std::uint32_t n = 0; n < 256; ++n) {
     std::uint32_t c = n;
     for (int bit = 0; bit < 8; ++bit) c = (c & 1U) != 0 ? 0xEDB88320U ^ (c >> 1U) : c >> 1U;
-    all[n] = c;
+    table[n] = c;
   }
-  return all;
+  return table;
 }
 inline constexpr std::array<std::uint32_t, 256> crc32_table = make_crc32_table();
 
@@ -32,8 +32,8 @@ inline constexpr std::array<std::uint32_t, 256> crc32_table = make_crc32_table()
 class crc32 {
  public:
   void add(bytes_view data) noexcept {
-    for (const std::byte one : data)
-      state_ = crc32_table[(state_ ^ std::to_integer<std::uint32_t>(one)) & 0xFFU] ^ (state_ >> 8U);
+    for (const std::byte octet : data)
+      state_ = crc32_table[(state_ ^ std::to_integer<std::uint32_t>(octet)) & 0xFFU] ^ (state_ >> 8U);
   }
   std::uint32_t value() const noexcept { return state_ ^ 0xFFFFFFFFU; }
 
@@ -140,14 +140,14 @@ class gzip_decoder {
     output,      ///< `output()` has the next piece of the content
   };
 
-  /// \param most  maximum size of the content, in bytes: a small stream may hold a very large one.
-  explicit gzip_decoder(std::uint64_t most) : window_(window_size), most_(most) {}
+  /// \param max_bytes  maximum size of the content, in bytes: a small stream may hold a very large one.
+  explicit gzip_decoder(std::uint64_t max_bytes) : window_(window_size), most_(max_bytes) {}
 
   /// Sets the next piece of the stream.
   /// \param piece  the caller keeps it until `next` returns `need_input`.
   void feed(bytes_view piece) noexcept { input_ = piece; }
 
-  /// \throws error{exec_errc::too_large} if the content is longer than `most`; error{exec_errc::io_error} with
+  /// \throws error{exec_errc::too_large} if the content is longer than `max_bytes`; error{exec_errc::io_error} with
   ///     `net_errc::malformed` if the input is not gzip. The decoder is unusable after that.
   event next() {
     for (;;) {
@@ -221,11 +221,11 @@ class gzip_decoder {
 
   // ---- output ----
   bool is_piece_full() const noexcept { return written_ - flushed_ >= history_size || written_ % window_size == 0; }
-  void write(std::byte one) {
+  void write(std::byte value) {
     if (total_ == most_)
       throw error(exec_errc::too_large, "gzip: the content is longer than " + std::to_string(most_) + " bytes");
     ++total_;
-    window_[written_++ % window_size] = one;
+    window_[written_++ % window_size] = value;
   }
   void take_output() noexcept {
     const std::size_t start = flushed_ % window_size;
@@ -313,10 +313,10 @@ class gzip_decoder {
     while (header_size_ < size) {
       if (!need(8)) return false;
       if (header_size_ == 0) header_crc_ = detail::crc32();
-      const std::uint32_t one = take_of_header();
-      if ((header_size_ == 0 && one != 0x1F) || (header_size_ == 1 && one != 0x8B)) refuse("no header");
-      if (header_size_ == 2 && one != 8) refuse("another method than DEFLATE");
-      if (header_size_ == 3) flags_ = one;
+      const std::uint32_t value = take_of_header();
+      if ((header_size_ == 0 && value != 0x1F) || (header_size_ == 1 && value != 0x8B)) refuse("no header");
+      if (header_size_ == 2 && value != 8) refuse("another method than DEFLATE");
+      if (header_size_ == 3) flags_ = value;
       ++header_size_;
     }
     if ((flags_ & 0xE0U) != 0) refuse("a flag that RFC 1952 reserves");
@@ -326,8 +326,8 @@ class gzip_decoder {
   }
   std::uint32_t take_of_header() noexcept {
     const std::uint32_t value = take(8);
-    const std::array<std::byte, 1> one{std::byte(value)};
-    header_crc_.add(one);
+    const std::array<std::byte, 1> single_byte{std::byte(value)};
+    header_crc_.add(single_byte);
     return value;
   }
   bool skip_text(unsigned flag, state after) {
@@ -399,8 +399,8 @@ class gzip_decoder {
     return true;
   }
   bool read_lengths() {
-    const std::size_t all = symbol_count_ + distance_count_;
-    while (at_ < all) {
+    const std::size_t total = symbol_count_ + distance_count_;
+    while (at_ < total) {
       // The symbol and its extra bits are taken together, or not at all.
       need(detail::huffman_code::longest + 7);
       unsigned taken = 0;
@@ -417,7 +417,7 @@ class gzip_decoder {
       if (symbol == 16 && at_ == 0) refuse("a length is to be repeated, and there is none");
       const std::uint8_t length = symbol == 16 ? lengths_[at_ - 1] : std::uint8_t{0};
       const std::size_t times = take(more) + (symbol == 18 ? 11U : 3U);
-      if (times > all - at_) refuse("more code lengths than codes");
+      if (times > total - at_) refuse("more code lengths than codes");
       std::fill_n(lengths_.begin() + static_cast<std::ptrdiff_t>(at_), times, length);
       at_ += times;
     }

@@ -49,9 +49,9 @@ class http_exchange {
   awaitable<std::size_t> read_some(std::span<std::byte> into);
 
   /// Reads the rest of the body.
-  /// \param most  maximum size in bytes. A longer body closes the connection and throws error{exec_errc::too_large},
-  ///              before anything is read if its length is announced.
-  awaitable<bytes> read_all(std::size_t most);
+  /// \param max_bytes  maximum size in bytes. A longer body closes the connection and throws
+  ///                   error{exec_errc::too_large}, before anything is read if its length is announced.
+  awaitable<bytes> read_all(std::size_t max_bytes);
 
  private:
   friend class http_client;

@@ -31,8 +31,8 @@ class http_limits {
   http_limits& idle(std::optional<std::chrono::milliseconds> limit) { return set(idle_, limit); }
   /// Sets the maximum size of a body that `request` keeps whole; a longer body is error{exec_errc::too_large}. Default
   /// 16 MiB.
-  http_limits& body(std::size_t most) {
-    body_ = most;
+  http_limits& body(std::size_t max_bytes) {
+    body_ = max_bytes;
     return *this;
   }
   /// Sets the limits of an answer's head and trailers.
@@ -79,19 +79,19 @@ class http_client_settings {
   }
   /// Sets the maximum number of connections, including idle ones; further requests wait. Streams that `upgrade` has
   /// returned do not count. Default 64; at least 1.
-  http_client_settings& connections(std::size_t most) {
-    if (most == 0) throw error(exec_errc::invalid_argument, "http_client: it needs at least one connection");
-    connections_ = most;
+  http_client_settings& connections(std::size_t max_connections) {
+    if (max_connections == 0) throw error(exec_errc::invalid_argument, "http_client: it needs at least one connection");
+    connections_ = max_connections;
     return *this;
   }
   /// Sets the maximum number of idle connections that are kept. Default 8; 0: none.
-  http_client_settings& idle_connections(std::size_t most) {
-    idle_connections_ = most;
+  http_client_settings& idle_connections(std::size_t max_connections) {
+    idle_connections_ = max_connections;
     return *this;
   }
   /// Sets the maximum idle time of a connection that is used again. Default 240 s: the Docker daemon closes at 300 s.
-  http_client_settings& idle_timeout(std::chrono::milliseconds most) {
-    idle_timeout_ = std::min<std::chrono::milliseconds>(most, std::chrono::hours(24 * 365));
+  http_client_settings& idle_timeout(std::chrono::milliseconds limit) {
+    idle_timeout_ = std::min<std::chrono::milliseconds>(limit, std::chrono::hours(24 * 365));
     return *this;
   }
 

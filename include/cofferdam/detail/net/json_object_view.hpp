@@ -95,8 +95,8 @@ inline std::optional<std::uint64_t> count_at(json_object_view object, std::strin
 /// Returns the texts of an array; other elements are left out.
 inline std::vector<std::string> texts_at(json_object_view object, std::string_view key) {
   std::vector<std::string> texts;
-  if (const boost::json::array* const all = array_at(object, key))
-    for (const boost::json::value& each : *all)
+  if (const boost::json::array* const elements = array_at(object, key))
+    for (const boost::json::value& each : *elements)
       if (const boost::json::string* const text = each.if_string()) texts.emplace_back(view_of(*text));
   return texts;
 }

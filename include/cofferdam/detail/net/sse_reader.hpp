@@ -39,8 +39,8 @@ class sse_event {
 /// \par Source  WHATWG HTML, 9.2.6 "Interpreting an event stream".
 class sse_reader {
  public:
-  /// \param most  maximum size of one event in bytes.
-  explicit sse_reader(std::size_t most = std::size_t{16} * 1024 * 1024) : most_(most) {}
+  /// \param max_bytes  maximum size of one event in bytes.
+  explicit sse_reader(std::size_t max_bytes = std::size_t{16} * 1024 * 1024) : most_(max_bytes) {}
 
   /// Takes a piece and calls `each(sse_event)` for every event that it completes.
   /// \throws error{exec_errc::too_large} for an event that is longer than the limit. The reader is unusable after that.
@@ -103,8 +103,8 @@ class sse_reader {
   template <class Each>
   void dispatch(Each& each) {
     if (has_data_) {
-      sse_event made(type_.empty() ? std::string("message") : std::move(type_), std::move(data_), id_);
-      each(std::move(made));
+      sse_event event(type_.empty() ? std::string("message") : std::move(type_), std::move(data_), id_);
+      each(std::move(event));
     }
     type_.clear();
     data_.clear();

@@ -195,9 +195,9 @@ class tar_reader {
 
   // ---- bytes -------------------------------------------------------------------------------------------------------
 
-  std::string_view take(std::uint64_t most) noexcept {
+  std::string_view take(std::uint64_t max_bytes) noexcept {
     const std::string_view piece =
-        input_.substr(0, static_cast<std::size_t>(std::min<std::uint64_t>(most, input_.size())));
+        input_.substr(0, static_cast<std::size_t>(std::min<std::uint64_t>(max_bytes, input_.size())));
     input_.remove_prefix(piece.size());
     position_ += piece.size();
     return piece;
@@ -265,10 +265,10 @@ class tar_reader {
     }
     const bool is_pax = flag == 'x' || flag == 'g';
     // A long name has a NUL at its end.
-    const std::uint64_t most = is_pax ? limits_.pax_header() : std::uint64_t{limits_.name()} + 1;
-    if (size > most)
+    const std::uint64_t max_size = is_pax ? limits_.pax_header() : std::uint64_t{limits_.name()} + 1;
+    if (size > max_size)
       throw too_large((is_pax ? "a pax header of " : "a name of ") + std::to_string(size) + " bytes, more than " +
-                      std::to_string(most));
+                      std::to_string(max_size));
     announce(size);
     extension_flag_ = flag;
     extension_.clear();
@@ -282,11 +282,11 @@ class tar_reader {
       case 'L': long_name_ = long_text(); break;
       case 'K': long_link_ = long_text(); break;
       case 'g': {
-        overrides said = read_pax();
-        if (said.name || said.link || said.size) throw damaged("a global header that names a file or its size");
-        if (said.uid) global_.uid = said.uid;
-        if (said.gid) global_.gid = said.gid;
-        if (said.modified) global_.modified = said.modified;
+        overrides values = read_pax();
+        if (values.name || values.link || values.size) throw damaged("a global header that names a file or its size");
+        if (values.uid) global_.uid = values.uid;
+        if (values.gid) global_.gid = values.gid;
+        if (values.modified) global_.modified = values.modified;
         break;
       }
       default:
@@ -306,29 +306,29 @@ class tar_reader {
   }
 
   overrides read_pax() const {
-    overrides said;
+    overrides values;
     std::string_view rest = extension_;
     while (!rest.empty()) {
       const std::optional<detail::pax_record> record = detail::take_pax_record(rest);
       if (!record) throw damaged("a pax header that cannot be read");
       const std::string_view key = record->key;
       if (key == "path") {
-        set_text(said.name, *record);
+        set_text(values.name, *record);
       } else if (key == "linkpath") {
-        set_text(said.link, *record);
+        set_text(values.link, *record);
       } else if (key == "size") {
-        set_number(said.size, *record, false);
+        set_number(values.size, *record, false);
       } else if (key == "uid") {
-        set_number(said.uid, *record, false);
+        set_number(values.uid, *record, false);
       } else if (key == "gid") {
-        set_number(said.gid, *record, false);
+        set_number(values.gid, *record, false);
       } else if (key == "mtime") {
-        set_number(said.modified, *record, true);
+        set_number(values.modified, *record, true);
       } else if (key.starts_with("GNU.sparse.") || key.starts_with("SCHILY.realsize")) {
         throw unsupported("a sparse file");
       }
     }
-    return said;
+    return values;
   }
 
   void set_text(std::optional<std::string>& to, const detail::pax_record& record) const {

@@ -100,7 +100,7 @@ inline std::optional<std::vector<bool>> large_objects(std::string_view text,
 /// Counts values, up to a limit.
 class value_counter : public json_silence {
  public:
-  explicit value_counter(std::size_t most) : left_(most) {}
+  explicit value_counter(std::size_t max_values) : left_(max_values) {}
 
   bool on_object_begin(code& failure) { return count(failure); }
   bool on_object_end(std::size_t, code&) { return true; }
@@ -133,15 +133,15 @@ class value_counter : public json_silence {
   bool is_past_limit_ = false;
 };
 
-/// Returns true if a text has more than `most` values of any type, at any depth. Objects and arrays take far more time
-/// to make than the bytes of a string: a megabyte of `[],[],` costs as much as a hundred megabytes of text. Stops
+/// Returns true if a text has more than `max_values` values of any type, at any depth. Objects and arrays take far more
+/// time to make than the bytes of a string: a megabyte of `[],[],` costs as much as a hundred megabytes of text. Stops
 /// reading as early as possible, and makes no value.
-inline bool has_more_values(std::string_view text, std::size_t most, const boost::json::parse_options& options) {
+inline bool has_more_values(std::string_view text, std::size_t max_values, const boost::json::parse_options& options) {
   // Each value except the first is preceded by one of these characters.
   const auto begins = static_cast<std::size_t>(
       std::count_if(text.begin(), text.end(), [](char c) { return c == ',' || c == '[' || c == '{'; }));
-  if (begins < most) return false;
-  boost::json::basic_parser<value_counter> counter(options, most);
+  if (begins < max_values) return false;
+  boost::json::basic_parser<value_counter> counter(options, max_values);
   boost::system::error_code failure;
   counter.write_some(false, text.data(), text.size(), failure);
   return counter.handler().is_past_limit();

@@ -157,17 +157,17 @@ class basic_child_process final : public command_transport {
     reaped_ = true;
     if (result < 0) return true;  // other code in this program has reaped the child: the status is lost
     command_.status_known();
-    command_result& all = command_.mutable_result();
+    command_result& outcome = command_.mutable_result();
     if (info.si_code == CLD_EXITED) {
-      all.exit_code(info.si_status);
+      outcome.exit_code(info.si_status);
     } else {
-      all.term_signal(info.si_status);
+      outcome.term_signal(info.si_status);
     }
     const auto time = [](const timeval& value) {
       return std::chrono::seconds(value.tv_sec) + std::chrono::microseconds(value.tv_usec);
     };
-    all.cpu_time(time(usage.ru_utime) + time(usage.ru_stime));
-    all.peak_memory(static_cast<std::uint64_t>(usage.ru_maxrss) * 1024U);
+    outcome.cpu_time(time(usage.ru_utime) + time(usage.ru_stime));
+    outcome.peak_memory(static_cast<std::uint64_t>(usage.ru_maxrss) * 1024U);
     return true;
   }
 

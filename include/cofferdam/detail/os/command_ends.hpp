@@ -45,10 +45,11 @@ class output_end {
   output_end& operator=(const output_end&) = delete;
   virtual ~output_end() = default;
   /// Returns the bytes read; 0 at the end; -1 if nothing is available now.
-  virtual ssize_t read(std::byte* to, std::size_t most) noexcept = 0;
+  virtual ssize_t read(std::byte* to, std::size_t max_bytes) noexcept = 0;
   /// Returns the number of bytes that are available now.
   virtual std::size_t waiting() noexcept = 0;
-  /// Calls `output_ready(index)` once when there is something, or the end. Not called after `close()`.
+  /// Calls `listener->output_ready(index)` once, when there is output to read or the stream has ended. After `close()`
+  /// there is no such call.
   virtual void wait(std::shared_ptr<end_listener> listener, std::size_t index) = 0;
   virtual void close() noexcept = 0;
 };
@@ -80,10 +81,10 @@ class descriptor_output final : public output_end {
   descriptor_output(const asio::any_io_executor& executor, unique_fd& fd) : descriptor_(executor) {
     hand_over(fd, descriptor_);
   }
-  ssize_t read(std::byte* to, std::size_t most) noexcept override {
+  ssize_t read(std::byte* to, std::size_t max_bytes) noexcept override {
     ssize_t got = 0;
     do {
-      got = ::read(descriptor_.native_handle(), to, most);
+      got = ::read(descriptor_.native_handle(), to, max_bytes);
     } while (got < 0 && errno == EINTR);
     if (got >= 0) return got;
     return errno == EAGAIN ? -1 : 0;  // EIO: no process has the terminal open any more
@@ -111,8 +112,8 @@ class descriptor_output final : public output_end {
 /// Output that other code delivers: the bytes that have arrived and are unread.
 class buffered_output : public output_end {
  public:
-  ssize_t read(std::byte* to, std::size_t most) noexcept final {
-    const std::size_t count = std::min(most, waiting());
+  ssize_t read(std::byte* to, std::size_t max_bytes) noexcept final {
+    const std::size_t count = std::min(max_bytes, waiting());
     if (count == 0) return ended_ ? 0 : -1;
     std::copy_n(data_.begin() + static_cast<std::ptrdiff_t>(begin_), count, to);
     begin_ += count;

@@ -67,14 +67,14 @@ class basic_command_launcher : public std::enable_shared_from_this<command_launc
     if (!self->take_turn()) co_await next_turn(self, "start");
     launched started = self->launch_checked(c, request);
     if (!started.running) co_return process::finished(std::move(started.refusal));
-    std::unique_ptr<handle> made;
+    std::unique_ptr<handle> result;
     try {
-      made = std::make_unique<handle>(std::move(self), started.running);
+      result = std::make_unique<handle>(std::move(self), started.running);
     } catch (...) {
       started.running->abandon();
       throw;
     }
-    co_return process(std::move(made));
+    co_return process(std::move(result));
   }
 
   /// Ends every command and waits for that. The caller keeps this object until the awaitable completes.
@@ -83,9 +83,9 @@ class basic_command_launcher : public std::enable_shared_from_this<command_launc
   /// Ends every command and waits for nothing. Nothing can be started afterwards.
   virtual void abandon() noexcept {
     closing_ = true;
-    const std::vector<running_command*>& all = registry_->commands();
-    for (std::size_t i = all.size(); i-- > 0;)  // backwards: a finished command removes itself from the list
-      if (const std::shared_ptr<running_command> kept = all[i]->kept()) kept->abandon();
+    const std::vector<running_command*>& commands = registry_->commands();
+    for (std::size_t i = commands.size(); i-- > 0;)  // backwards: a finished command removes itself from the list
+      if (const std::shared_ptr<running_command> kept = commands[i]->kept()) kept->abandon();
   }
 
   /// Gives up the place where the commands run: pending operations throw `reason`. Nothing can be started afterwards.
@@ -113,29 +113,29 @@ class basic_command_launcher : public std::enable_shared_from_this<command_launc
   static awaitable<void> end_commands(std::shared_ptr<basic_command_launcher> self) {
     self->closing_ = true;
     const std::vector<std::shared_ptr<running_command>> running = self->living();
-    for (const std::shared_ptr<running_command>& one : running) {
-      one->end(end_reason::closed);
-      one->drain();
+    for (const std::shared_ptr<running_command>& each : running) {
+      each->end(end_reason::closed);
+      each->drain();
     }
-    for (const std::shared_ptr<running_command>& one : running) co_await one->until_settled_shielded();
+    for (const std::shared_ptr<running_command>& each : running) co_await each->until_settled_shielded();
     reaper::instance().sweep();
   }
 
   /// Concludes every command with `reason`, for a place of which nothing more will be heard.
   void lose_commands(const error& reason) noexcept {
-    for_each_living([&reason](running_command& one) {
+    for_each_living([&reason](running_command& each) {
       try {
-        one.lose(reason);
+        each.lose(reason);
       } catch (const std::bad_alloc&) {  // the output that had arrived is lost too
-        one.lose_quietly(reason);
+        each.lose_quietly(reason);
       }
     });
   }
 
   /// Makes the operations that wait for a command throw `reason`, if that command has no result yet.
   void fail_unfinished(const error& reason) noexcept {
-    for_each_living([&reason](running_command& one) {
-      if (!one.finished()) one.fail(reason.with_partial(one.partial()));
+    for_each_living([&reason](running_command& each) {
+      if (!each.finished()) each.fail(reason.with_partial(each.partial()));
     });
   }
 
@@ -177,16 +177,16 @@ class basic_command_launcher : public std::enable_shared_from_this<command_launc
   template <class Work>
   void for_each_living(Work work) noexcept {
     try {
-      for (const std::shared_ptr<running_command>& one : living()) work(*one);
+      for (const std::shared_ptr<running_command>& each : living()) work(*each);
     } catch (const std::exception&) {
     }
   }
 
   std::vector<std::shared_ptr<running_command>> living() const {
-    std::vector<std::shared_ptr<running_command>> all;
-    for (running_command* one : registry_->commands())
-      if (std::shared_ptr<running_command> kept = one->kept()) all.push_back(std::move(kept));
-    return all;
+    std::vector<std::shared_ptr<running_command>> result;
+    for (running_command* entry : registry_->commands())
+      if (std::shared_ptr<running_command> kept = entry->kept()) result.push_back(std::move(kept));
+    return result;
   }
 
  private:

@@ -53,11 +53,11 @@ class command_pipes {
 
  private:
   void use_terminal(terminal_size size, spawn_request& request) {
-    terminal_ends made(size);
-    input = usable(unique_fd(::fcntl(made.ours.get(), F_DUPFD_CLOEXEC, 3)), "terminal");
-    terminal = usable(unique_fd(::fcntl(made.ours.get(), F_DUPFD_CLOEXEC, 3)), "terminal");
-    output = std::move(made.ours);
-    theirs_[0] = std::move(made.theirs);
+    terminal_ends ends(size);
+    input = usable(unique_fd(::fcntl(ends.ours.get(), F_DUPFD_CLOEXEC, 3)), "terminal");
+    terminal = usable(unique_fd(::fcntl(ends.ours.get(), F_DUPFD_CLOEXEC, 3)), "terminal");
+    output = std::move(ends.ours);
+    theirs_[0] = std::move(ends.theirs);
     request.input = request.output = request.error = theirs_[0].get();
     request.is_terminal = true;
   }

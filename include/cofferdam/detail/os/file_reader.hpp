@@ -79,19 +79,19 @@ class file_reader {
   /// Returns the file's descriptor, still owned.
   int descriptor() const noexcept { return fd_.get(); }
 
-  /// Reads the next bytes, at most `most` (more than zero); empty only at the end of the file.
+  /// Reads the next bytes, at most `max_bytes` (more than zero); empty only at the end of the file.
   /// \throws error{exec_errc::io_error}.
-  bytes read(std::size_t most) {
-    bytes piece(std::min<std::uint64_t>(most, guess()));
+  bytes read(std::size_t max_bytes) {
+    bytes piece(std::min<std::uint64_t>(max_bytes, guess()));
     piece.resize(read_into(piece.data(), piece.size()));
     return piece;
   }
 
   /// Reads into the caller's memory. Returns the number of bytes; zero at the end.
-  std::size_t read_into(std::byte* to, std::size_t most) {
+  std::size_t read_into(std::byte* to, std::size_t max_bytes) {
     std::size_t done = 0;
-    while (done < most) {
-      const ssize_t count = ::read(fd_.get(), to + done, most - done);
+    while (done < max_bytes) {
+      const ssize_t count = ::read(fd_.get(), to + done, max_bytes - done);
       if (count < 0 && errno == EINTR) continue;
       if (count < 0) throw detail::path_error(errno, "read", path_);
       if (count == 0) break;
@@ -102,27 +102,27 @@ class file_reader {
   }
 
   /// Reads everything up to the end.
-  /// \throws error{exec_errc::too_large} for more than `most` bytes, before reading them if the size is known.
-  bytes read_rest(std::size_t most) {
-    if (size_ > position_ && size_ - position_ > most) throw larger_than(most);
+  /// \throws error{exec_errc::too_large} for more than `max_bytes` bytes, before reading them if the size is known.
+  bytes read_rest(std::size_t max_bytes) {
+    if (size_ > position_ && size_ - position_ > max_bytes) throw larger_than(max_bytes);
     bytes content;
     for (;;) {
-      std::size_t wanted = guess();
+      std::size_t chunk_size = guess();
       // one more byte than allowed detects a larger file
-      if (most - content.size() < wanted) wanted = most - content.size() + 1;
+      if (max_bytes - content.size() < chunk_size) chunk_size = max_bytes - content.size() + 1;
       const std::size_t before = content.size();
-      content.resize(before + wanted);
-      const std::size_t count = read_into(content.data() + before, wanted);
+      content.resize(before + chunk_size);
+      const std::size_t count = read_into(content.data() + before, chunk_size);
       content.resize(before + count);
-      if (content.size() > most) throw larger_than(most);
-      if (count < wanted) return content;
+      if (content.size() > max_bytes) throw larger_than(max_bytes);
+      if (count < chunk_size) return content;
     }
   }
 
   /// Returns the error for a file that is longer than the caller allows.
-  error larger_than(std::uint64_t most) const {
+  error larger_than(std::uint64_t max_bytes) const {
     return error(exec_errc::too_large, "read " + detail::shown_path(path_) + ": longer than the " +
-                                           std::to_string(most) + " bytes that were allowed");
+                                           std::to_string(max_bytes) + " bytes that were allowed");
   }
 
  private:

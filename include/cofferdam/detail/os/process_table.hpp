@@ -93,30 +93,30 @@ inline bool is_stopped(pid_t pid) {
 
 /// Returns every living process of this machine, without zombies.
 inline std::vector<table_entry> process_table() {
-  std::vector<table_entry> all;
+  std::vector<table_entry> entries;
   DIR* const folder = ::opendir("/proc");
-  if (folder == nullptr) return all;
-  while (const dirent* const one = ::readdir(folder)) {
+  if (folder == nullptr) return entries;
+  while (const dirent* const dir_entry = ::readdir(folder)) {
     table_entry entry;
-    const std::string_view name(one->d_name);
+    const std::string_view name(dir_entry->d_name);
     const auto [end, failure] = std::from_chars(name.data(), name.data() + name.size(), entry.pid);
     if (failure != std::errc() || end != name.data() + name.size()) continue;
-    if (parse_stat(proc_text("/proc/" + std::string(name) + "/stat"), entry)) all.push_back(std::move(entry));
+    if (parse_stat(proc_text("/proc/" + std::string(name) + "/stat"), entry)) entries.push_back(std::move(entry));
   }
   ::closedir(folder);
-  return all;
+  return entries;
 }
 
 /// Returns the living descendants of a process, without that process itself.
 inline std::vector<table_entry> living_below(pid_t root) {
-  const std::vector<table_entry> all = process_table();
+  const std::vector<table_entry> entries = process_table();
   std::set<pid_t> known{root};
   std::vector<table_entry> found;
   for (bool more = true; more;) {
     more = false;
-    for (const table_entry& one : all) {
-      if (!known.contains(one.parent) || !known.insert(one.pid).second) continue;
-      found.push_back(one);
+    for (const table_entry& entry : entries) {
+      if (!known.contains(entry.parent) || !known.insert(entry.pid).second) continue;
+      found.push_back(entry);
       more = true;
     }
   }
@@ -132,9 +132,9 @@ inline std::string variables_of(pid_t pid) {
   if (variables.size() > 1) return variables;
   DIR* const threads = ::opendir((folder + "/task").c_str());
   if (threads == nullptr) return variables;
-  while (const dirent* const one = ::readdir(threads)) {
-    if (one->d_name[0] == '.') continue;
-    variables += proc_text(folder + "/task/" + one->d_name + "/environ");
+  while (const dirent* const dir_entry = ::readdir(threads)) {
+    if (dir_entry->d_name[0] == '.') continue;
+    variables += proc_text(folder + "/task/" + dir_entry->d_name + "/environ");
     if (variables.size() > 1) break;
   }
   ::closedir(threads);
@@ -145,36 +145,36 @@ inline std::string variables_of(pid_t pid) {
 /// \param setting  `NAME=value`.
 inline std::vector<table_entry> living_with_variable(std::string_view setting) {
   std::vector<table_entry> found;
-  std::string wanted(1, '\0');
-  wanted += setting;
-  wanted += '\0';
-  for (table_entry& one : process_table()) {
-    const std::string variables = variables_of(one.pid);
-    if (variables.find(wanted) != std::string::npos) found.push_back(std::move(one));
+  std::string assignment(1, '\0');
+  assignment += setting;
+  assignment += '\0';
+  for (table_entry& entry : process_table()) {
+    const std::string variables = variables_of(entry.pid);
+    if (variables.find(assignment) != std::string::npos) found.push_back(std::move(entry));
   }
   return found;
 }
 
 /// Sends SIGKILL to a process, unless its number belongs to another one by now.
-inline void kill_entry(const table_entry& one) noexcept {
+inline void kill_entry(const table_entry& entry) noexcept {
   try {
-    const unique_fd pidfd(static_cast<int>(::syscall(SYS_pidfd_open, one.pid, 0)));
+    const unique_fd pidfd(static_cast<int>(::syscall(SYS_pidfd_open, entry.pid, 0)));
     table_entry now;
-    if (!pidfd || !parse_stat(proc_text("/proc/" + std::to_string(one.pid) + "/stat"), now)) return;
-    if (now.start_time == one.start_time) signal_process(pidfd.get(), SIGKILL);
+    if (!pidfd || !parse_stat(proc_text("/proc/" + std::to_string(entry.pid) + "/stat"), now)) return;
+    if (now.start_time == entry.start_time) signal_process(pidfd.get(), SIGKILL);
   } catch (const std::bad_alloc&) {  // out of memory: it is not killed
   }
 }
 
 /// Returns "812 (sh), 813 (sleep)", with at most twenty processes.
 inline std::string list_of(const std::vector<table_entry>& processes) {
-  constexpr std::size_t most = 20;
+  constexpr std::size_t max_shown = 20;
   std::string text;
-  for (std::size_t i = 0; i < processes.size() && i < most; ++i) {
+  for (std::size_t i = 0; i < processes.size() && i < max_shown; ++i) {
     if (i != 0) text += ", ";
     text += std::to_string(processes[i].pid) + " (" + one_line(processes[i].name, 40) + ")";
   }
-  if (processes.size() > most) text += " and " + std::to_string(processes.size() - most) + " more";
+  if (processes.size() > max_shown) text += " and " + std::to_string(processes.size() - max_shown) + " more";
   return text;
 }
 

@@ -36,9 +36,9 @@ inline void fill_random(std::span<unsigned char> room) {
 inline std::uint64_t random_number() {
   std::array<unsigned char, 8> raw{};
   fill_random(raw);
-  std::uint64_t all = 0;
-  for (const unsigned char each : raw) all = all << 8U | each;
-  return all;
+  std::uint64_t value = 0;
+  for (const unsigned char each : raw) value = value << 8U | each;
+  return value;
 }
 
 /// Returns `count` characters of `alphabet`, which has at most 256 characters, all equally likely.
@@ -48,8 +48,8 @@ inline std::string random_characters(std::size_t count, std::string_view alphabe
   while (text.size() < count) {
     std::array<unsigned char, 64> raw{};
     fill_random(raw);
-    for (const unsigned char one : raw)
-      if (one < fair && text.size() < count) text += alphabet[one % alphabet.size()];
+    for (const unsigned char value : raw)
+      if (value < fair && text.size() < count) text += alphabet[value % alphabet.size()];
   }
   return text;
 }

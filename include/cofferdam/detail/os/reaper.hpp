@@ -28,8 +28,8 @@ namespace cofferdam::inline COFFERDAM_ABI::detail {
 class reaper {
  public:
   static reaper& instance() {
-    static reaper one;
-    return one;
+    static reaper shared_reaper;
+    return shared_reaper;
   }
 
   /// \param pidfd  of a child that was sent SIGKILL. If memory is exhausted, waits for the child.

@@ -412,10 +412,10 @@ class basic_running_command final : public end_listener {
   bool has_ended(std::size_t index) const noexcept { return life_.output_state(index) == output_state::ended; }
 
   command_lifecycle::amounts standing() noexcept {
-    command_lifecycle::amounts all{};
+    command_lifecycle::amounts unread{};
     for (std::size_t index = 0; index < 2; ++index)
-      if (!has_ended(index)) all[index] = sources_[index].end->waiting();
-    return all;
+      if (!has_ended(index)) unread[index] = sources_[index].end->waiting();
+    return unread;
   }
 
   awaitable<void> settle_quietly() {
@@ -445,8 +445,8 @@ class basic_running_command final : public end_listener {
   /// now.
   ssize_t read_once(std::size_t index) {
     source& from = sources_[index];
-    const std::size_t most = life_.allowance(index, command_registry::scratch_size);
-    const ssize_t got = most == 0 ? 0 : from.end->read(registry_->scratch(), most);
+    const std::size_t max_bytes = life_.allowance(index, command_registry::scratch_size);
+    const ssize_t got = max_bytes == 0 ? 0 : from.end->read(registry_->scratch(), max_bytes);
     if (got > 0 && !finished()) from.collected.append(bytes_view(registry_->scratch(), static_cast<std::size_t>(got)));
     life_.took(index, got);
     if (got > 0) return got;

@@ -30,15 +30,15 @@ struct close_directory {
   void operator()(DIR* stream) const noexcept { ::closedir(stream); }
 };
 
-// Returns the names in a directory except `.` and `..`, at most `most` of them. Takes the descriptor (not an O_PATH
-// one).
-inline std::vector<std::string> names_in(unique_fd fd, std::size_t most, std::string_view doing,
+// Returns the names in a directory except `.` and `..`, at most `max_names` of them. Takes the descriptor (not an
+// O_PATH one).
+inline std::vector<std::string> names_in(unique_fd fd, std::size_t max_names, std::string_view doing,
                                          std::string_view path) {
   const std::unique_ptr<DIR, close_directory> stream(::fdopendir(fd.get()));
   if (!stream) throw path_error(errno, doing, path);
   static_cast<void>(fd.release());
   std::vector<std::string> names;
-  while (names.size() < most) {
+  while (names.size() < max_names) {
     errno = 0;
     const dirent* const found = ::readdir(stream.get());
     if (found == nullptr) {
@@ -151,8 +151,8 @@ class tree_walk {
     unique_fd readable(detail::open_retried(stack_.fd(), ".", O_RDONLY | O_DIRECTORY));
     const std::string path = detail::joined_path(room_.path(), prefix_);
     if (!readable) throw detail::path_error(errno, "list", path);
-    const std::size_t most = std::min(room_.names(), SIZE_MAX - 1) + 1;
-    std::vector<std::string> names = detail::names_in(std::move(readable), most, "list", path);
+    const std::size_t max_names = std::min(room_.names(), SIZE_MAX - 1) + 1;
+    std::vector<std::string> names = detail::names_in(std::move(readable), max_names, "list", path);
     room_.take_names(names.size());
     return names;
   }
@@ -208,11 +208,11 @@ class tree_removal {
     pending_.push_back(std::move(names));
   }
 
-  /// Removes about `most` more names. Returns true at the end.
+  /// Removes about `limit` more names. Returns true at the end.
   /// \throws error{exec_errc::permission_denied, io_error}, the latter for a mount too; the names removed so far stay
   ///     removed.
-  bool step(std::size_t most = 1024) {
-    for (std::size_t done = 0; done < most; ++done) {
+  bool step(std::size_t limit = 1024) {
+    for (std::size_t done = 0; done < limit; ++done) {
       if (pending_.back().empty()) {
         if (pending_.size() == 1) return true;
         leave();

@@ -62,7 +62,7 @@ class header_bytes {
 };
 
 /// Finds the frame header of a JPEG: markers with lengths, up to the first SOF.
-inline void read_jpeg_size(const header_bytes& file, image_header& made) noexcept {
+inline void read_jpeg_size(const header_bytes& file, image_header& header) noexcept {
   std::size_t i = 2;
   while (i + 9 < file.size()) {
     if (file.at(i) != 0xFF) return;
@@ -78,8 +78,8 @@ inline void read_jpeg_size(const header_bytes& file, image_header& made) noexcep
     if (marker == 0xD9 || marker == 0xDA) return;
     const bool frame = marker >= 0xC0 && marker <= 0xCF && marker != 0xC4 && marker != 0xC8 && marker != 0xCC;
     if (frame) {
-      made.height = file.big16(i + 5);
-      made.width = file.big16(i + 7);
+      header.height = file.big16(i + 5);
+      header.width = file.big16(i + 7);
       return;
     }
     const std::uint32_t length = file.big16(i + 2);
@@ -88,18 +88,18 @@ inline void read_jpeg_size(const header_bytes& file, image_header& made) noexcep
   }
 }
 
-inline void read_webp_size(const header_bytes& file, image_header& made) noexcept {
+inline void read_webp_size(const header_bytes& file, image_header& header) noexcept {
   if (file.size() < 30) return;
   if (file.has(12, "VP8X")) {
-    made.width = file.little24(24) + 1;
-    made.height = file.little24(27) + 1;
+    header.width = file.little24(24) + 1;
+    header.height = file.little24(27) + 1;
   } else if (file.has(12, "VP8L") && file.at(20) == 0x2F) {
     const std::uint32_t bits = file.little32(21);
-    made.width = (bits & 0x3FFFU) + 1;
-    made.height = (bits >> 14U & 0x3FFFU) + 1;
+    header.width = (bits & 0x3FFFU) + 1;
+    header.height = (bits >> 14U & 0x3FFFU) + 1;
   } else if (file.has(12, "VP8 ") && file.has(23, "\x9D\x01\x2A")) {
-    made.width = file.little16(26) & 0x3FFFU;
-    made.height = file.little16(28) & 0x3FFFU;
+    header.width = file.little16(26) & 0x3FFFU;
+    header.height = file.little16(28) & 0x3FFFU;
   }
 }
 
@@ -111,33 +111,33 @@ inline void read_webp_size(const header_bytes& file, image_header& made) noexcep
 inline std::optional<image_header> read_image_header(bytes_view content) noexcept {
   using namespace std::string_view_literals;
   const detail::header_bytes file(content);
-  image_header made;
+  image_header header;
   if (file.has(0, "\x89PNG\r\n\x1A\n"sv)) {
-    made.format = image_format::png;
+    header.format = image_format::png;
     if (file.size() >= 24 && file.big32(8) == 13 && file.has(12, "IHDR")) {
-      made.width = file.big32(16);
-      made.height = file.big32(20);
+      header.width = file.big32(16);
+      header.height = file.big32(20);
     }
   } else if (file.has(0, "\xFF\xD8\xFF"sv)) {
-    made.format = image_format::jpeg;
-    detail::read_jpeg_size(file, made);
+    header.format = image_format::jpeg;
+    detail::read_jpeg_size(file, header);
   } else if (file.has(0, "GIF87a") || file.has(0, "GIF89a")) {
-    made.format = image_format::gif;
-    made.width = file.little16(6);
-    made.height = file.little16(8);
+    header.format = image_format::gif;
+    header.width = file.little16(6);
+    header.height = file.little16(8);
   } else if (file.has(0, "RIFF") && file.has(8, "WEBP")) {
-    made.format = image_format::webp;
-    detail::read_webp_size(file, made);
+    header.format = image_format::webp;
+    detail::read_webp_size(file, header);
   } else if (file.has(0, "BM") && file.size() >= 26 && file.little32(14) >= 12 && file.little32(14) <= 124) {
-    made.format = image_format::bmp;
+    header.format = image_format::bmp;
   } else if (file.has(0, "II*\0"sv) || file.has(0, "MM\0*"sv)) {
-    made.format = image_format::tiff;
+    header.format = image_format::tiff;
   } else if (file.has(0, "8BPS")) {
-    made.format = image_format::photoshop;
+    header.format = image_format::photoshop;
   } else {
     return std::nullopt;
   }
-  return made;
+  return header;
 }
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::tools::detail

@@ -116,27 +116,27 @@ inline started_warden start_warden(std::span<const unsigned char> program, const
   unique_fd file = detail::program_in_memory(program);
   int number = errno;
   if (file) {
-    spawned made = detail::spawn_warden(file, theirs, nothing);
-    if (made.ok()) {
-      started.pidfd = std::move(made.pidfd());
-      started.pid = made.pid();
+    spawned result = detail::spawn_warden(file, theirs, nothing);
+    if (result.ok()) {
+      started.pidfd = std::move(result.pidfd());
+      started.pid = result.pid();
       return started;
     }
-    if (made.stage() != spawn_stage::exec) throw detail::cannot_start("no process for it", made.cause().value());
-    number = made.cause().value();
+    if (result.stage() != spawn_stage::exec) throw detail::cannot_start("no process for it", result.cause().value());
+    number = result.cause().value();
   }
   file = detail::program_in_file(program, folder);
   if (!file)
     throw detail::cannot_start(
         "neither from memory (" + std::generic_category().message(number) + ") nor from a file in " + folder.string(),
         errno);
-  spawned made = detail::spawn_warden(file, theirs, nothing);
-  if (!made.ok())
+  spawned result = detail::spawn_warden(file, theirs, nothing);
+  if (!result.ok())
     throw detail::cannot_start(
         "neither from memory (" + std::generic_category().message(number) + ") nor from a file in " + folder.string(),
-        made.cause().value());
-  started.pidfd = std::move(made.pidfd());
-  started.pid = made.pid();
+        result.cause().value());
+  started.pidfd = std::move(result.pidfd());
+  started.pid = result.pid();
   return started;
 }
 

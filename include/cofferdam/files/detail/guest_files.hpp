@@ -195,7 +195,7 @@ class guest_planner {
   std::map<std::string, std::vector<directory_entry>> lists_;
 };
 
-/// The planned files of a workspace, one after another.
+/// Reads the files of a plan from a workspace, one after another.
 template <code_exec_environment E>
 class guest_source final : public file_source {
  public:
@@ -223,10 +223,10 @@ class guest_source final : public file_source {
     co_return header;
   }
 
-  awaitable<bytes> read(std::size_t most) override {
+  awaitable<bytes> read(std::size_t max_bytes) override {
     bytes piece;
-    if (!is_open_ || most == 0) co_return piece;
-    piece = co_await inner_->read(most);
+    if (!is_open_ || max_bytes == 0) co_return piece;
+    piece = co_await inner_->read(max_bytes);
     if (piece.size() > left_) {
       is_open_ = false;
       throw error(exec_errc::too_large, "fetch " + shown_path(current_->source()) +
@@ -241,8 +241,9 @@ class guest_source final : public file_source {
     const planned_file& file = *current_;
     if (!inner_) {
       std::vector<file_request> requests;
-      for (const planned_file& wanted : plan_.files())
-        if (!wanted.failure() && !wanted.is_directory()) requests.emplace_back(wanted.source(), wanted.destination());
+      for (const planned_file& planned : plan_.files())
+        if (!planned.failure() && !planned.is_directory())
+          requests.emplace_back(planned.source(), planned.destination());
       inner_ = co_await get_files(environment_, std::move(requests));
     }
     header = co_await inner_->next();

@@ -315,10 +315,10 @@ class host_source final : public file_source {
     co_return header;
   }
 
-  awaitable<bytes> read(std::size_t most) override {
-    if (!reader_ || most == 0) co_return bytes();
+  awaitable<bytes> read(std::size_t max_bytes) override {
+    if (!reader_ || max_bytes == 0) co_return bytes();
     co_await yield_turn("upload " + shown_path(reader_->path()));
-    bytes piece = reader_->read(std::min(most, host_piece));
+    bytes piece = reader_->read(std::min(max_bytes, host_piece));
     if (piece.size() > left_)
       throw error(exec_errc::too_large, "upload " + shown_path(reader_->path()) +
                                             ": it has grown past what at_most() leaves; allow more with at_most()");

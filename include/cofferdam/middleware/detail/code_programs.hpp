@@ -231,22 +231,22 @@ inline std::vector<code_program> code_programs() {
   static constexpr std::string_view zip_tails[] = {" -TT id", " --unzip-command id"};
   static constexpr std::string_view split[] = {"split"};
   static constexpr std::string_view split_tails[] = {" --filter=id", " --filter id"};
-  std::vector<code_program> all = {{"python3", python},
-                                   {"node", node},
-                                   {"bash", bash},
-                                   {"gcc", gcc},
-                                   {"clang", clang},
-                                   {"awk", awk},
-                                   {"find", find, find_tails},
-                                   {"fd", fd, fd_tails},
-                                   {"sed", sed, sed_tails},
-                                   {"tar", tar, tar_tails},
-                                   {"sort", sort, sort_tails},
-                                   {"rg", rg, rg_tails},
-                                   {"zip", zip, zip_tails},
-                                   {"split", split, split_tails}};
-  for (const std::string_view& name : plain) all.emplace_back(name, std::span<const std::string_view>(&name, 1));
-  return all;
+  std::vector<code_program> programs = {{"python3", python},
+                                        {"node", node},
+                                        {"bash", bash},
+                                        {"gcc", gcc},
+                                        {"clang", clang},
+                                        {"awk", awk},
+                                        {"find", find, find_tails},
+                                        {"fd", fd, fd_tails},
+                                        {"sed", sed, sed_tails},
+                                        {"tar", tar, tar_tails},
+                                        {"sort", sort, sort_tails},
+                                        {"rg", rg, rg_tails},
+                                        {"zip", zip, zip_tails},
+                                        {"split", split, split_tails}};
+  for (const std::string_view& name : plain) programs.emplace_back(name, std::span<const std::string_view>(&name, 1));
+  return programs;
 }
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail

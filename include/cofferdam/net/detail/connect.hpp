@@ -127,7 +127,7 @@ inline void begin_resolving(const std::shared_ptr<resolving>& work, const std::s
   work->resolver.async_resolve(host, std::to_string(port), asio::ip::tcp::resolver::numeric_service,
                                [work](std::error_code failure, const asio::ip::tcp::resolver::results_type& found) {
                                  work->failure = failure;
-                                 for (const auto& one : found) work->found.push_back(one.endpoint());
+                                 for (const auto& entry : found) work->found.push_back(entry.endpoint());
                                  work->ended = true;
                                  work->done.notify();
                                });

@@ -69,26 +69,26 @@ inline bool is_everything(const std::vector<std::string>& list) { return list.si
 /// \throws error{exec_errc::invalid_argument} for an entry that could never be equal to a host or an origin.
 inline void check_lists(const http_server_settings& settings) {
   if (const auto& hosts = settings.allowed_hosts(); hosts && !is_everything(*hosts)) {
-    for (const std::string& one : *hosts) {
-      const std::optional<http_authority> each = parse_authority(one);
+    for (const std::string& host : *hosts) {
+      const std::optional<http_authority> each = parse_authority(host);
       if (!each || each->host.empty())
-        throw error(exec_errc::invalid_argument, "allowed_hosts: \"" + one_line(one) +
+        throw error(exec_errc::invalid_argument, "allowed_hosts: \"" + one_line(host) +
                                                      "\" is no name or address, with or without a port; IPv6 stands in "
                                                      "brackets, * stands alone");
     }
   }
   if (const auto& origins = settings.allowed_origins(); origins && !is_everything(*origins)) {
-    for (const std::string& one : *origins)
-      if (!parse_origin(one))
-        throw error(exec_errc::invalid_argument, "allowed_origins: \"" + one_line(one) +
+    for (const std::string& origin : *origins)
+      if (!parse_origin(origin))
+        throw error(exec_errc::invalid_argument, "allowed_origins: \"" + one_line(origin) +
                                                      "\" is no origin such as https://app.example; * stands alone");
   }
 }
 
 /// Returns true if the host is one of `allowed`; an entry without a port allows any port.
 inline bool is_allowed_host(const http_authority& asked, const std::vector<std::string>& allowed, bool any_port) {
-  return std::any_of(allowed.begin(), allowed.end(), [&](const std::string& one) {
-    const std::optional<http_authority> each = parse_authority(one);
+  return std::any_of(allowed.begin(), allowed.end(), [&](const std::string& entry) {
+    const std::optional<http_authority> each = parse_authority(entry);
     return each && !each->host.empty() && each->host == asked.host &&
            (any_port || each->port.empty() || each->port == asked.port);
   });
@@ -109,8 +109,9 @@ inline bool is_allowed_origin(std::string_view text, const http_authority& host,
                               const http_server_settings& settings) {
   if (settings.allowed_origins()) {
     const std::vector<std::string>& allowed = *settings.allowed_origins();
-    return is_everything(allowed) || std::any_of(allowed.begin(), allowed.end(),
-                                                 [&](const std::string& one) { return same_ignoring_case(one, text); });
+    return is_everything(allowed) || std::any_of(allowed.begin(), allowed.end(), [&](const std::string& entry) {
+             return same_ignoring_case(entry, text);
+           });
   }
   const std::optional<http_authority> origin = parse_origin(text);
   if (!origin) return false;
@@ -142,8 +143,8 @@ inline int normalise_target(http_request_head& head) {
 /// \return          0 if a handler may get the request; otherwise the status of the refusal.
 inline int admit(http_request_head& head, const http_server_settings& settings, bool loopback) {
   if (const int status = normalise_target(head); status != 0) return status;
-  for (const http_field& one : head.fields)
-    if (same_ignoring_case(one.name(), "Expect") && !same_ignoring_case(one.value(), "100-continue")) return 417;
+  for (const http_field& field : head.fields)
+    if (same_ignoring_case(field.name(), "Expect") && !same_ignoring_case(field.value(), "100-continue")) return 417;
   const auto named = head.fields.find("Host");
   const std::optional<http_authority> host = parse_authority(named.value_or(""));
   if (!host) return 400;
@@ -151,8 +152,9 @@ inline int admit(http_request_head& head, const http_server_settings& settings, 
   if (head.minor_version == 0 && carries && head.fields.count("Content-Length") == 0) return 411;
   const std::optional<std::vector<std::string>> hosts = believed_hosts(settings, loopback);
   if (hosts && !is_allowed_host(*host, *hosts, false)) return 421;
-  for (const http_field& one : head.fields)
-    if (same_ignoring_case(one.name(), "Origin") && !is_allowed_origin(one.value(), *host, hosts, settings)) return 403;
+  for (const http_field& field : head.fields)
+    if (same_ignoring_case(field.name(), "Origin") && !is_allowed_origin(field.value(), *host, hosts, settings))
+      return 403;
   return 0;
 }
 

@@ -52,7 +52,7 @@ class http_conversation {
   progress replied() const noexcept { return replied_; }
   /// Returns the status for an error in the request's body; 0 if there was no error.
   int verdict() const noexcept { return verdict_; }
-  void body_limit(std::uint64_t most) noexcept { body_limit_ = most; }
+  void body_limit(std::uint64_t max_bytes) noexcept { body_limit_ = max_bytes; }
   /// Makes the next reply the last one.
   void last() noexcept { last_ = true; }
 
@@ -301,8 +301,8 @@ class http_conversation {
 
   /// Returns the known rest of the request's body, after its head was accepted.
   std::uint64_t announced_left() const {
-    const std::uint64_t all = content_length(parser_.head().fields).value_or(0);
-    return all > body_read_ ? all - body_read_ : 0;
+    const std::uint64_t total = content_length(parser_.head().fields).value_or(0);
+    return total > body_read_ ? total - body_read_ : 0;
   }
 
   awaitable<void> send(bytes_view data) {

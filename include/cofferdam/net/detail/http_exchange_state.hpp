@@ -53,7 +53,7 @@ class http_outgoing {
     head.method = request_.method();
     head.target = request_.target();
     if (given.count("Host") == 0) head.fields.append("Host", peer.host());
-    for (const http_field& one : given) head.fields.append(one);
+    for (const http_field& field : given) head.fields.append(field);
     if (upgrade) {
       if (given.count("Connection") == 0) head.fields.append("Connection", "Upgrade");
       if (given.count("Upgrade") == 0) head.fields.append("Upgrade", "tcp");

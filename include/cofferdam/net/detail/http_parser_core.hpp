@@ -78,9 +78,9 @@ inline http_field parse_field(const std::string& line) {
   return http_field(line.substr(0, colon), line.substr(colon + 1));
 }
 
-inline void add_field(http_fields& fields, const std::string& line, std::size_t most) {
-  if (fields.size() == most)
-    throw http_violation(net_errc::too_many_fields, "it has more than " + std::to_string(most) + " fields");
+inline void add_field(http_fields& fields, const std::string& line, std::size_t max_fields) {
+  if (fields.size() == max_fields)
+    throw http_violation(net_errc::too_many_fields, "it has more than " + std::to_string(max_fields) + " fields");
   fields.append(parse_field(line));
 }
 

@@ -128,7 +128,8 @@ class http_pool {
   void free_place() noexcept {
     --places_;
     if (closed_ || waiters_.empty()) return;
-    const auto next = std::find_if(waiters_.begin(), waiters_.end(), [](const waiter* one) { return !one->granted(); });
+    const auto next =
+        std::find_if(waiters_.begin(), waiters_.end(), [](const waiter* entry) { return !entry->granted(); });
     if (next == waiters_.end()) return;
     ++places_;
     (*next)->grant();
@@ -150,18 +151,18 @@ class http_pool {
   std::unique_ptr<http_connection> take_idle() {
     const auto now = std::chrono::steady_clock::now();
     while (!idle_.empty()) {
-      std::unique_ptr<http_connection> one = std::move(idle_.back());
+      std::unique_ptr<http_connection> connection = std::move(idle_.back());
       idle_.pop_back();
-      if (now - one->idle_since <= settings_.idle_timeout() && one->stream.is_quiet()) return one;
+      if (now - connection->idle_since <= settings_.idle_timeout() && connection->stream.is_quiet()) return connection;
     }
     return nullptr;
   }
 
-  void put_idle(std::unique_ptr<http_connection> one) {
-    if (closed_ || settings_.idle_connections() == 0 || !one->stream.is_quiet()) return;
+  void put_idle(std::unique_ptr<http_connection> connection) {
+    if (closed_ || settings_.idle_connections() == 0 || !connection->stream.is_quiet()) return;
     if (idle_.size() >= settings_.idle_connections()) idle_.erase(idle_.begin());
-    one->idle_since = std::chrono::steady_clock::now();
-    idle_.push_back(std::move(one));
+    connection->idle_since = std::chrono::steady_clock::now();
+    idle_.push_back(std::move(connection));
   }
 
   asio::any_io_executor executor_;
@@ -200,19 +201,19 @@ class http_lease {
     leave();
   }
   void give_back() {
-    std::unique_ptr<http_connection> one = take();
-    if (one && pool_) {
-      one->limit.rest();
-      pool_->put_idle(std::move(one));
+    std::unique_ptr<http_connection> connection = take();
+    if (connection && pool_) {
+      connection->limit.rest();
+      pool_->put_idle(std::move(connection));
     }
-    one.reset();
+    connection.reset();
     leave();
   }
   /// Returns the stream, which the caller then owns.
   byte_stream take_stream() {
-    const std::unique_ptr<http_connection> one = take();
-    one->limit.stop();
-    byte_stream stream = std::move(one->stream);
+    const std::unique_ptr<http_connection> connection = take();
+    connection->limit.stop();
+    byte_stream stream = std::move(connection->stream);
     leave();
     return stream;
   }

@@ -14,10 +14,10 @@
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 inline void append_fields(std::string& text, const http_fields& fields) {
-  for (const http_field& one : fields) {
-    text += one.name();
+  for (const http_field& field : fields) {
+    text += field.name();
     text += ": ";
-    text += one.value();
+    text += field.value();
     text += "\r\n";
   }
   text += "\r\n";

@@ -69,39 +69,39 @@ class http_served_connection {
   }
 
   static awaitable<void> pump(std::shared_ptr<http_served_connection> self) {
-    http_served_connection& one = *self;
-    std::function<void()> left = [&one] { one.client_left(); };
-    co_await one.talk_.input().pump(std::move(left));
+    http_served_connection& connection = *self;
+    std::function<void()> left = [&connection] { connection.client_left(); };
+    co_await connection.talk_.input().pump(std::move(left));
   }
 
   static awaitable<void> serve(std::shared_ptr<http_served_connection> self) {
-    http_served_connection& one = *self;
+    http_served_connection& connection = *self;
     try {
       bool first = true;
       bool more = true;
       bool answered = false;
       while (more) {
         // A new connection has a moment for its first request.
-        one.idle_since_ = clock::now() + (first ? std::chrono::seconds(1) : std::chrono::seconds(0));
-        one.became_idle_();
-        const int status = co_await one.talk_.next_head(first);
-        one.idle_since_ = clock::time_point::max();
+        connection.idle_since_ = clock::now() + (first ? std::chrono::seconds(1) : std::chrono::seconds(0));
+        connection.became_idle_();
+        const int status = co_await connection.talk_.next_head(first);
+        connection.idle_since_ = clock::time_point::max();
         first = false;
-        if (status == 0 || one.aborted_) {
+        if (status == 0 || connection.aborted_) {
           answered = false;
           break;
         }
-        one.replying_ = true;
+        connection.replying_ = true;
         answered = true;
-        const bool again = co_await one.answer(self, status);
-        more = again && !one.stopping_;
-        one.replying_ = !more;
+        const bool again = co_await connection.answer(self, status);
+        more = again && !connection.stopping_;
+        connection.replying_ = !more;
       }
-      if (answered) co_await one.talk_.linger();
+      if (answered) co_await connection.talk_.linger();
     } catch (...) {  // the connection is lost or was aborted on purpose, which has been reported
     }
-    one.request_limit_.stop();
-    one.talk_.close();
+    connection.request_limit_.stop();
+    connection.talk_.close();
   }
 
  private:
@@ -127,17 +127,17 @@ class http_served_connection {
 
   /// Runs the handler. Does not throw.
   static awaitable<void> handle(std::shared_ptr<http_served_connection> self) {
-    http_served_connection& one = *self;
-    http_call call(one.talk_);
-    one.call_ = &call;
+    http_served_connection& connection = *self;
+    http_call call(connection.talk_);
+    connection.call_ = &call;
     try {
       // The client may have disconnected before there was a handler to cancel.
-      if (one.talk_.input().ended()) throw error(exec_errc::cancelled, "the client has gone");
-      co_await one.handler_(call);
+      if (connection.talk_.input().ended()) throw error(exec_errc::cancelled, "the client has gone");
+      co_await connection.handler_(call);
     } catch (...) {
-      one.failure_ = std::current_exception();
+      connection.failure_ = std::current_exception();
     }
-    one.call_ = nullptr;
+    connection.call_ = nullptr;
   }
 
   /// Completes the reply that the handler has left incomplete.

@@ -166,12 +166,12 @@ class http_server_core : public std::enable_shared_from_this<http_server_core> {
     try {
       std::rethrow_exception(failure);
     } catch (const error& reason) {
-      for (const std::errc one :
+      for (const std::errc code :
            {std::errc::connection_aborted, std::errc::connection_reset, std::errc::too_many_files_open,
             std::errc::too_many_files_open_in_system, std::errc::no_buffer_space, std::errc::not_enough_memory,
             std::errc::protocol_error, std::errc::network_down, std::errc::network_unreachable,
             std::errc::host_unreachable, std::errc::interrupted, std::errc::timed_out})
-        if (reason.cause() == one) return true;
+        if (reason.cause() == code) return true;
       return false;
     }
   }
@@ -183,18 +183,18 @@ class http_server_core : public std::enable_shared_from_this<http_server_core> {
   }
 
   void take(byte_stream stream, bool loopback) {
-    const auto one = std::make_shared<http_served_connection>(executor_, std::move(stream), settings_, handler_,
-                                                              became_idle_, loopback);
-    connections_.push_back(one.get());
+    const auto connection = std::make_shared<http_served_connection>(executor_, std::move(stream), settings_, handler_,
+                                                                     became_idle_, loopback);
+    connections_.push_back(connection.get());
     const auto at = std::prev(connections_.end());
     // Removed from the list when both coroutines have ended, or were destroyed with their context.
     const std::shared_ptr<void> both(nullptr, [core = shared_from_this(), at](void*) {
       core->connections_.erase(at);
       core->changed_.notify();
     });
-    const auto ended = [core = shared_from_this(), one, both](const std::exception_ptr&) {};  // neither throws
-    asio::co_spawn(executor_, http_served_connection::pump(one), ended);
-    asio::co_spawn(executor_, http_served_connection::serve(one), ended);
+    const auto ended = [core = shared_from_this(), connection, both](const std::exception_ptr&) {};  // neither throws
+    asio::co_spawn(executor_, http_served_connection::pump(connection), ended);
+    asio::co_spawn(executor_, http_served_connection::serve(connection), ended);
   }
 
   asio::any_io_executor executor_;

@@ -134,12 +134,12 @@ class unix_listening final : public socket_listening<asio::local::stream_protoco
     if (::fchmod(acceptor_.native_handle(), 0600) != 0) check(std::error_code(errno, std::system_category()));
     acceptor_.bind(asio::local::stream_protocol::endpoint(path), failure);
     check(failure);
-    struct stat made {};
-    if (::lstat(path.c_str(), &made) != 0) check(std::error_code(errno, std::system_category()));
-    device_ = made.st_dev;
-    inode_ = made.st_ino;
+    struct stat status {};
+    if (::lstat(path.c_str(), &status) != 0) check(std::error_code(errno, std::system_category()));
+    device_ = status.st_dev;
+    inode_ = status.st_ino;
     bound_ = true;
-    if (!S_ISSOCK(made.st_mode) || (made.st_mode & 0077U) != 0) {
+    if (!S_ISSOCK(status.st_mode) || (status.st_mode & 0077U) != 0) {
       remove_file();
       throw error(exec_errc::permission_denied, "cannot listen on " + name_ + ": others could connect to it");
     }

@@ -26,10 +26,10 @@ inline error stream_error(const std::string& peer, const char* doing, std::error
 /// Returns true if a descriptor has nothing to read, and is not at its end.
 inline bool is_quiet_descriptor(int fd) noexcept {
   if (fd < 0) return false;
-  pollfd one{};
-  one.fd = fd;
-  one.events = POLLIN | POLLRDHUP;
-  return ::poll(&one, 1, 0) == 0;
+  pollfd polled{};
+  polled.fd = fd;
+  polled.events = POLLIN | POLLRDHUP;
+  return ::poll(&polled, 1, 0) == 0;
 }
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail

@@ -47,13 +47,13 @@ class tar_names {
       if (entry.type() == tar_type::directory) return clean;
       throw error(exec_errc::collision, "the archive names its own root as something else than a directory");
     }
-    const kind wanted = kind_of(entry.type());
+    const kind new_kind = kind_of(entry.type());
     // Not a file until its target is known to be one.
     const bool is_hard_link = entry.type() == tar_type::hard_link;
-    node& own = take_name(entry.name(), parts, is_hard_link ? kind::refused : wanted);
-    if (wanted == kind::refused)
+    node& own = take_name(entry.name(), parts, is_hard_link ? kind::refused : new_kind);
+    if (new_kind == kind::refused)
       throw error(exec_errc::not_a_file, shown(entry) + " is a device, a FIFO or of an unknown type");
-    if (wanted == kind::link) check_symlink(entry, parts.size() - 1);
+    if (new_kind == kind::link) check_symlink(entry, parts.size() - 1);
     if (is_hard_link) {
       check_hard_link(entry);
       own.what = kind::file;
@@ -98,19 +98,19 @@ class tar_names {
 
   static std::string shown(const tar_entry& entry) { return "the archive's entry " + detail::shown_path(entry.name()); }
 
-  node& take_name(const std::string& name, const std::vector<std::string_view>& parts, kind wanted) {
+  node& take_name(const std::string& name, const std::vector<std::string_view>& parts, kind new_kind) {
     node* at = nullptr;
     for (std::size_t i = 0; i < parts.size(); ++i) {
       const bool is_last = i + 1 == parts.size();
       const std::uint64_t folder = at == nullptr ? 0 : at->number;
       const auto found = nodes_.find(place_view{folder, parts[i]});
       if (found == nodes_.end()) {
-        at = &add(folder, parts[i], is_last ? wanted : kind::directory);
+        at = &add(folder, parts[i], is_last ? new_kind : kind::directory);
         continue;
       }
       at = &found->second;
       if (is_last) {
-        if (at->what != kind::directory || wanted != kind::directory)
+        if (at->what != kind::directory || new_kind != kind::directory)
           throw error(exec_errc::collision, "the archive names " + detail::shown_path(name) + " twice");
       } else if (at->what == kind::link) {
         throw error(exec_errc::outside_workspace,

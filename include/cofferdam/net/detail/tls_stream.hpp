@@ -52,12 +52,12 @@ inline std::string pem_source::name() const {
 
 inline std::string pem_source::load(const char* what) const {
   if (!is_path_) return text_;
-  constexpr std::size_t most = 1024 * 1024;
+  constexpr std::size_t max_bytes = 1024 * 1024;
   std::ifstream file(text_, std::ios::binary);
-  std::string content(most + 1, '\0');
+  std::string content(max_bytes + 1, '\0');
   file.read(content.data(), static_cast<std::streamsize>(content.size()));
   content.resize(static_cast<std::size_t>(file.gcount()));
-  if (content.empty() || content.size() > most || file.bad())
+  if (content.empty() || content.size() > max_bytes || file.bad())
     throw error(exec_errc::invalid_argument,
                 std::string("TLS: ") + name() + " for " + what + " cannot be read, is empty or is longer than 1 MiB");
   return content;

@@ -30,8 +30,8 @@ COFFERDAM_DECL awaitable<void> byte_stream::implementation::send_by_pieces(int f
                                                                            std::uint64_t count) {
   bytes piece(static_cast<std::size_t>(std::min<std::uint64_t>(count, std::uint64_t{256} * 1024)));
   while (count != 0) {
-    const std::size_t wanted = static_cast<std::size_t>(std::min<std::uint64_t>(count, piece.size()));
-    const ssize_t got = ::pread(file, piece.data(), wanted, static_cast<off_t>(offset));
+    const std::size_t chunk_size = static_cast<std::size_t>(std::min<std::uint64_t>(count, piece.size()));
+    const ssize_t got = ::pread(file, piece.data(), chunk_size, static_cast<off_t>(offset));
     if (got < 0 && errno == EINTR) continue;
     if (got < 0)
       throw error(exec_errc::invalid_argument, "a file that is to be sent cannot be read",

@@ -26,10 +26,10 @@ COFFERDAM_DECL std::string_view http_call::query() const noexcept {
   return mark == std::string_view::npos ? std::string_view() : target().substr(mark + 1);
 }
 
-COFFERDAM_DECL void http_call::body_limit(std::optional<std::uint64_t> most) noexcept {
+COFFERDAM_DECL void http_call::body_limit(std::optional<std::uint64_t> max_bytes) noexcept {
   // Half of the maximum, so that sums do not overflow.
   constexpr std::uint64_t any = std::numeric_limits<std::uint64_t>::max() / 2;
-  talk_.body_limit(most.value_or(any));
+  talk_.body_limit(max_bytes.value_or(any));
 }
 
 COFFERDAM_DECL awaitable<bytes> http_call::read_all() {
@@ -43,8 +43,8 @@ COFFERDAM_DECL awaitable<bytes> http_call::read_all() {
   co_return content;
 }
 
-COFFERDAM_DECL awaitable<bytes> http_call::read_all(std::uint64_t most) {
-  body_limit(most);
+COFFERDAM_DECL awaitable<bytes> http_call::read_all(std::uint64_t max_bytes) {
+  body_limit(max_bytes);
   return read_all();
 }
 

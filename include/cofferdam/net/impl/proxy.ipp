@@ -51,23 +51,24 @@ COFFERDAM_DECL http_proxy http_proxy::parse(std::string_view url, std::string_vi
   const std::string whole = url.find("://") == std::string_view::npos ? "http://" + std::string(url) : std::string(url);
   const auto parsed = boost::urls::parse_uri(whole);
   if (!parsed) throw wrong("write it as http://HOST:PORT");
-  const boost::urls::url_view& all = *parsed;
-  if (all.scheme_id() != boost::urls::scheme::http)
+  const boost::urls::url_view& parsed_url = *parsed;
+  if (parsed_url.scheme_id() != boost::urls::scheme::http)
     throw wrong("only http:// proxies are spoken to; what goes through them is encrypted all the same");
-  if (all.has_query() || all.has_fragment() || (!all.encoded_path().empty() && all.encoded_path() != "/"))
+  if (parsed_url.has_query() || parsed_url.has_fragment() ||
+      (!parsed_url.encoded_path().empty() && parsed_url.encoded_path() != "/"))
     throw wrong("there is more in it than a host and a port");
-  http_proxy made;
-  made.host_ = all.host_address();
-  if (made.host_.empty()) throw wrong("it has no host");
-  if (all.has_port() && !all.port().empty()) {
-    const auto port = all.port();
+  http_proxy result;
+  result.host_ = parsed_url.host_address();
+  if (result.host_.empty()) throw wrong("it has no host");
+  if (parsed_url.has_port() && !parsed_url.port().empty()) {
+    const auto port = parsed_url.port();
     const std::optional<std::uint16_t> number = detail::port_number(std::string_view(port.data(), port.size()));
     if (!number) throw wrong("its port is not a number from 1 to 65535");
-    made.port_ = *number;
+    result.port_ = *number;
   }
-  if (all.has_userinfo())
-    made.authorization_ = "Basic " + detail::base64_encode(as_bytes(all.user() + ":" + all.password()));
-  return made;
+  if (parsed_url.has_userinfo())
+    result.authorization_ = "Basic " + detail::base64_encode(as_bytes(parsed_url.user() + ":" + parsed_url.password()));
+  return result;
 }
 
 COFFERDAM_DECL proxy_rules::proxy_rules(std::string_view proxy, std::string_view exceptions, std::string_view setting) {
@@ -87,13 +88,13 @@ COFFERDAM_DECL std::optional<http_proxy> proxy_rules::on_the_way_to(std::string_
   const asio::ip::address address = asio::ip::make_address(name, no_address);
   if (name == "localhost" || name.ends_with(".localhost") || (!no_address && address.is_loopback()))
     return std::nullopt;
-  const bool excepted = std::any_of(exceptions_.begin(), exceptions_.end(), [&](const exception& one) {
-    if (one.port != 0 && one.port != port) return false;
-    if (one.name.empty()) return false;
-    if (one.name == "*") return true;
-    if (!no_address) return detail::covers(one.name, address);
-    return name == one.name || (name.size() > one.name.size() && name.ends_with(one.name) &&
-                                name[name.size() - one.name.size() - 1] == '.');
+  const bool excepted = std::any_of(exceptions_.begin(), exceptions_.end(), [&](const exception& rule) {
+    if (rule.port != 0 && rule.port != port) return false;
+    if (rule.name.empty()) return false;
+    if (rule.name == "*") return true;
+    if (!no_address) return detail::covers(rule.name, address);
+    return name == rule.name || (name.size() > rule.name.size() && name.ends_with(rule.name) &&
+                                 name[name.size() - rule.name.size() - 1] == '.');
   });
   if (excepted) return std::nullopt;
   return proxy_;
@@ -108,20 +109,20 @@ COFFERDAM_DECL std::string proxy_rules::plain(std::string_view host) {
 }
 
 COFFERDAM_DECL proxy_rules::exception proxy_rules::exception_of(std::string_view text) {
-  exception made;
+  exception result;
   const std::size_t colon = text.rfind(':');
   const bool has_port = colon != std::string_view::npos && (text.find(':') == colon || text[colon - 1] == ']');
   if (has_port) {
     const std::optional<std::uint16_t> number = detail::port_number(text.substr(colon + 1));
-    if (!number) return made;  // matches nothing
-    made.port = *number;
+    if (!number) return result;  // matches nothing
+    result.port = *number;
     text = text.substr(0, colon);
   }
   if (text.starts_with('[') && text.ends_with(']')) text = text.substr(1, text.size() - 2);
   if (text.starts_with("*.")) text.remove_prefix(2);
   if (text.starts_with('.')) text.remove_prefix(1);
-  made.name = plain(text);
-  return made;
+  result.name = plain(text);
+  return result;
 }
 
 }  // namespace cofferdam::inline COFFERDAM_ABI

@@ -23,8 +23,8 @@ class command_registry {
 
   std::byte* scratch() noexcept { return scratch_.get(); }
   const std::vector<running_command*>& commands() const noexcept { return commands_; }
-  void add(running_command* one) { commands_.push_back(one); }
-  void remove(running_command* one) noexcept { std::erase(commands_, one); }
+  void add(running_command* entry) { commands_.push_back(entry); }
+  void remove(running_command* entry) noexcept { std::erase(commands_, entry); }
 
  private:
   std::unique_ptr<std::byte[]> scratch_;

@@ -91,8 +91,8 @@ class runner_conformance : public ::testing::Test {
     std::optional<runner> one;
   };
   static held& shared() {
-    static held all;
-    return all;
+    static held instance;
+    return instance;
   }
   static awaitable<void> open_shared() {
     const auto provider = Backend::provider();

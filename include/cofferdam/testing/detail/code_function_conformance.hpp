@@ -97,8 +97,8 @@ TYPED_TEST_P(code_function_conformance, wrong_calls_are_type_errors) {
 TYPED_TEST_P(code_function_conformance, failures_are_exceptions_that_can_be_caught) {
   this->with([](auto& runner) -> awaitable<void> {
     code_request caught("try:\n  fail()\nexcept RuntimeError as e:\n  x = [type(e).__name__, str(e)]\nx");
-    code_result one = co_await runner.run_code(caught.function(detail::fail_function()));
-    EXPECT_EQ(detail::value_text(one), R"(["HostFunctionError","the database is closed"])") << detail::told(one);
+    code_result first = co_await runner.run_code(caught.function(detail::fail_function()));
+    EXPECT_EQ(detail::value_text(first), R"(["HostFunctionError","the database is closed"])") << detail::told(first);
     code_request uncaught("fail()");
     code_result two = co_await runner.run_code(uncaught.function(detail::fail_function()));
     EXPECT_EQ(detail::failure_type(two), "HostFunctionError") << detail::told(two);
@@ -119,9 +119,9 @@ TYPED_TEST_P(code_function_conformance, their_exception_has_a_name_and_the_very_
     };
     code_request named(
         "try:\n  fail()\nexcept HostFunctionError as e:\n  x = [issubclass(type(e), RuntimeError), str(e)]\nx");
-    code_result one = co_await runner.run_code(named.function(cofferdam::detail::host_function("fail", refuse)));
-    EXPECT_EQ(detail::value_text(one), "[true,\"no \\\"x\\\",\\n\\tor 'y' \xe2\x82\xac \xef\xbf\xbd\\\\x07\"]")
-        << detail::told(one);
+    code_result first = co_await runner.run_code(named.function(cofferdam::detail::host_function("fail", refuse)));
+    EXPECT_EQ(detail::value_text(first), "[true,\"no \\\"x\\\",\\n\\tor 'y' \xe2\x82\xac \xef\xbf\xbd\\\\x07\"]")
+        << detail::told(first);
     code_request own("HostFunctionError");
     own.function(detail::fail_function()).variable("HostFunctionError", 3);
     code_result two = co_await runner.run_code(own);
@@ -133,21 +133,21 @@ TYPED_TEST_P(code_function_conformance, their_exception_has_a_name_and_the_very_
 
 TYPED_TEST_P(code_function_conformance, a_refused_argument_is_named_with_its_type) {
   this->with([](auto& runner) -> awaitable<void> {
-    const std::vector<std::vector<std::string>> all{
+    const std::vector<std::vector<std::string>> cases{
         {"class metres(float): pass\necho(metres(1))", "'value'", "metres", "pass float(value)"},
         {"from fractions import Fraction\necho([1, Fraction(1, 2)])", "'value'", "fractions.Fraction", "holds"},
         {"echo('x' * 20_000_000)", "'value'", "str", "too large"},
         {"add(1, 2.5)", "'b'", "int", "float"},
     };
-    for (const std::vector<std::string>& each : all) {
+    for (const std::vector<std::string>& each : cases) {
       code_request request(each[0]);
       request.function(detail::add_function()).function(detail::echo_function()).timeout(detail::long_limit);
       code_result result = co_await runner.run_code(request);
       EXPECT_EQ(detail::failure_type(result), "TypeError") << detail::told(result);
       for (const std::string& word : each) {
         if (word == each[0]) continue;
-        const std::string said = result.failure() ? result.failure()->message() : "";
-        EXPECT_NE(said.find(word), std::string::npos) << word << ": " << said;
+        const std::string message = result.failure() ? result.failure()->message() : "";
+        EXPECT_NE(message.find(word), std::string::npos) << word << ": " << message;
       }
     }
   });
@@ -175,8 +175,8 @@ TYPED_TEST_P(code_function_conformance, may_be_called_often_and_with_much) {
 TYPED_TEST_P(code_function_conformance, is_there_for_its_run_only) {
   this->with([](auto& runner) -> awaitable<void> {
     code_request first("import builtins\nbuiltins.kept = add\nadd(1)");
-    code_result one = co_await runner.run_code(first.function(detail::add_function()));
-    EXPECT_EQ(detail::value_text(one), "11");
+    code_result first_result = co_await runner.run_code(first.function(detail::add_function()));
+    EXPECT_EQ(detail::value_text(first_result), "11");
     code_result two = co_await runner.run_code(code_request("'add' in globals()"));
     EXPECT_EQ(detail::value_text(two), "false");
   });
@@ -201,8 +201,8 @@ TYPED_TEST_P(code_function_conformance, works_in_contexts) {
   this->with([](auto& runner) -> awaitable<void> {
     code_request first("x = add(1, 1)");
     first.context("with functions").function(detail::add_function());
-    code_result one = co_await runner.run_code(first);
-    EXPECT_TRUE(one.success()) << detail::told(one);
+    code_result first_result = co_await runner.run_code(first);
+    EXPECT_TRUE(first_result.success()) << detail::told(first_result);
     code_request second("[x, 'add' in globals()]");
     code_result two = co_await runner.run_code(second.context("with functions"));
     EXPECT_EQ(detail::value_text(two), "[2,false]") << detail::told(two);

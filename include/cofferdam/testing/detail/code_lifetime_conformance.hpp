@@ -65,8 +65,8 @@ TYPED_TEST_P(code_context_conformance, are_listed_and_ended) {
     code_result b = co_await runner.run_code(code_request("x = 2").context("sec\xc3\xb6nd"));
     EXPECT_TRUE(a.success() && b.success()) << detail::told(b);
     std::vector<std::string> names = co_await runner.contexts();
-    const std::vector<std::string> wanted{"first", "sec\xc3\xb6nd"};
-    EXPECT_EQ(names, wanted);
+    const std::vector<std::string> expected{"first", "sec\xc3\xb6nd"};
+    EXPECT_EQ(names, expected);
     bool found = co_await runner.end_context("first");
     EXPECT_TRUE(found);
     bool again = co_await runner.end_context("first");
@@ -142,16 +142,16 @@ TYPED_TEST_P(code_context_conformance, runs_of_one_wait_for_each_other) {
     while (values->size() < 5 && std::chrono::steady_clock::now() < limit)
       co_await detail::sleep_for(std::chrono::milliseconds(10));
     std::sort(values->begin(), values->end());
-    const std::vector<std::string> wanted{"1", "2", "3", "4", "5"};
-    EXPECT_EQ(*values, wanted);
+    const std::vector<std::string> expected{"1", "2", "3", "4", "5"};
+    EXPECT_EQ(*values, expected);
     co_await runner.end_context("queue");
   });
 }
 
 TYPED_TEST_P(code_context_conformance, failures_show_the_source_of_earlier_runs) {
   this->with([](auto& runner) -> awaitable<void> {
-    code_result one = co_await runner.run_code(code_request("def broken():\n    return 1 / 0").context("source"));
-    EXPECT_TRUE(one.success());
+    code_result first = co_await runner.run_code(code_request("def broken():\n    return 1 / 0").context("source"));
+    EXPECT_TRUE(first.success());
     code_result two = co_await runner.run_code(code_request("\n\nbroken()").context("source"));
     EXPECT_NE(two.err().text().find("return 1 / 0"), std::string::npos) << detail::told(two);
     EXPECT_EQ(two.failure() ? two.failure()->line() : 0, 3);
@@ -161,9 +161,9 @@ TYPED_TEST_P(code_context_conformance, failures_show_the_source_of_earlier_runs)
 
 TYPED_TEST_P(code_context_conformance, awaits_share_one_event_loop) {
   this->with([](auto& runner) -> awaitable<void> {
-    code_result one = co_await runner.run_code(
+    code_result first = co_await runner.run_code(
         code_request("import asyncio\nqueue = asyncio.Queue()\nawait queue.put(7)").context("loop"));
-    EXPECT_TRUE(one.success()) << detail::told(one);
+    EXPECT_TRUE(first.success()) << detail::told(first);
     code_result two = co_await runner.run_code(code_request("await queue.get()").context("loop"));
     EXPECT_EQ(detail::value_text(two), "7") << detail::told(two);
     co_await runner.end_context("loop");
@@ -320,9 +320,9 @@ TYPED_TEST_P(code_deadline_conformance, many_runs_at_once_do_not_mix) {
         code_request request("import time\ny = x\nfor i in range(20):\n  print(x)\n  time.sleep(0.005)\n[x == y, x]");
         request.variable("x", number).timeout(detail::long_limit);
         code_result result = co_await with.run_code(request);
-        std::string wanted;
-        for (int line = 0; line < 20; ++line) wanted += std::to_string(number) + "\n";
-        EXPECT_EQ(result.out().text(), wanted);
+        std::string expected;
+        for (int line = 0; line < 20; ++line) expected += std::to_string(number) + "\n";
+        EXPECT_EQ(result.out().text(), expected);
         EXPECT_EQ(detail::value_text(result), "[true," + std::to_string(number) + "]") << detail::told(result);
         ++*over;
       };

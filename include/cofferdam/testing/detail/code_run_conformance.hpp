@@ -378,8 +378,8 @@ TYPED_TEST_P(code_run_conformance, there_is_nothing_to_read) {
   this->with([](auto& runner) -> awaitable<void> {
     code_result result = co_await runner.run_code(code_request("input()"));
     EXPECT_EQ(detail::failure_type(result), "EOFError") << detail::told(result);
-    code_result all = co_await runner.run_code(code_request("import sys\nsys.stdin.read()"));
-    EXPECT_EQ(detail::value_text(all), R"("")") << detail::told(all);
+    code_result input = co_await runner.run_code(code_request("import sys\nsys.stdin.read()"));
+    EXPECT_EQ(detail::value_text(input), R"("")") << detail::told(input);
   });
 }
 

@@ -63,8 +63,8 @@ inline std::vector<spelled_value> spelled_values() {
 
 TYPED_TEST_P(code_value_conformance, values_come_out_exactly) {
   this->with([](auto& runner) -> awaitable<void> {
-    const std::vector<detail::spelled_value> all = detail::spelled_values();
-    for (const detail::spelled_value& each : all) {
+    const std::vector<detail::spelled_value> cases = detail::spelled_values();
+    for (const detail::spelled_value& each : cases) {
       code_result result = co_await runner.run_code(code_request(each.python));
       EXPECT_EQ(detail::value_text(result), each.json) << each.python << "\n" << detail::told(result);
       EXPECT_TRUE(result.value_is_exact()) << each.python;
@@ -74,8 +74,8 @@ TYPED_TEST_P(code_value_conformance, values_come_out_exactly) {
 
 TYPED_TEST_P(code_value_conformance, values_go_in_exactly) {
   this->with([](auto& runner) -> awaitable<void> {
-    const std::vector<detail::spelled_value> all = detail::spelled_values();
-    for (const detail::spelled_value& each : all) {
+    const std::vector<detail::spelled_value> cases = detail::spelled_values();
+    for (const detail::spelled_value& each : cases) {
       code_request request("y = " + each.python + "\nrepr(x) == repr(y) and type(x) is type(y)");
       request.variable("x", boost::json::parse(each.json));
       code_result result = co_await runner.run_code(request);
@@ -86,15 +86,15 @@ TYPED_TEST_P(code_value_conformance, values_go_in_exactly) {
 
 TYPED_TEST_P(code_value_conformance, floats_are_the_same_bits_both_ways) {
   this->with([](auto& runner) -> awaitable<void> {
-    boost::json::array all;
-    for (const double one : {0.1, -0.0, 1e308, 5e-324, 1.0, 123456789.123456789, 2.0 / 3, 1e22, 9007199254740993.0})
-      all.emplace_back(one);
+    boost::json::array numbers;
+    for (const double number : {0.1, -0.0, 1e308, 5e-324, 1.0, 123456789.123456789, 2.0 / 3, 1e22, 9007199254740993.0})
+      numbers.emplace_back(number);
     code_request request("assert x[1] == 0 and str(x[1]) == '-0.0', x\nassert x[0].hex() == '0x1.999999999999ap-4'\nx");
-    request.variable("x", all);
+    request.variable("x", numbers);
     code_result result = co_await runner.run_code(request);
     EXPECT_TRUE(result.success()) << detail::told(result);
     const boost::json::value back = result.value().value_or(nullptr);
-    EXPECT_TRUE(back == boost::json::value(all)) << detail::told(result);
+    EXPECT_TRUE(back == boost::json::value(numbers)) << detail::told(result);
   });
 }
 
@@ -139,9 +139,9 @@ TYPED_TEST_P(code_value_conformance, what_is_no_tagged_value_says_so) {
       request.variable("given", boost::json::parse(json));
       code_result result = co_await runner.run_code(request);
       EXPECT_EQ(detail::failure_type(result), "ValueError") << json << detail::told(result);
-      const std::string said = result.failure() ? result.failure()->message() : "";
-      EXPECT_NE(said.find("'given'"), std::string::npos) << said;
-      EXPECT_NE(said.find("python_json"), std::string::npos) << said;
+      const std::string message = result.failure() ? result.failure()->message() : "";
+      EXPECT_NE(message.find("'given'"), std::string::npos) << message;
+      EXPECT_NE(message.find("python_json"), std::string::npos) << message;
     }
   });
 }
@@ -219,8 +219,8 @@ TYPED_TEST_P(code_value_conformance, line_numbers_are_those_of_the_code_whatever
 
 TYPED_TEST_P(code_value_conformance, a_final_value_ends_the_run) {
   this->with([](auto& runner) -> awaitable<void> {
-    code_request one("try:\n  print('before')\n  SUBMIT(42)\nexcept Exception:\n  pass\nprint('after')");
-    code_result single = co_await runner.run_code(one.final_function("SUBMIT"));
+    code_request unnamed("try:\n  print('before')\n  SUBMIT(42)\nexcept Exception:\n  pass\nprint('after')");
+    code_result single = co_await runner.run_code(unnamed.final_function("SUBMIT"));
     EXPECT_TRUE(single.success()) << detail::told(single);
     EXPECT_EQ(detail::final_text(single), R"({"output":42})");
     EXPECT_EQ(single.out().text(), "before\n");

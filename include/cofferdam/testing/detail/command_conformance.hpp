@@ -277,10 +277,10 @@ TYPED_TEST_P(command_conformance, words_arrive_exactly_and_no_shell_sees_them) {
     const std::vector<std::string> words{"printf",      "%s|",         "",         " ", "two words", "-x",
                                          "--",          "$(id)",       "`id`",     "*", "~",         "a'b\"c",
                                          "back\\slash", "line\nbreak", "\xC3\xA9", ";", "&&",        "#"};
-    std::string wanted;
-    for (std::size_t i = 2; i < words.size(); ++i) wanted += words[i] + "|";
+    std::string expected;
+    for (std::size_t i = 2; i < words.size(); ++i) expected += words[i] + "|";
     command_result result = co_await env.run_command(argv(words));
-    EXPECT_EQ(result.out().text(), wanted);
+    EXPECT_EQ(result.out().text(), expected);
   });
 }
 
@@ -436,7 +436,7 @@ TYPED_TEST_P(command_conformance, fifty_commands_at_once_do_not_mix) {
     asio::any_io_executor executor = co_await asio::this_coro::executor;
     int done = 0;
     for (int i = 0; i < 50; ++i) {
-      auto one = [&env, &done, i]() -> awaitable<void> {
+      auto work = [&env, &done, i]() -> awaitable<void> {
         const std::string number = std::to_string(i);
         command_result result =
             co_await env.run_command(shell("echo " + number + "; sleep 0.05; echo " + number + "; exit " + number));
@@ -444,7 +444,7 @@ TYPED_TEST_P(command_conformance, fifty_commands_at_once_do_not_mix) {
         EXPECT_EQ(result.exit_code(), i);
         ++done;
       };
-      asio::co_spawn(executor, std::move(one), [&done](std::exception_ptr failure) {
+      asio::co_spawn(executor, std::move(work), [&done](std::exception_ptr failure) {
         if (!failure) return;
         ++done;
         ADD_FAILURE() << "a command threw";

@@ -74,12 +74,12 @@ class conformance : public ::testing::Test {
 
 /// Expects `work` to throw an `error` of this code.
 template <class Work>
-awaitable<void> expect_error(Work work, exec_errc wanted, std::string_view what) {
+awaitable<void> expect_error(Work work, exec_errc expected, std::string_view what) {
   try {
     co_await work();
-    ADD_FAILURE() << what << ": no error at all; expected '" << make_error_code(wanted).message() << "'";
+    ADD_FAILURE() << what << ": no error at all; expected '" << make_error_code(expected).message() << "'";
   } catch (const error& failure) {
-    EXPECT_EQ(failure.code(), make_error_code(wanted)) << what << ": " << failure.what();
+    EXPECT_EQ(failure.code(), make_error_code(expected)) << what << ": " << failure.what();
     EXPECT_STRNE(failure.what(), "") << what;
   }
 }

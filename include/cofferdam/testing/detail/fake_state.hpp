@@ -156,12 +156,12 @@ class fake_process final : public process::implementation {
         out_(command_.kept_output().value_or(command::default_kept_output)),
         err_(command_.kept_output().value_or(command::default_kept_output)),
         timer_(state_->home().executor()) {
-    constexpr std::size_t most = std::size_t{64} * 1024;
+    constexpr std::size_t max_piece = std::size_t{64} * 1024;
     for (reply::piece whole : script.pieces()) {
       if (command_.terminal()) whole.stream = output_stream::out;
       bytes_view rest(whole.data);
       do {
-        const bytes_view part = rest.first(std::min(rest.size(), most));
+        const bytes_view part = rest.first(std::min(rest.size(), max_piece));
         pieces_.push_back(reply::piece{whole.wait, whole.stream, bytes(part.begin(), part.end())});
         whole.wait = {};
         rest = rest.subspan(part.size());
@@ -334,9 +334,9 @@ class fake_file_source final : public file_source {
     if (next_ == items_.size()) co_return std::nullopt;
     co_return items_[next_++].header;
   }
-  awaitable<bytes> read(std::size_t most) override {
+  awaitable<bytes> read(std::size_t max_bytes) override {
     bytes_view rest = bytes_view(items_.at(next_ - 1).content).subspan(sent_);
-    rest = rest.first(std::min({rest.size(), most, cofferdam::detail::file_piece}));
+    rest = rest.first(std::min({rest.size(), max_bytes, cofferdam::detail::file_piece}));
     sent_ += rest.size();
     co_return bytes(rest.begin(), rest.end());
   }
@@ -352,8 +352,8 @@ class fake_file_operations {
  public:
   explicit fake_file_operations(std::shared_ptr<fake_state> state) : state_(std::move(state)) {}
 
-  awaitable<bytes> read_file(std::string path, std::size_t most) {
-    co_return locked([&](fake_files& files) { return files.read(path, most); });
+  awaitable<bytes> read_file(std::string path, std::size_t max_bytes) {
+    co_return locked([&](fake_files& files) { return files.read(path, max_bytes); });
   }
   awaitable<void> write_file(std::string path, bytes_view content) {
     locked([&](fake_files& files) { files.write(path, bytes(content.begin(), content.end())); });

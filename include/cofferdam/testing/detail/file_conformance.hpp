@@ -49,17 +49,17 @@ inline std::vector<std::string> odd_names() {
 inline bytes distinct_bytes(std::size_t size) {
   bytes content(size);
   std::uint32_t state = 12345;
-  for (std::byte& one : content) {
+  for (std::byte& byte : content) {
     state = state * 1664525U + 1013904223U;
-    one = static_cast<std::byte>(state >> 24U);
+    byte = static_cast<std::byte>(state >> 24U);
   }
   return content;
 }
 
 inline std::string paths_of(const std::vector<directory_entry>& entries) {
-  std::string all;
-  for (const directory_entry& one : entries) all += one.path() + (one.is_directory() ? "/ " : " ");
-  return all;
+  std::string paths;
+  for (const directory_entry& entry : entries) paths += entry.path() + (entry.is_directory() ? "/ " : " ");
+  return paths;
 }
 
 }  // namespace detail
@@ -165,8 +165,8 @@ TYPED_TEST_P(file_conformance, a_file_that_is_too_large_is_not_read) {
 
 TYPED_TEST_P(file_conformance, a_sparse_file_of_a_tebibyte_is_too_large_at_once) {
   this->with([](auto& env) -> awaitable<void> {
-    command_result made = co_await env.run_command(shell("truncate -s 1T huge"));
-    if (!made.ok()) co_return;  // a file system without such files cannot hold the trap either
+    command_result setup = co_await env.run_command(shell("truncate -s 1T huge"));
+    if (!setup.ok()) co_return;  // a file system without such files cannot hold the trap either
     co_await detail::expect_error([&env] { return env.read_file("huge", 1024 * 1024); }, exec_errc::too_large, "read");
   });
 }
@@ -198,10 +198,10 @@ TYPED_TEST_P(file_conformance, paths_that_are_none_are_refused) {
 
 TYPED_TEST_P(file_conformance, a_link_out_of_the_workspace_is_not_followed) {
   this->with([](auto& env) -> awaitable<void> {
-    command_result made =
+    command_result setup =
         co_await env.run_command(shell("ln -s /etc/hostname absolute; ln -s ../../../../../../etc/hostname relative; "
                                        "ln -s /etc folder; ln -s loop loop"));
-    EXPECT_TRUE(made.ok());
+    EXPECT_TRUE(setup.ok());
     for (const std::string path : {"absolute", "relative", "folder/hostname", "loop"}) {
       try {
         co_await env.read_file(path, 1000);
@@ -216,8 +216,8 @@ TYPED_TEST_P(file_conformance, a_link_out_of_the_workspace_is_not_followed) {
 TYPED_TEST_P(file_conformance, a_link_inside_the_workspace_is_followed_for_reading) {
   this->with([](auto& env) -> awaitable<void> {
     co_await write_text(env, "target", "behind the link");
-    command_result made = co_await env.run_command(shell("ln -s target link"));
-    EXPECT_TRUE(made.ok());
+    command_result setup = co_await env.run_command(shell("ln -s target link"));
+    EXPECT_TRUE(setup.ok());
     std::string text = co_await read_text(env, "link");
     EXPECT_EQ(text, "behind the link");
   });
@@ -225,8 +225,8 @@ TYPED_TEST_P(file_conformance, a_link_inside_the_workspace_is_followed_for_readi
 
 TYPED_TEST_P(file_conformance, a_fifo_is_refused_and_does_not_block) {
   this->with([](auto& env) -> awaitable<void> {
-    command_result made = co_await env.run_command(shell("mkfifo pipe"));
-    EXPECT_TRUE(made.ok());
+    command_result setup = co_await env.run_command(shell("mkfifo pipe"));
+    EXPECT_TRUE(setup.ok());
     const auto before = std::chrono::steady_clock::now();
     co_await detail::expect_error([&env] { return env.read_file("pipe", 10); }, exec_errc::not_a_file, "read a FIFO");
     co_await detail::expect_error([&env] { return env.write_file("pipe", bytes_view()); }, exec_errc::not_a_file,
@@ -253,8 +253,8 @@ TYPED_TEST_P(file_conformance, a_list_has_every_depth_in_order) {
     co_await write_text(env, "a", "xyz");
     co_await write_text(env, "b.txt", "");
     co_await make_directory(env, "empty");
-    std::vector<directory_entry> all = co_await list_directory(env, ".");
-    EXPECT_EQ(detail::paths_of(all), "a b/ b.txt b/a b/c/ b/c/d empty/ ");
+    std::vector<directory_entry> entries = co_await list_directory(env, ".");
+    EXPECT_EQ(detail::paths_of(entries), "a b/ b.txt b/a b/c/ b/c/d empty/ ");
     std::vector<directory_entry> below = co_await list_directory(env, "b");
     EXPECT_EQ(detail::paths_of(below), "a c/ c/d ");
     EXPECT_EQ(below.front().size(), 2U);
@@ -274,15 +274,15 @@ TYPED_TEST_P(file_conformance, a_list_goes_as_deep_as_it_is_told) {
     EXPECT_EQ(detail::paths_of(two), "a b/ b/a b/c/ ");
     std::vector<directory_entry> below = co_await list_directory(env, "b", list_options().depth(2));
     EXPECT_EQ(detail::paths_of(below), "a c/ c/d/ ");
-    std::vector<directory_entry> all = co_await list_directory(env, ".", list_options().depth(1'000'000));
-    EXPECT_EQ(all.size(), 6U);
+    std::vector<directory_entry> entries = co_await list_directory(env, ".", list_options().depth(1'000'000));
+    EXPECT_EQ(entries.size(), 6U);
   });
 }
 
 TYPED_TEST_P(file_conformance, a_list_of_more_than_was_allowed_is_an_error) {
   this->with([](auto& env) -> awaitable<void> {
-    command_result made = co_await env.run_command(shell("mkdir d && cd d && touch a b c dd && mkdir e && touch e/f"));
-    EXPECT_TRUE(made.ok());
+    command_result setup = co_await env.run_command(shell("mkdir d && cd d && touch a b c dd && mkdir e && touch e/f"));
+    EXPECT_TRUE(setup.ok());
     std::vector<directory_entry> six = co_await list_directory(env, "d", list_options().entries(6).path_bytes(9));
     EXPECT_EQ(six.size(), 6U);
     std::vector<directory_entry> five =
@@ -301,11 +301,11 @@ TYPED_TEST_P(file_conformance, a_list_of_more_than_was_allowed_is_an_error) {
 
 TYPED_TEST_P(file_conformance, a_list_does_not_enter_links) {
   this->with([](auto& env) -> awaitable<void> {
-    command_result made = co_await env.run_command(shell("mkdir d && ln -s /etc d/out && ln -s . d/self"));
-    EXPECT_TRUE(made.ok());
-    std::vector<directory_entry> all = co_await list_directory(env, ".");
-    EXPECT_EQ(detail::paths_of(all), "d/ d/out d/self ");
-    EXPECT_EQ(all.back().type(), file_type::symlink);
+    command_result setup = co_await env.run_command(shell("mkdir d && ln -s /etc d/out && ln -s . d/self"));
+    EXPECT_TRUE(setup.ok());
+    std::vector<directory_entry> entries = co_await list_directory(env, ".");
+    EXPECT_EQ(detail::paths_of(entries), "d/ d/out d/self ");
+    EXPECT_EQ(entries.back().type(), file_type::symlink);
   });
 }
 
@@ -322,8 +322,8 @@ TYPED_TEST_P(file_conformance, listing_what_is_no_directory_is_an_error) {
 TYPED_TEST_P(file_conformance, a_stat_tells_what_stands_there) {
   this->with([](auto& env) -> awaitable<void> {
     co_await write_text(env, "file", "12345");
-    command_result made = co_await env.run_command(shell("chmod 750 file; mkdir dir; ln -s file link; mkfifo pipe"));
-    EXPECT_TRUE(made.ok());
+    command_result setup = co_await env.run_command(shell("chmod 750 file; mkdir dir; ln -s file link; mkfifo pipe"));
+    EXPECT_TRUE(setup.ok());
     directory_entry file = co_await stat(env, "file");
     directory_entry dir = co_await stat(env, "dir");
     directory_entry link = co_await stat(env, "link");
@@ -361,8 +361,8 @@ TYPED_TEST_P(file_conformance, removing_takes_files_trees_and_links_but_not_what
   this->with([](auto& env) -> awaitable<void> {
     co_await write_text(env, "keep/file", "kept");
     co_await write_text(env, "tree/a/b", "x");
-    command_result made = co_await env.run_command(shell("ln -s ../keep tree/link; ln -s keep link"));
-    EXPECT_TRUE(made.ok());
+    command_result setup = co_await env.run_command(shell("ln -s ../keep tree/link; ln -s keep link"));
+    EXPECT_TRUE(setup.ok());
     co_await remove(env, "tree");
     co_await remove(env, "link");
     std::vector<directory_entry> left = co_await list_directory(env, ".");

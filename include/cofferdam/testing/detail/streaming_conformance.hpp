@@ -22,10 +22,10 @@ TYPED_TEST_SUITE_P(streaming_conformance);
 
 namespace detail {
 
-/// Reads until `wanted` has come on standard output, or the end.
-inline awaitable<std::string> read_until(process& running, std::string wanted) {
+/// Reads until `expected` has come on standard output, or the end.
+inline awaitable<std::string> read_until(process& running, std::string expected) {
   std::string seen;
-  while (seen.find(wanted) == std::string::npos) {
+  while (seen.find(expected) == std::string::npos) {
     output_chunk piece = co_await running.read();
     if (piece.end()) break;
     if (piece.stream() == output_stream::out) seen += as_text(piece.data());

@@ -34,31 +34,31 @@ class argument_rules {
   std::optional<boost::json::value> fallback;
 
   boost::json::object schema() const {
-    boost::json::object made = type.schema();
-    if (!description.empty()) made["description"] = description;
+    boost::json::object result = type.schema();
+    if (!description.empty()) result["description"] = description;
     const bool is_text = type.kind() == value_kind::text;
-    if (least) limit(made, is_text ? "minLength" : "minimum", *least);
-    if (most) limit(made, is_text ? "maxLength" : "maximum", *most);
+    if (least) limit(result, is_text ? "minLength" : "minimum", *least);
+    if (most) limit(result, is_text ? "maxLength" : "maximum", *most);
     if (!choices.empty()) {
-      boost::json::array all;
-      for (const std::string& each : choices) all.emplace_back(each);
-      made["enum"] = std::move(all);
+      boost::json::array values;
+      for (const std::string& each : choices) values.emplace_back(each);
+      result["enum"] = std::move(values);
     }
-    if (fallback) made["default"] = *fallback;
-    return made;
+    if (fallback) result["default"] = *fallback;
+    return result;
   }
 
   /// Returns an error message for an invalid value; empty if the value is valid.
   std::string complaint(const boost::json::value& value, number_range range) const {
-    const std::string wanted = "'" + name + "' must be " + type.one();
+    const std::string requirement = "'" + name + "' must be " + type.one();
     const std::string misfit = type.misfit(value, range);
-    if (!misfit.empty()) return wanted + ", not " + misfit;
+    if (!misfit.empty()) return requirement + ", not " + misfit;
     if (value.is_string() && type.kind() == value_kind::text)
       return text_complaint(cofferdam::detail::view_of(value.get_string()));
     if (!value.is_number() || (!least && !most)) return {};
     const auto number = value.to_number<double>();
     const bool is_within = (!least || number >= *least) && (!most || number <= *most);
-    return is_within ? std::string() : wanted + limits() + ", not " + shown_value(value);
+    return is_within ? std::string() : requirement + limits() + ", not " + shown_value(value);
   }
 
   /// Returns an error message for a missing value.
@@ -87,20 +87,20 @@ class argument_rules {
     return words;
   }
   std::string text_complaint(std::string_view given) const {
-    const std::string wanted = "'" + name + "' must be ";
+    const std::string requirement = "'" + name + "' must be ";
     const std::string size = " bytes long, not " + std::to_string(given.size());
     if (least && static_cast<double>(given.size()) < *least) {
       if (*least == 1) return "'" + name + "' must not be empty";
-      return wanted + "at least " + shown(*least) + size;
+      return requirement + "at least " + shown(*least) + size;
     }
-    if (most && static_cast<double>(given.size()) > *most) return wanted + "at most " + shown(*most) + size;
+    if (most && static_cast<double>(given.size()) > *most) return requirement + "at most " + shown(*most) + size;
     if (choices.empty()) return {};
-    std::string all;
+    std::string list;
     for (const std::string& each : choices) {
       if (given == each) return {};
-      all += (all.empty() ? "" : ", ") + each;
+      list += (list.empty() ? "" : ", ") + each;
     }
-    return wanted + "one of " + all + ", not \"" + one_line(given, 40) + "\"";
+    return requirement + "one of " + list + ", not \"" + one_line(given, 40) + "\"";
   }
 };
 

@@ -159,10 +159,10 @@ inline boost::json::value python_value(handler_value result) {
   if (answer.images().empty()) return boost::json::value(answer.text());
   boost::json::array images;
   for (const tool_image& each : answer.images()) images.push_back(python_bytes(each.content()));
-  boost::json::object made;
-  made["text"] = answer.text();
-  made["images"] = std::move(images);
-  return made;
+  boost::json::object object;
+  object["text"] = answer.text();
+  object["images"] = std::move(images);
+  return object;
 }
 
 inline awaitable<boost::json::value> python_call(std::string name, shared_arguments list, function_handler handler,
@@ -183,20 +183,20 @@ inline cofferdam::detail::host_function python_function(std::string name, std::s
   auto call = [name, list, handler = std::move(handler)](boost::json::object arguments) {
     return python_call(name, list, handler, std::move(arguments));
   };
-  cofferdam::detail::host_function made(std::move(name), call);
-  made.doc(std::move(description));
+  cofferdam::detail::host_function result(std::move(name), call);
+  result.doc(std::move(description));
   for (const argument_rules& each : list->rules()) {
     if (each.required) {
-      made.parameter(each.name, each.type.python_name());
+      result.parameter(each.name, each.type.python_name());
       continue;
     }
     boost::json::value usual = each.fallback.value_or(nullptr);
     if (usual.is_string() && each.type.kind() == value_kind::binary)
       usual = python_bytes(
           cofferdam::detail::base64_decode(cofferdam::detail::view_of(usual.get_string())).value_or(bytes()));
-    made.parameter(each.name, each.type.python_name(), std::optional<boost::json::value>(std::move(usual)));
+    result.parameter(each.name, each.type.python_name(), std::optional<boost::json::value>(std::move(usual)));
   }
-  return made;
+  return result;
 }
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::tools::detail

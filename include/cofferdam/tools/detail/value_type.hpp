@@ -47,9 +47,9 @@ class value_type {
   explicit value_type(value_kind kind) : kind_(kind) {}
   /// Makes the type of a list.
   static value_type list_of(value_type item) {
-    value_type made(value_kind::list);
-    made.item_.push_back(std::move(item));
-    return made;
+    value_type result(value_kind::list);
+    result.item_.push_back(std::move(item));
+    return result;
   }
 
   value_kind kind() const noexcept { return kind_; }
@@ -58,27 +58,27 @@ class value_type {
 
   /// Returns the JSON schema, without a description.
   boost::json::object schema() const {
-    boost::json::object made;
+    boost::json::object result;
     switch (kind_) {
-      case value_kind::text: made["type"] = "string"; break;
-      case value_kind::integer: made["type"] = "integer"; break;
-      case value_kind::number: made["type"] = "number"; break;
-      case value_kind::boolean: made["type"] = "boolean"; break;
+      case value_kind::text: result["type"] = "string"; break;
+      case value_kind::integer: result["type"] = "integer"; break;
+      case value_kind::number: result["type"] = "number"; break;
+      case value_kind::boolean: result["type"] = "boolean"; break;
       case value_kind::binary:
-        made["type"] = "string";
-        made["contentEncoding"] = "base64";
+        result["type"] = "string";
+        result["contentEncoding"] = "base64";
         break;
       case value_kind::list:
-        made["type"] = "array";
-        made["items"] = item().schema();
+        result["type"] = "array";
+        result["items"] = item().schema();
         break;
       case value_kind::object:
-        made["type"] = "object";
-        made["additionalProperties"] = true;
+        result["type"] = "object";
+        result["additionalProperties"] = true;
         break;
       case value_kind::any: break;
     }
-    return made;
+    return result;
   }
 
   /// Returns the type of a Python parameter, as the driver knows it; empty for any.

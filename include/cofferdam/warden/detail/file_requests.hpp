@@ -47,8 +47,8 @@ template <class = void>
 class basic_file_requests;
 using file_requests = basic_file_requests<>;
 
-/// The file requests under way at a warden, which answers them in order. At most as many are sent as the warden has
-/// room for; later requests wait. One executor.
+/// The file requests that a warden has not answered yet. The warden answers them in order. Requests beyond the warden's
+/// room wait here. All uses are on one executor.
 template <class Unused>
 class basic_file_requests {
  public:
@@ -90,15 +90,15 @@ class basic_file_requests {
   awaitable<std::shared_ptr<sent>> send(frame_sink& sink, std::uint32_t number, bytes frame,
                                         std::shared_ptr<reply_data_sink> data = nullptr) {
     co_await window_.acquire(frame.size(), "file operation");
-    std::shared_ptr<sent> one;
+    std::shared_ptr<sent> request;
     try {
-      one = enqueue(sink, number, std::move(frame), true);
-      one->data = std::move(data);
+      request = enqueue(sink, number, std::move(frame), true);
+      request->data = std::move(data);
     } catch (...) {
       window_.release(frame.size());
       throw;
     }
-    co_return one;
+    co_return request;
   }
 
   /// Sends a small request at once. Its answer is ignored.
@@ -109,19 +109,19 @@ class basic_file_requests {
 
   /// Waits for an answer.
   /// \throws error{exec_errc::cancelled}, or the error with which the session was lost.
-  awaitable<file_answer> answer(std::shared_ptr<sent> one) {
-    while (!one->answered && !lost_) {
-      const wait_result result = co_await one->came.wait();
-      if (one->answered) break;
+  awaitable<file_answer> answer(std::shared_ptr<sent> request) {
+    while (!request->answered && !lost_) {
+      const wait_result result = co_await request->came.wait();
+      if (request->answered) break;
       if (result == wait_result::cancelled)
         throw error(exec_errc::cancelled, "file operation: cancelled; whether it was done is not known");
     }
-    if (!one->answered) throw *lost_;
-    co_return std::move(one->answer);
+    if (!request->answered) throw *lost_;
+    co_return std::move(request->answer);
   }
 
   /// Returns the answer to a request that has been answered.
-  static file_answer take_answer(sent& one) { return std::move(one.answer); }
+  static file_answer take_answer(sent& request) { return std::move(request.answer); }
 
   /// \return  true if the frame was an answer.
   /// \throws error{exec_errc::provider_lost} for an answer without a request.
@@ -139,24 +139,24 @@ class basic_file_requests {
     if (frame.type() != wire::frame_type::reply && frame.type() != wire::frame_type::reply_data) return false;
     if (sent_.empty() || sent_.front()->number != frame.job())
       throw wire::violation("an answer to a file request that was not sent");
-    sent& one = *sent_.front();
+    sent& request = *sent_.front();
     const bool is_wanted = sent_.front().use_count() > 1;  // the answer to a cancelled request is ignored
     bytes_view payload = frame.payload();
     if (frame.type() == wire::frame_type::reply_data) {
       if (!is_wanted) return true;
-      if (one.data) {
-        one.data->take(payload);
+      if (request.data) {
+        request.data->take(payload);
         return true;
       }
-      if (payload.size() > wire::max_read - one.answer.data.size())
+      if (payload.size() > wire::max_read - request.answer.data.size())
         throw wire::violation("more data for a file request than was asked for");
-      one.answer.data.insert(one.answer.data.end(), payload.begin(), payload.end());
+      request.answer.data.insert(request.answer.data.end(), payload.begin(), payload.end());
       return true;
     }
     wire::payload_reader values(frame);
-    one.answer.number = values.number<std::int32_t>();
+    request.answer.number = values.number<std::int32_t>();
     payload = payload.subspan(sizeof(std::int32_t));
-    one.answer.values.assign(payload.begin(), payload.end());
+    request.answer.values.assign(payload.begin(), payload.end());
     end_first();
     return true;
   }
@@ -165,7 +165,7 @@ class basic_file_requests {
     lost_ = reason;
     window_.fail(reason);
     files_.fail(reason);
-    for (const std::shared_ptr<sent>& one : sent_) one->came.notify();
+    for (const std::shared_ptr<sent>& request : sent_) request->came.notify();
   }
 
  private:
@@ -173,23 +173,23 @@ class basic_file_requests {
   static constexpr std::size_t reserve = 16 * 1024;
 
   std::shared_ptr<sent> enqueue(frame_sink& sink, std::uint32_t number, bytes frame, bool is_counted) {
-    auto one = std::make_shared<sent>(executor_, number, is_counted ? frame.size() : 0);
-    sent_.push_back(one);
+    auto request = std::make_shared<sent>(executor_, number, is_counted ? frame.size() : 0);
+    sent_.push_back(request);
     try {
       sink.send(std::move(frame));
     } catch (...) {
       sent_.pop_back();
       throw;
     }
-    return one;
+    return request;
   }
 
   void end_first() {
-    const std::shared_ptr<sent> one = std::move(sent_.front());
+    const std::shared_ptr<sent> request = std::move(sent_.front());
     sent_.pop_front();
-    one->answered = true;
-    one->came.notify();
-    if (one->size != 0) window_.release(one->size);
+    request->answered = true;
+    request->came.notify();
+    if (request->size != 0) window_.release(request->size);
   }
 
   asio::any_io_executor executor_;

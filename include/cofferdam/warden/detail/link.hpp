@@ -208,9 +208,9 @@ class basic_socket_link final : public warden_link, public std::enable_shared_fr
     return true;
   }
 
-  void hold(outgoing one) {
-    one.held_since = clock::now();
-    held_.push_back(std::move(one));
+  void hold(outgoing message) {
+    message.held_since = clock::now();
+    held_.push_back(std::move(message));
     if (held_.size() == 1) retry_later();
   }
 
@@ -249,28 +249,28 @@ class basic_socket_link final : public warden_link, public std::enable_shared_fr
     }
   }
 
-  static bool has_waited_enough(const outgoing& one) {
+  static bool has_waited_enough(const outgoing& message) {
     const clock::time_point now = clock::now();
-    const std::optional<std::chrono::milliseconds> limit = wire::spawn_limit(one.frame);
-    return now >= one.held_since + hold_time || (limit && now >= one.counted_until + *limit);
+    const std::optional<std::chrono::milliseconds> limit = wire::spawn_limit(message.frame);
+    return now >= message.held_since + hold_time || (limit && now >= message.counted_until + *limit);
   }
 
   /// Sends as much as the socket accepts.
   /// \return false, with `errno` set, if it accepts nothing.
-  bool write_one(outgoing& one) {
-    if (one.sent == 0 && wire::type_of(one.frame) == wire::frame_type::spawn) {
-      const auto waited = std::chrono::duration_cast<std::chrono::milliseconds>(clock::now() - one.counted_until);
-      wire::shorten_spawn_limit(one.frame, waited);
-      one.counted_until += waited;
+  bool write_one(outgoing& message) {
+    if (message.sent == 0 && wire::type_of(message.frame) == wire::frame_type::spawn) {
+      const auto waited = std::chrono::duration_cast<std::chrono::milliseconds>(clock::now() - message.counted_until);
+      wire::shorten_spawn_limit(message.frame, waited);
+      message.counted_until += waited;
     }
     std::array<int, 4> raw{};
-    std::transform(one.descriptors.begin(), one.descriptors.end(), raw.begin(),
+    std::transform(message.descriptors.begin(), message.descriptors.end(), raw.begin(),
                    [](const unique_fd& fd) { return fd.get(); });
-    const ssize_t sent =
-        send_now(bytes_view(one.frame).subspan(one.sent), std::span<const int>(raw.data(), one.descriptors.size()));
+    const ssize_t sent = send_now(bytes_view(message.frame).subspan(message.sent),
+                                  std::span<const int>(raw.data(), message.descriptors.size()));
     if (sent < 0) return false;
-    one.descriptors.clear();
-    one.sent += static_cast<std::size_t>(sent);
+    message.descriptors.clear();
+    message.sent += static_cast<std::size_t>(sent);
     return true;
   }
 

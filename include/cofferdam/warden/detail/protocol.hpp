@@ -45,8 +45,8 @@ inline error violation(const std::string& what) {
 /// Splits a stream into frames. The stream may be cut anywhere.
 class frame_decoder {
  public:
-  /// \param most  maximum size of a payload in bytes.
-  explicit frame_decoder(std::size_t most = max_payload) : most_(most) {}
+  /// \param max_bytes  maximum size of a payload in bytes.
+  explicit frame_decoder(std::size_t max_bytes = max_payload) : most_(max_bytes) {}
 
   /// Returns the memory for the next bytes of the stream; never empty. The last frame is invalid afterwards.
   std::span<std::byte> room() {
@@ -55,8 +55,8 @@ class frame_decoder {
       end_ -= begin_;
       begin_ = 0;
     }
-    const std::size_t wanted = std::max(needed_, end_ + 4096);
-    if (buffer_.size() < wanted) buffer_.resize(std::max(wanted, std::size_t{128} * 1024));
+    const std::size_t new_size = std::max(needed_, end_ + 4096);
+    if (buffer_.size() < new_size) buffer_.resize(std::max(new_size, std::size_t{128} * 1024));
     return std::span(buffer_).subspan(end_);
   }
 

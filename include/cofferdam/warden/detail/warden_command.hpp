@@ -218,27 +218,27 @@ class basic_warden_command final : public command_transport {
 
   void on_exited(const wire::exited& how) {
     if (command_.over()) return;
-    command_result& all = command_.mutable_result();
+    command_result& result = command_.mutable_result();
     const bool is_known = how.how != wire::exit_how::lost;
-    if (how.how == wire::exit_how::exited) all.exit_code(how.code);
-    if (how.how == wire::exit_how::signaled) all.term_signal(how.code);
+    if (how.how == wire::exit_how::exited) result.exit_code(how.code);
+    if (how.how == wire::exit_how::signaled) result.term_signal(how.code);
     if (is_known) {
       command_.status_known();
-      all.cpu_time(std::chrono::microseconds(how.user_us + how.system_us));
-      all.peak_memory(how.peak_kib * 1024U);
+      result.cpu_time(std::chrono::microseconds(how.user_us + how.system_us));
+      result.peak_memory(how.peak_kib * 1024U);
     }
     const bool out_of_time = how.reason == wire::exit_reason::timeout ||
                              (how.reason == wire::exit_reason::killed && late_since_ && !is_told_to_end_);
     if (out_of_time) command_.note_end(end_reason::timeout);
     if (how.oom_kills != 0) {
-      all.kind(error_kind::out_of_memory);
-      all.reason("The command was ended because it used more memory than there is for it");
-      all.advice("Work on less data at a time, or allow more memory.");
+      result.kind(error_kind::out_of_memory);
+      result.reason("The command was ended because it used more memory than there is for it");
+      result.advice("Work on less data at a time, or allow more memory.");
     }
     if (how.left && limits().keeps_background && how.reason == wire::exit_reason::none &&
         command_.ended_by() == end_reason::none) {
       command_.close_input();
-      all.left_running(true);
+      result.left_running(true);
       is_watched_ = false;
       watch_.cancel();
       command_.left_running();
@@ -304,8 +304,8 @@ class basic_warden_command final : public command_transport {
   /// \param time  time after which the warden should have ended it.
   void watch_end_after(std::chrono::milliseconds time) {
     if (report_timeout_.count() == 0 || command_.over()) return;
-    const std::chrono::milliseconds most = std::chrono::hours(24 * 365);  // a limit of centuries would overflow
-    const auto late = std::min(time, most) + limits().grace + limits().linger + report_timeout_;
+    const std::chrono::milliseconds max_time = std::chrono::hours(24 * 365);  // a limit of centuries would overflow
+    const auto late = std::min(time, max_time) + limits().grace + limits().linger + report_timeout_;
     if (std::exchange(is_watched_, true) && watch_.expiry() <= std::chrono::steady_clock::now() + late) return;
     watch_after(late);
   }
@@ -335,13 +335,13 @@ class basic_warden_command final : public command_transport {
     if (!std::exchange(has_looked_, true)) return watch_after(rouse_time);
     if (!stands_still && waits_for_reader()) return watch_after(std::chrono::seconds(1));
     const auto now = std::chrono::steady_clock::now();
-    const std::chrono::milliseconds most = limits().grace + running_command::end_patience;
+    const std::chrono::milliseconds max_wait = limits().grace + running_command::end_patience;
     if (!late_since_) {
       late_since_ = now;
       send_kill(limits().grace);
     }
     // A warden that was never seen stopped is working on a busy machine.
-    if (now < *late_since_ + (stood_still_ ? most : 3 * most)) return watch_after(rouse_time);
+    if (now < *late_since_ + (stood_still_ ? max_wait : 3 * max_wait)) return watch_after(rouse_time);
     const std::string why =
         is_told_to_end_ || !limits().timeout
             ? "a command was to be ended"

@@ -55,7 +55,7 @@ class basic_warden_files {
   basic_warden_files(std::shared_ptr<frame_sink> sink, std::shared_ptr<file_requests> requests, std::string path)
       : sink_(std::move(sink)), requests_(std::move(requests)), path_(std::move(path)) {}
 
-  awaitable<bytes> read_file(std::string path, std::size_t most);
+  awaitable<bytes> read_file(std::string path, std::size_t max_bytes);
 
   awaitable<void> write_file(std::string path, bytes_view content);
 
@@ -161,9 +161,9 @@ class basic_warden_files {
                                 std::shared_ptr<reply_data_sink> data) const {
     const auto sink = sink_;
     const auto requests = requests_;
-    std::shared_ptr<file_requests::sent> one =
+    std::shared_ptr<file_requests::sent> pending =
         co_await requests->send(*sink, number, std::move(frame), std::move(data));
-    file_answer answer = co_await requests->answer(std::move(one));
+    file_answer answer = co_await requests->answer(std::move(pending));
     if (answer.number != 0) throw path_error(answer.number, doing, path);
     co_return answer;
   }
@@ -184,12 +184,12 @@ class basic_warden_files<Unused>::listing final : public reply_data_sink {
   void take(bytes_view piece) override {
     values_of values(piece);
     while (!failure_ && !values.empty()) {
-      directory_entry one = values.next_named_entry();
-      if (!room_.reaches(one.path())) continue;
+      directory_entry entry = values.next_named_entry();
+      if (!room_.reaches(entry.path())) continue;
       try {
         room_.take_names(1);
-        room_.take_path(one.path());
-        entries_.push_back(std::move(one));
+        room_.take_path(entry.path());
+        entries_.push_back(std::move(entry));
       } catch (const error& reason) {
         failure_ = reason;
         entries_ = {};
@@ -276,9 +276,9 @@ class basic_warden_files<Unused>::writing {
 
  private:
   awaitable<void> send(bytes frame) {
-    std::shared_ptr<file_requests::sent> one =
+    std::shared_ptr<file_requests::sent> pending =
         co_await files_.requests_->send(*files_.sink_, number_, std::move(frame));
-    sent_.push_back(std::move(one));
+    sent_.push_back(std::move(pending));
   }
   void check_answers() {
     while (!sent_.empty() && sent_.front()->is_answered()) {
@@ -323,7 +323,7 @@ class basic_warden_files<Unused>::reading {
     co_return piece;
   }
 
-  /// The size in the last answer.
+  /// Returns the size of the file, as the warden's latest answer has it.
   std::uint64_t size() const noexcept { return size_; }
   std::uint32_t mode() const noexcept { return mode_; }
 
@@ -354,33 +354,33 @@ class basic_warden_files<Unused>::source final : public file_source {
     from_.reset();
     std::optional<file_header> header;
     if (at_ == requests_.size()) co_return header;
-    const file_request& wanted = requests_[at_++];
+    const file_request& request = requests_[at_++];
     try {
-      const std::string clean = files_.beneath(wanted.path());
+      const std::string clean = files_.beneath(request.path());
       directory_entry found = co_await files_.stat(clean);
       if (found.is_directory()) {
-        header.emplace(wanted.path(), wanted.destination(), file_type::directory, 0, found.mode());
+        header.emplace(request.path(), request.destination(), file_type::directory, 0, found.mode());
       } else {
         auto from = std::make_unique<reading>(files_, clean);
         piece_ = co_await from->next();
         sent_ = 0;
-        header.emplace(wanted.path(), wanted.destination(), file_type::regular, from->size(), from->mode() & 0777U);
+        header.emplace(request.path(), request.destination(), file_type::regular, from->size(), from->mode() & 0777U);
         from_ = std::move(from);
       }
     } catch (const error& failure) {
       if (ends_everything(failure)) throw;
-      header.emplace(wanted.path(), failure);
+      header.emplace(request.path(), failure);
     }
     co_return header;
   }
-  awaitable<bytes> read(std::size_t most) override {
+  awaitable<bytes> read(std::size_t max_bytes) override {
     bytes piece;
-    if (!from_ || most == 0) co_return piece;
+    if (!from_ || max_bytes == 0) co_return piece;
     if (sent_ == piece_.size()) {
       piece_ = co_await from_->next();  // returns an empty piece again at the end
       sent_ = 0;
     }
-    const std::size_t count = std::min(most, piece_.size() - sent_);
+    const std::size_t count = std::min(max_bytes, piece_.size() - sent_);
     const auto start = piece_.begin() + static_cast<std::ptrdiff_t>(sent_);
     piece.assign(start, start + static_cast<std::ptrdiff_t>(count));
     sent_ += count;
@@ -397,15 +397,15 @@ class basic_warden_files<Unused>::source final : public file_source {
 };
 
 template <class Unused>
-awaitable<bytes> basic_warden_files<Unused>::read_file(std::string path, std::size_t most) {
+awaitable<bytes> basic_warden_files<Unused>::read_file(std::string path, std::size_t max_bytes) {
   const std::string clean = workspace_path(path, path_);
   reading from(*this, clean);
   bytes content;
   for (;;) {
     bytes piece = co_await from.next();
-    if (piece.size() > most - content.size() || from.size() > most)
+    if (piece.size() > max_bytes - content.size() || from.size() > max_bytes)
       throw error(exec_errc::too_large,
-                  "read " + shown_path(path) + ": longer than " + std::to_string(most) + " bytes");
+                  "read " + shown_path(path) + ": longer than " + std::to_string(max_bytes) + " bytes");
     if (piece.empty()) co_return content;
     if (content.empty())
       content = std::move(piece);
@@ -451,8 +451,8 @@ awaitable<transferred_file> basic_warden_files<Unused>::put_one(file_source& fro
 template <class Unused>
 awaitable<std::unique_ptr<file_source>> basic_warden_files<Unused>::get_files(
     std::vector<file_request> requests) const {
-  std::unique_ptr<file_source> made = std::make_unique<source>(*this, std::move(requests));
-  co_return made;
+  std::unique_ptr<file_source> result = std::make_unique<source>(*this, std::move(requests));
+  co_return result;
 }
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail

@@ -27,7 +27,7 @@ class stream_piece {
  public:
   stream_piece(stream_channel channel, std::string_view content) : channel_(channel), content_(content) {}
   stream_channel channel() const noexcept { return channel_; }
-  /// Never empty. Any bytes.
+  /// Returns the content, at least one byte. It may be any bytes, not only text.
   std::string_view content() const noexcept { return content_; }
 
  private:

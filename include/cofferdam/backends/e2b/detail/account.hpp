@@ -24,29 +24,29 @@ class account {
   /// \throws error{exec_errc::invalid_argument} if there is no key (the sentence explains where to get one), or for a
   ///     URL that is invalid or not protected.
   static account resolve(const account_options& options, const surroundings& from) {
-    account made;
+    account result;
     const auto chosen = [&](const std::string& option, std::string_view variable, std::string_view otherwise) {
       if (!option.empty()) return option;
-      const std::string said = from.said(variable);
-      return said.empty() ? std::string(otherwise) : said;
+      const std::string value = from.said(variable);
+      return value.empty() ? std::string(otherwise) : value;
     };
-    made.key_ = options.api_key.empty() ? from.key() : options.api_key;
+    result.key_ = options.api_key.empty() ? from.key() : options.api_key;
     const bool debug = from.said("E2B_DEBUG") == "true";
-    if (made.key_.empty() && !debug)
+    if (result.key_.empty() && !debug)
       throw error(exec_errc::invalid_argument,
                   "e2b: there is no API key: set the environment variable E2B_API_KEY, or say api_key(); keys are made "
                   "at the service's dashboard");
-    made.domain_ = chosen(options.domain, "E2B_DOMAIN", "e2b.app");
-    made.api_ = endpoint::parse(
-        chosen(options.api_url, "E2B_API_URL", debug ? "http://localhost:3000" : "https://api." + made.domain_),
+    result.domain_ = chosen(options.domain, "E2B_DOMAIN", "e2b.app");
+    result.api_ = endpoint::parse(
+        chosen(options.api_url, "E2B_API_URL", debug ? "http://localhost:3000" : "https://api." + result.domain_),
         "api_url (E2B_API_URL, E2B_DOMAIN)");
-    made.sandbox_url_ = chosen(options.sandbox_url, "E2B_SANDBOX_URL", debug ? "http://localhost:{port}" : "");
-    made.options_ = options;
-    made.debug_ = debug;
-    made.require_protected(made.api_, "api_url (E2B_API_URL)");
-    if (!options.ca_file.empty()) made.tls_.trust_file(options.ca_file);
-    made.tls_.through(from.proxies());
-    return made;
+    result.sandbox_url_ = chosen(options.sandbox_url, "E2B_SANDBOX_URL", debug ? "http://localhost:{port}" : "");
+    result.options_ = options;
+    result.debug_ = debug;
+    result.require_protected(result.api_, "api_url (E2B_API_URL)");
+    if (!options.ca_file.empty()) result.tls_.trust_file(options.ca_file);
+    result.tls_.through(from.proxies());
+    return result;
   }
 
   const secret_string& key() const noexcept { return key_; }

@@ -129,9 +129,9 @@ class api {
   const account& who() const noexcept { return who_; }
   const redactor& redact() const noexcept { return redact_; }
   /// Adds secrets that responses may quote, besides the key.
-  void hide(const sandbox_info& one) {
-    redact_.hide(one.access_token());
-    redact_.hide(one.traffic_token());
+  void hide(const sandbox_info& info) {
+    redact_.hide(info.access_token());
+    redact_.hide(info.traffic_token());
   }
 
   /// Sends a request. Repeats it if the service is busy and the request cannot be executed twice.
@@ -170,16 +170,16 @@ class api {
       } else {
         const int status = answer.status();
         if (answer.ok() || std::find(fine.begin(), fine.end(), status) != fine.end()) co_return answer;
-        const std::string said = redact_.clean(said_message(redact_.clean(answer.text())));
-        const bool full = said.find("maximum number of concurrent") != std::string::npos;
+        const std::string message = redact_.clean(said_message(redact_.clean(answer.text())));
+        const bool full = message.find("maximum number of concurrent") != std::string::npos;
         // 429 and 503 mean that the request was not executed.
         const bool busy = (status == 429 && !full) || status == 503;
         const bool broken = status == 500 || status == 502 || status == 504;
         const bool usual = busy || (broken && repeatable);
         if (should_retry(answer.head().fields).value_or(usual)) when = pauses.again(retry_after(answer.head().fields));
-        const error refused = refused_error(doing, status, said);
+        const error refused = refused_error(doing, status, message);
         // The last try: an earlier one with the same key may have been executed, or may still run.
-        if (doubt != nullptr && (leaves_in_doubt(refused) || said.starts_with("idempotency_"))) *doubt = true;
+        if (doubt != nullptr && (leaves_in_doubt(refused) || message.starts_with("idempotency_"))) *doubt = true;
         if (!when) throw refused;
       }
       co_await rest(*when, doing);
@@ -223,11 +223,11 @@ class api {
     check_sandbox_id(id);
     boost::json::object body;
     body["timeout"] = seconds;
-    const dialect wanted = who_.options().form;
+    const dialect form = who_.options().form;
     std::vector<int> fine;
-    if (wanted == dialect::automatic) fine = {400, 404, 405, 410};
+    if (form == dialect::automatic) fine = {400, 404, 405, 410};
     const std::string path = "/sandboxes/" + id + "/connect";
-    const std::string first = wanted == dialect::v2 ? "/v2" + path : path;
+    const std::string first = form == dialect::v2 ? "/v2" + path : path;
     http_response answer = co_await ask("POST", first, body, doing, fine);
     if (!answer.ok()) {
       if (!is_no_route(answer)) refuse(answer, doing);
@@ -291,9 +291,9 @@ class api {
     constexpr const char* doing = "read the sandbox's metrics";
     http_response answer =
         co_await ask("GET", "/sandboxes/" + id + "/metrics", std::nullopt, doing, std::vector<int>());
-    std::vector<sandbox_metrics> all;
-    for (const boost::json::object& each : objects_of(answer, doing)) all.emplace_back(each);
-    co_return all;
+    std::vector<sandbox_metrics> result;
+    for (const boost::json::object& each : objects_of(answer, doing)) result.emplace_back(each);
+    co_return result;
   }
 
   awaitable<std::vector<sandbox_log_line>> logs(std::string id) {
@@ -301,15 +301,15 @@ class api {
     constexpr const char* doing = "read the sandbox's log";
     http_response answer = co_await ask("GET", "/v2/sandboxes/" + id + "/logs?limit=1000&direction=backward",
                                         std::nullopt, doing, std::vector<int>());
-    const boost::json::object said = object_of(answer, doing);
-    std::vector<sandbox_log_line> all;
-    const boost::json::array* const lines = cofferdam::detail::array_at(said, "logs");
+    const boost::json::object response = object_of(answer, doing);
+    std::vector<sandbox_log_line> log_lines;
+    const boost::json::array* const lines = cofferdam::detail::array_at(response, "logs");
     if (lines == nullptr)
       throw error(exec_errc::provider_failed, std::string("e2b: cannot ") + doing + ": the answer holds none");
     for (const boost::json::value& each : *lines)
-      if (const boost::json::object* const line = each.if_object()) all.emplace_back(*line);
-    std::reverse(all.begin(), all.end());
-    co_return all;
+      if (const boost::json::object* const line = each.if_object()) log_lines.emplace_back(*line);
+    std::reverse(log_lines.begin(), log_lines.end());
+    co_return log_lines;
   }
 
   awaitable<std::string> snapshot(std::string id) {
@@ -318,8 +318,8 @@ class api {
     boost::json::object body;
     http_response answer =
         co_await ask("POST", "/sandboxes/" + id + "/snapshots", std::move(body), doing, std::vector<int>());
-    const boost::json::object said = object_of(answer, doing);
-    std::string name(cofferdam::detail::text_at(said, "snapshotID"));
+    const boost::json::object response = object_of(answer, doing);
+    std::string name(cofferdam::detail::text_at(response, "snapshotID"));
     if (name.empty())
       throw error(exec_errc::provider_failed, std::string("e2b: cannot ") + doing + ": the answer names none");
     co_return name;
@@ -329,27 +329,27 @@ class api {
   /// \param metadata  `key=value`, of characters that need no encoding; empty: all.
   awaitable<std::vector<sandbox_info>> list(std::string metadata) {
     constexpr const char* doing = "list the sandboxes";
-    std::vector<sandbox_info> all;
+    std::vector<sandbox_info> sandboxes;
     std::string next;
     for (int page = 0; page < max_pages; ++page) {
       std::string path = "/v2/sandboxes?state=running,paused&limit=100";
       if (!metadata.empty()) path += "&metadata=" + cofferdam::detail::percent_encoded(metadata);
       if (!next.empty()) path += "&nextToken=" + cofferdam::detail::percent_encoded(next);
       http_response answer = co_await ask("GET", std::move(path), std::nullopt, doing, std::vector<int>());
-      for (const boost::json::object& each : objects_of(answer, doing)) all.emplace_back(each);
+      for (const boost::json::object& each : objects_of(answer, doing)) sandboxes.emplace_back(each);
       next = std::string(answer.field("X-Next-Token").value_or(std::string_view()));
       if (next.empty()) break;
     }
-    co_return all;
+    co_return sandboxes;
   }
 
   /// Ends the sandbox that an interrupted create may have left.
   awaitable<void> end_strays(std::string tag) {
     std::vector<sandbox_info> left = co_await list("cofferdam=" + tag);
-    for (const sandbox_info& one : left) {
-      const auto found = one.metadata().find("cofferdam");
-      if (found == one.metadata().end() || found->second != tag) continue;  // for a service that ignores the filter
-      co_await kill(one.id());
+    for (const sandbox_info& info : left) {
+      const auto found = info.metadata().find("cofferdam");
+      if (found == info.metadata().end() || found->second != tag) continue;  // for a service that ignores the filter
+      co_await kill(info.id());
     }
   }
 
@@ -363,8 +363,8 @@ class api {
   static bool is_no_route(const http_response& answer) {
     const int status = answer.status();
     if (status == 405 || status == 410) return true;
-    const std::string said = said_message(answer.text());
-    const auto says = [&](std::string_view words) { return said.find(words) != std::string::npos; };
+    const std::string message = said_message(answer.text());
+    const auto says = [&](std::string_view words) { return message.find(words) != std::string::npos; };
     if (status == 404) return !says("andbox") && !says("emplate") && !says("tag '");
     return status == 400 && (says("method not allowed") || says("no matching operation"));
   }
@@ -388,10 +388,10 @@ class api {
     boost::json::array* const array = broken ? nullptr : value.if_array();
     if (array == nullptr)
       throw error(exec_errc::provider_failed, std::string("e2b: cannot ") + doing + ": the answer is no JSON array");
-    std::vector<boost::json::object> all;
+    std::vector<boost::json::object> objects;
     for (boost::json::value& each : *array)
-      if (boost::json::object* const one = each.if_object()) all.push_back(std::move(*one));
-    return all;
+      if (boost::json::object* const object = each.if_object()) objects.push_back(std::move(*object));
+    return objects;
   }
 
   account who_;

@@ -48,21 +48,21 @@ inline std::string said_message(std::string_view body) {
   if (object == nullptr) return std::string(body.substr(0, 400));
   const std::string_view code = cofferdam::detail::text_at(*object, "error_code");
   const std::string_view message = cofferdam::detail::text_at(*object, "message");
-  std::string all(code.substr(0, 100));
-  if (!all.empty() && !message.empty()) all += ": ";
-  all += message;
-  return all;
+  std::string text(code.substr(0, 100));
+  if (!text.empty() && !message.empty()) text += ": ";
+  text += message;
+  return text;
 }
 
 /// Makes the error for a call that the service refused.
-/// \param doing   `create a sandbox`.
-/// \param status  the HTTP status.
-/// \param said    the service's message, without secrets; shown in part, escaped.
+/// \param doing    `create a sandbox`.
+/// \param status   the HTTP status.
+/// \param message  the service's message, without secrets; shown in part, escaped.
 /// \par Source    E2B's API, openapi.yml.
-inline error refused_error(std::string_view doing, int status, std::string_view said) {
+inline error refused_error(std::string_view doing, int status, std::string_view message) {
   exec_errc code = exec_errc::provider_failed;
   const char* advice = "try again later; the service's status page may say more";
-  if (said.find("maximum number of concurrent") != std::string_view::npos) {
+  if (message.find("maximum number of concurrent") != std::string_view::npos) {
     advice = "close sandboxes that are not needed, or ask for a higher limit";
   } else {
     switch (status) {
@@ -100,14 +100,15 @@ inline error refused_error(std::string_view doing, int status, std::string_view 
       advice = "it leads elsewhere, and is not followed there with a key: look at api_url and domain";
   }
   std::string text = "e2b: cannot " + std::string(doing) + ": the service answers " + std::to_string(status);
-  if (!said.empty()) text += ", \"" + one_line(said, 400) + "\"";
+  if (!message.empty()) text += ", \"" + one_line(message, 400) + "\"";
   return error(code, text + "; " + advice, std::error_code(status, status_category()));
 }
 
 /// Makes the error for a call that the sandbox's daemon refused.
-/// \param doing   `start a command`.
-/// \param said    as for `refused_error`.
-inline error failed_call_error(std::string_view doing, cofferdam::detail::connect_code which, std::string_view said) {
+/// \param doing    `start a command`.
+/// \param message  as for `refused_error`.
+inline error failed_call_error(std::string_view doing, cofferdam::detail::connect_code which,
+                               std::string_view message) {
   exec_errc code = exec_errc::io_error;
   switch (which) {
     case cofferdam::detail::connect_code::invalid_argument:
@@ -122,7 +123,7 @@ inline error failed_call_error(std::string_view doing, cofferdam::detail::connec
     default: break;
   }
   std::string text = "e2b: cannot " + std::string(doing) + ": the sandbox answers " + std::string(to_string(which));
-  if (!said.empty()) text += ", \"" + one_line(said, 400) + "\"";
+  if (!message.empty()) text += ", \"" + one_line(message, 400) + "\"";
   if (code == exec_errc::unavailable) text += "; the sandbox is still there: try again";
   return error(code, text,
                std::error_code(static_cast<int>(cofferdam::detail::connect_status(which)), status_category()));

@@ -218,9 +218,9 @@ class envd : public std::enable_shared_from_this<envd> {
                                                                  cofferdam::detail::connect_stream& stream,
                                                                  const char* doing) {
     std::optional<error> failure;
-    std::optional<std::string_view> one;
+    std::optional<std::string_view> message;
     try {
-      one = co_await stream.next();
+      message = co_await stream.next();
     } catch (const error& reason) {
       if (reason.code() == exec_errc::cancelled) throw;
       failure = reason;
@@ -229,19 +229,19 @@ class envd : public std::enable_shared_from_this<envd> {
       const error why = co_await self->explain(*failure, doing);
       throw why;
     }
-    if (!one && stream.failure()) {
+    if (!message && stream.failure()) {
       const error why = co_await ended_by(self, *stream.failure(), doing);
       throw why;
     }
-    co_return one;
+    co_return message;
   }
 
   /// Returns the error for the error at the end of a stream. `unavailable`: the connection was lost on the peer's side.
   static awaitable<error> ended_by(std::shared_ptr<envd> self, cofferdam::detail::connect_failure failure,
                                    const char* doing) {
     if (failure.code() != cofferdam::detail::connect_code::unavailable) co_return self->refusal(failure, doing);
-    const std::string said = one_line(self->redact_.clean(failure.message()), 400);
-    error broken(exec_errc::provider_lost, "its stream broke off: unavailable, \"" + said + "\"",
+    const std::string message = one_line(self->redact_.clean(failure.message()), 400);
+    error broken(exec_errc::provider_lost, "its stream broke off: unavailable, \"" + message + "\"",
                  net_errc::connection_lost);
     error why = co_await self->explain(std::move(broken), doing);
     co_return why;
@@ -261,9 +261,9 @@ class envd : public std::enable_shared_from_this<envd> {
           co_await envd::stream(self, "/process.Process/Start", message, doing, std::move(user), script_limit);
       bool good = false;
       for (;;) {
-        const std::optional<std::string_view> one = co_await stream.next();
-        if (!one) break;
-        const process_event event = process_event::parse(*one);
+        const std::optional<std::string_view> piece = co_await stream.next();
+        if (!piece) break;
+        const process_event event = process_event::parse(*piece);
         if (event.what == process_event::kind::end) good = event.end.exit_code == 0;
       }
       const bool refused =
@@ -281,7 +281,7 @@ class envd : public std::enable_shared_from_this<envd> {
     boost::json::object process;
     process["cmd"] = cofferdam::detail::json_text(program);
     boost::json::array args;
-    for (const std::string& one : words) args.push_back(cofferdam::detail::json_text(one));
+    for (const std::string& word : words) args.push_back(cofferdam::detail::json_text(word));
     process["args"] = std::move(args);
     process["cwd"] = cofferdam::detail::json_text(directory);
     boost::json::object message;
@@ -356,16 +356,16 @@ class envd : public std::enable_shared_from_this<envd> {
 
   /// Throws if a response comes from a proxy that could not reach the daemon. Only a sandbox that neither the proxy nor
   /// the service finds is lost.
-  static awaitable<void> check_proxy(std::shared_ptr<envd> self, int status, std::string said, const char* doing) {
+  static awaitable<void> check_proxy(std::shared_ptr<envd> self, int status, std::string body, const char* doing) {
     const std::error_code cause(status, status_category());
-    if (status == 502 && says_not_found(said)) {
+    if (status == 502 && says_not_found(body)) {
       const error why = co_await missing(self, doing, cause);
       throw why;
     }
-    const bool untouched = is_port_closed(status, said) || is_in_transition(status, said);
+    const bool untouched = is_port_closed(status, body) || is_in_transition(status, body);
     if (status != 502 && !untouched) co_return;
     std::string text = std::string("e2b: cannot ") + doing + ": the way to the sandbox was interrupted, " +
-                       std::to_string(status) + " \"" + one_line(self->redact_.clean(said), 400) +
+                       std::to_string(status) + " \"" + one_line(self->redact_.clean(body), 400) +
                        "\"; the sandbox is still there: try again";
     if (untouched) throw error(exec_errc::unavailable, std::move(text), sandbox_errc::not_reached);
     throw error(exec_errc::unavailable, std::move(text), cause);
@@ -377,21 +377,21 @@ class envd : public std::enable_shared_from_this<envd> {
   }
 
  private:
-  static bool says_not_found(std::string_view said) { return said.find("was not found") != std::string_view::npos; }
+  static bool says_not_found(std::string_view body) { return body.find("was not found") != std::string_view::npos; }
   /// Returns true if the sandbox runs, but its daemon does not listen at the moment.
-  static bool is_port_closed(int status, std::string_view said) {
-    return status == 502 && said.find("port is not open") != std::string_view::npos;
+  static bool is_port_closed(int status, std::string_view body) {
+    return status == 502 && body.find("port is not open") != std::string_view::npos;
   }
   /// Returns true if the sandbox is being paused or resumed.
-  static bool is_in_transition(int status, std::string_view said) {
-    return status == 409 && said.find("transitioning") != std::string_view::npos;
+  static bool is_in_transition(int status, std::string_view body) {
+    return status == 409 && body.find("transitioning") != std::string_view::npos;
   }
   /// Returns true if a refused call may succeed soon.
   /// \param busy  statuses that mean this for the call, besides those that always do.
   static bool may_be_repeated(const cofferdam::detail::connect_answer& answer, std::initializer_list<int> busy) {
-    const std::string& said = answer.failure()->message();
+    const std::string& message = answer.failure()->message();
     const int status = answer.status();
-    const bool usual = status == 429 || is_port_closed(status, said) || is_in_transition(status, said) ||
+    const bool usual = status == 429 || is_port_closed(status, message) || is_in_transition(status, message) ||
                        std::find(busy.begin(), busy.end(), status) != busy.end();
     return should_retry(answer.fields()).value_or(usual);
   }
@@ -421,9 +421,9 @@ class envd : public std::enable_shared_from_this<envd> {
   static constexpr std::chrono::milliseconds script_limit{std::chrono::seconds(30)};
 
   static cofferdam::detail::http_client_settings settings() {
-    cofferdam::detail::http_client_settings made;
-    made.connections(1024).idle_connections(32);
-    return made;
+    cofferdam::detail::http_client_settings result;
+    result.connections(1024).idle_connections(32);
+    return result;
   }
 
   std::chrono::milliseconds connect_limit() const {
@@ -431,10 +431,10 @@ class envd : public std::enable_shared_from_this<envd> {
   }
 
   http_request request(std::string method, std::string_view path) const {
-    http_request made(std::move(method), base_.prefix() + std::string(path));
-    made.field("E2b-Sandbox-Id", id_).field("E2b-Sandbox-Port", std::to_string(port));
-    if (!token_.empty()) made.secret_field("X-Access-Token", token_);
-    return made;
+    http_request result(std::move(method), base_.prefix() + std::string(path));
+    result.field("E2b-Sandbox-Id", id_).field("E2b-Sandbox-Port", std::to_string(port));
+    if (!token_.empty()) result.secret_field("X-Access-Token", token_);
+    return result;
   }
 
   static std::string authorization(const std::string& user) {

@@ -145,9 +145,9 @@ class envd_command final : public cofferdam::detail::tracked_command {
       throw why;
     }
     if (stream.failure() && !self->has_ended() && !self->process_ended_) {
-      const cofferdam::detail::connect_failure said = *stream.failure();
-      if (!self->has_begun() && said.code() != cofferdam::detail::connect_code::unavailable) self->may_run_ = false;
-      const error why = co_await envd::ended_by(self->place_, said, "run a command");
+      const cofferdam::detail::connect_failure failure = *stream.failure();
+      if (!self->has_begun() && failure.code() != cofferdam::detail::connect_code::unavailable) self->may_run_ = false;
+      const error why = co_await envd::ended_by(self->place_, failure, "run a command");
       throw why;
     }
   }

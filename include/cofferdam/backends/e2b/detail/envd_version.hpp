@@ -63,8 +63,8 @@ class envd_abilities {
   bool takes_raw_uploads() const noexcept { return at_least({0, 5, 7}, false); }
 
  private:
-  bool at_least(envd_version wanted, bool otherwise) const noexcept {
-    return version_ ? *version_ >= wanted : otherwise;
+  bool at_least(envd_version minimum, bool otherwise) const noexcept {
+    return version_ ? *version_ >= minimum : otherwise;
   }
 
   std::optional<envd_version> version_;

@@ -70,14 +70,14 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
     surroundings around = settings->around.value_or(surroundings());
     if (!settings->around) around = surroundings::of_this_process();
     auto service = std::make_shared<api>(executor, account::resolve(settings->who, around));
-    auto one = std::make_shared<sandbox>(std::move(executor), std::move(service), std::move(settings));
-    const auto makes = [&one]() -> awaitable<void> {
-      co_await one->obtain();
-      co_await one->prepare();
+    auto result = std::make_shared<sandbox>(std::move(executor), std::move(service), std::move(settings));
+    const auto makes = [&result]() -> awaitable<void> {
+      co_await result->obtain();
+      co_await result->prepare();
     };
-    const auto discards = [&one] { return one->discard(); };
+    const auto discards = [&result] { return result->discard(); };
     co_await cofferdam::detail::with_cleanup_after_failure(makes, discards);
-    co_return one;
+    co_return result;
   }
 
   sandbox(asio::any_io_executor executor, std::shared_ptr<api> service,
@@ -256,10 +256,10 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
   /// Creates or finds the sandbox.
   awaitable<void> obtain() {
     if (service_->who().is_debug()) {
-      boost::json::object said;
-      said["sandboxID"] = "debug_sandbox_id";
-      said["envdVersion"] = "99.99.99";
-      info_ = sandbox_info(said);
+      boost::json::object fields;
+      fields["sandboxID"] = "debug_sandbox_id";
+      fields["envdVersion"] = "99.99.99";
+      info_ = sandbox_info(fields);
       end_at_ = clock::time_point::max();
       co_return;
     }
@@ -296,19 +296,19 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
                                               ", is older than 0.1.0: build the template anew");
     place_ = place;
     where_.from_home = settings_->workspace;
-    const std::string said = co_await ask_shell();
-    const std::size_t first = said.find('\0');
-    const std::size_t second = first == std::string::npos ? first : said.find('\0', first + 1);
+    const std::string output = co_await ask_shell();
+    const std::size_t first = output.find('\0');
+    const std::size_t second = first == std::string::npos ? first : output.find('\0', first + 1);
     if (second == std::string::npos)
       throw error(exec_errc::provider_failed, "e2b: the workspace \"" + one_line(settings_->workspace, 200) +
-                                                  "\" cannot be made in the sandbox: " + one_line(said, 200));
-    where_.home = said.substr(0, first);
-    where_.root = said.substr(first + 1, second - first - 1);
-    const std::string shell = said.substr(second + 1, said.find('\n', second) - second - 1);
+                                                  "\" cannot be made in the sandbox: " + one_line(output, 200));
+    where_.home = output.substr(0, first);
+    where_.root = output.substr(first + 1, second - first - 1);
+    const std::string shell = output.substr(second + 1, output.find('\n', second) - second - 1);
     shell_ = shell.starts_with('/') ? shell : "/bin/sh";
     variables_ = {"LANG=C.UTF-8", "TERM=dumb", "TMPDIR=/tmp", "HOME=" + where_.root};
     for (const auto& [name, value] : settings_->create.variables) {
-      std::erase_if(variables_, [&](const std::string& one) { return one.starts_with(name + "="); });
+      std::erase_if(variables_, [&](const std::string& variable) { return variable.starts_with(name + "="); });
       variables_.push_back(name + "=" + value);
     }
     session_ = envd_session(place_, commands(), where_.from_home, [weak = weak_from_this()] {
@@ -330,9 +330,9 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
     std::string out;
     std::string err;
     for (;;) {
-      const std::optional<std::string_view> one = co_await stream.next();
-      if (!one) break;
-      const process_event event = process_event::parse(*one);
+      const std::optional<std::string_view> piece = co_await stream.next();
+      if (!piece) break;
+      const process_event event = process_event::parse(*piece);
       std::string& to = event.what == process_event::kind::out ? out : err;
       if (to.size() + event.data.size() <= max_said) to += as_text(event.data);
     }
@@ -345,21 +345,21 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
   }
 
   command_settings commands() const {
-    command_settings made = settings_->commands;
+    command_settings settings = settings_->commands;
     isolation_report isolation;
     isolation.set(isolation_kind::process_tree, "the command's session, and what has its variables");
     isolation.set(isolation_kind::host_death, "everything, at the end of the sandbox's life");
     isolation.set(isolation_kind::files, "the service's sandbox; links in the workspace are looked at, not held");
     if (settings_->create.allow_internet == false && is_ours_)
       isolation.set(isolation_kind::network, "no internet, as the service was asked");
-    made.isolation = std::make_shared<const isolation_report>(std::move(isolation));
-    return made;
+    settings.isolation = std::make_shared<const isolation_report>(std::move(isolation));
+    return settings;
   }
 
   awaitable<spawn_request> request_of(const command& c) {
     spawn_request request = request_for(c, shell_, variables_);
-    sandbox_files all = files();
-    request.directory_path = co_await all.directory_path(c.working_directory());
+    sandbox_files workspace = files();
+    request.directory_path = co_await workspace.directory_path(c.working_directory());
     co_return request;
   }
 

@@ -80,16 +80,16 @@ class sandbox_files : public cofferdam::detail::operations_by_command<sandbox_fi
     co_return result;
   }
 
-  awaitable<bytes> read_file(std::string path, std::size_t most) {
+  awaitable<bytes> read_file(std::string path, std::size_t max_bytes) {
     const std::string clean = workspace_path(path, where_.root);
-    const file_head head = co_await look(clean, most);
+    const file_head head = co_await look(clean, max_bytes);
     cofferdam::detail::http_exchange answer = co_await open(head, clean);
     bytes content;
     std::optional<error> broken;
     try {
-      content = co_await answer.read_all(most);
+      content = co_await answer.read_all(max_bytes);
     } catch (const error& failure) {
-      if (failure.code() == exec_errc::too_large) throw too_large(clean, most);
+      if (failure.code() == exec_errc::too_large) throw too_large(clean, max_bytes);
       if (failure.code() == exec_errc::cancelled) throw;
       broken = failure;
     }
@@ -149,22 +149,22 @@ class sandbox_files : public cofferdam::detail::operations_by_command<sandbox_fi
     unsigned mode = 0;
   };
 
-  /// \param most  maximum bytes; a longer file is refused.
-  awaitable<file_head> look(std::string clean, std::size_t most) {
+  /// \param max_bytes  maximum bytes; a longer file is refused.
+  awaitable<file_head> look(std::string clean, std::size_t max_bytes) {
     std::vector<std::string> words{"/bin/sh",
                                    "-c",
                                    std::string(look_script),
                                    "sh",
                                    "./" + clean,
                                    where_.root,
-                                   std::to_string(std::min(most, any_size))};
+                                   std::to_string(std::min(max_bytes, any_size))};
     command ask = argv(std::move(words));
     command_result result = co_await run_command(std::move(ask));
-    check(result, "read", clean, most);
-    const std::string_view said = as_text(result.out().head());
+    check(result, "read", clean, max_bytes);
+    const std::string_view output = as_text(result.out().head());
     file_head head;
-    const char* const last = said.data() + said.size();
-    const auto size = std::from_chars(said.data(), last, head.size);
+    const char* const last = output.data() + output.size();
+    const auto size = std::from_chars(output.data(), last, head.size);
     if (size.ec != std::errc() || size.ptr == last) throw unreadable(clean);
     const auto mode = std::from_chars(size.ptr + 1, last, head.mode, 8);
     if (mode.ec != std::errc() || mode.ptr == last) throw unreadable(clean);
@@ -349,12 +349,12 @@ case $t/ in "$r"/*) ;; *) exit 42 ;; esac)sh";
   awaitable<void> refuse(cofferdam::detail::http_exchange answer, const char* doing, std::string clean) {
     const int status = answer.status();
     bytes body = co_await answer.read_all(max_answer);
-    const std::string said = place()->redact().clean(said_message(place()->redact().clean(as_text(body))));
-    co_await envd::check_proxy(place(), status, said, doing);
+    const std::string message = place()->redact().clean(said_message(place()->redact().clean(as_text(body))));
+    co_await envd::check_proxy(place(), status, message, doing);
     const std::string what = std::string(doing) + " " + cofferdam::detail::shown_path(clean);
     if (status == 404) throw cofferdam::detail::path_error(ENOENT, doing, clean);
     if (status == 507) throw cofferdam::detail::path_error(ENOSPC, doing, clean);
-    const error refused = refused_error(what, status, said);
+    const error refused = refused_error(what, status, message);
     throw refused;
   }
 
@@ -362,12 +362,12 @@ case $t/ in "$r"/*) ;; *) exit 42 ;; esac)sh";
     return error(exec_errc::io_error, "e2b: read " + cofferdam::detail::shown_path(path) +
                                           ": what the sandbox says of the file cannot be understood");
   }
-  static error too_large(const std::string& path, std::size_t most) {
-    return error(exec_errc::too_large,
-                 "read " + cofferdam::detail::shown_path(path) + ": longer than " + std::to_string(most) + " bytes");
+  static error too_large(const std::string& path, std::size_t max_bytes) {
+    return error(exec_errc::too_large, "read " + cofferdam::detail::shown_path(path) + ": longer than " +
+                                           std::to_string(max_bytes) + " bytes");
   }
 
-  static void check(const command_result& result, const char* doing, const std::string& path, std::size_t most) {
+  static void check(const command_result& result, const char* doing, const std::string& path, std::size_t max_bytes) {
     using cofferdam::detail::path_error;
     if (result.ok()) return;
     const std::string what = std::string(doing) + " " + cofferdam::detail::shown_path(path) + ": ";
@@ -375,7 +375,7 @@ case $t/ in "$r"/*) ;; *) exit 42 ;; esac)sh";
       case is_missing: throw path_error(ENOENT, doing, path);
       case is_outside: throw error(exec_errc::outside_workspace, what + "a symbolic link leads out of the workspace");
       case is_no_file: throw error(exec_errc::not_a_file, what + "not a regular file");
-      case is_longer: throw too_large(path, most);
+      case is_longer: throw too_large(path, max_bytes);
       case is_denied: throw path_error(EACCES, doing, path);
       case is_no_directory: throw path_error(ENOTDIR, doing, path);
       case is_incomplete: throw error(exec_errc::io_error, what + "not all of it arrived");
@@ -399,24 +399,24 @@ class sandbox_file_source final : public file_source {
   awaitable<std::optional<file_header>> next() override {
     current_.reset();
     if (at_ == requests_.size()) co_return std::nullopt;
-    const file_request& wanted = requests_[at_++];
+    const file_request& request = requests_[at_++];
     std::optional<file_header> header;
     try {
-      const std::string clean = workspace_path(wanted.path(), files_.root());
+      const std::string clean = workspace_path(request.path(), files_.root());
       const sandbox_files::file_head head = co_await files_.look(clean, sandbox_files::any_size);
       cofferdam::detail::http_exchange answer = co_await files_.open(head, clean);
       current_.emplace(std::move(answer));
-      header.emplace(wanted.path(), wanted.destination(), file_type::regular, head.size, head.mode);
+      header.emplace(request.path(), request.destination(), file_type::regular, head.size, head.mode);
     } catch (const error& failure) {
       if (cofferdam::detail::ends_everything(failure)) throw;
-      header.emplace(wanted.path(), failure);
+      header.emplace(request.path(), failure);
     }
     co_return header;
   }
 
-  awaitable<bytes> read(std::size_t most) override {
-    if (!current_ || most == 0) co_return bytes();
-    bytes piece(std::min(most, cofferdam::detail::file_piece));
+  awaitable<bytes> read(std::size_t max_bytes) override {
+    if (!current_ || max_bytes == 0) co_return bytes();
+    bytes piece(std::min(max_bytes, cofferdam::detail::file_piece));
     std::size_t have = 0;
     std::optional<error> failure;
     try {

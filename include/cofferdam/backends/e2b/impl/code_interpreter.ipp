@@ -78,17 +78,17 @@ COFFERDAM_DECL code& code::keep(std::size_t output, std::size_t results) {
 COFFERDAM_DECL boost::json::object code::body() const {
   if (!cofferdam::detail::is_valid_utf8(source_))
     throw error(exec_errc::invalid_argument, "e2b: the code is not UTF-8");
-  boost::json::object all;
-  all["code"] = cofferdam::detail::json_text(source_);
-  if (!context_.empty()) all["context_id"] = cofferdam::detail::json_text(context_);
-  if (!language_.empty()) all["language"] = cofferdam::detail::json_text(language_);
+  boost::json::object body;
+  body["code"] = cofferdam::detail::json_text(source_);
+  if (!context_.empty()) body["context_id"] = cofferdam::detail::json_text(context_);
+  if (!language_.empty()) body["language"] = cofferdam::detail::json_text(language_);
   if (!variables_.empty()) {
     boost::json::object variables;
     for (const auto& [name, value] : variables_)
       variables[cofferdam::detail::json_text(name)] = cofferdam::detail::json_text(value);
-    all["env_vars"] = std::move(variables);
+    body["env_vars"] = std::move(variables);
   }
-  return all;
+  return body;
 }
 
 COFFERDAM_DECL code_interpreter::code_interpreter(environment& in) : inside_(in.get()) {
@@ -140,14 +140,14 @@ COFFERDAM_DECL awaitable<void> code_interpreter::remove(code_context which) {
 }
 
 COFFERDAM_DECL http_request code_interpreter::request(std::string method, std::string_view path) const {
-  http_request made(std::move(method), prefix_ + std::string(path));
-  made.field("User-Agent", std::string(detail::user_agent));
-  made.field("E2b-Sandbox-Id", inside_->id()).field("E2b-Sandbox-Port", std::to_string(port));
+  http_request result(std::move(method), prefix_ + std::string(path));
+  result.field("User-Agent", std::string(detail::user_agent));
+  result.field("E2b-Sandbox-Id", inside_->id()).field("E2b-Sandbox-Port", std::to_string(port));
   const secret_string& token = inside_->place()->token();
-  if (!token.empty()) made.secret_field("X-Access-Token", token);
+  if (!token.empty()) result.secret_field("X-Access-Token", token);
   if (!inside_->info().traffic_token().empty())
-    made.secret_field("E2B-Traffic-Access-Token", inside_->info().traffic_token());
-  return made;
+    result.secret_field("E2B-Traffic-Access-Token", inside_->info().traffic_token());
+  return result;
 }
 
 COFFERDAM_DECL awaitable<cofferdam::detail::http_exchange> code_interpreter::ask(
@@ -169,12 +169,12 @@ COFFERDAM_DECL awaitable<cofferdam::detail::http_exchange> code_interpreter::ask
   if (answer.status() == 200) co_return answer;
   const int status = answer.status();
   bytes body = co_await answer.read_all(max_answer);
-  const std::string said = redact.clean(detail::said_message(redact.clean(as_text(body))));
-  if (status == 502 && said.find("port is not open") != std::string::npos)
+  const std::string message = redact.clean(detail::said_message(redact.clean(as_text(body))));
+  if (status == 502 && message.find("port is not open") != std::string::npos)
     throw error(exec_errc::unsupported,
                 "e2b: the sandbox has no code interpreter: use a template that has, such as code-interpreter-v1");
-  co_await detail::envd::check_proxy(inside->place(), status, said, doing);
-  throw detail::refused_error(doing, status, said);
+  co_await detail::envd::check_proxy(inside->place(), status, message, doing);
+  throw detail::refused_error(doing, status, message);
 }
 
 COFFERDAM_DECL cofferdam::detail::http_limits code_interpreter::usual(const shared& inside) {
@@ -201,38 +201,38 @@ COFFERDAM_DECL awaitable<execution> code_interpreter::execute(shared inside, cli
   what.fields().set("Content-Type", "application/json");
   const std::string text = boost::json::serialize(source.body());
   what.body(http_body(text).in_chunks());  // as connect_server_stream has it
-  const auto one = std::make_shared<timed_run>(inside->executor(), source.limits());
+  const auto current_run = std::make_shared<timed_run>(inside->executor(), source.limits());
   if (source.timeout() < longest) {
-    one->limit.expires_after(source.timeout());
+    current_run->limit.expires_after(source.timeout());
     // The limit is enforced by going away: the service interrupts the code then.
-    one->limit.async_wait([one](std::error_code failure) {
-      if (failure || !one->reads || one->has_read) return;
-      one->expired = true;
-      one->stop.emit(asio::cancellation_type::terminal);
+    current_run->limit.async_wait([current_run](std::error_code failure) {
+      if (failure || !current_run->reads || current_run->has_read) return;
+      current_run->expired = true;
+      current_run->stop.emit(asio::cancellation_type::terminal);
     });
   }
-  auto over = [one](std::exception_ptr failure) { one->end(failure); };
-  asio::co_spawn(inside->executor(), read(inside, by, std::move(redact), std::move(what), one),
-                 asio::bind_cancellation_slot(one->stop.slot(), std::move(over)));
+  auto over = [current_run](std::exception_ptr failure) { current_run->end(failure); };
+  asio::co_spawn(inside->executor(), read(inside, by, std::move(redact), std::move(what), current_run),
+                 asio::bind_cancellation_slot(current_run->stop.slot(), std::move(over)));
   bool cancelled = false;
-  while (one->reads) {
-    const cofferdam::detail::wait_result result = co_await one->changed.wait();
+  while (current_run->reads) {
+    const cofferdam::detail::wait_result result = co_await current_run->changed.wait();
     if (result != cofferdam::detail::wait_result::cancelled || cancelled) continue;
     cancelled = true;
-    one->cancel();
+    current_run->cancel();
     break;
   }
   if (cancelled) throw error(exec_errc::cancelled, "e2b: cannot run code: cancelled; the code is interrupted");
-  if (one->failure && !one->expired) std::rethrow_exception(one->failure);
-  if (one->expired) one->reader.time_out();
-  if (!one->reader.ended())
+  if (current_run->failure && !current_run->expired) std::rethrow_exception(current_run->failure);
+  if (current_run->expired) current_run->reader.time_out();
+  if (!current_run->reader.ended())
     throw error(exec_errc::provider_lost, "e2b: cannot run code: the answer ended before the code did",
                 net_errc::truncated);
-  co_return one->reader.take(std::chrono::steady_clock::now() - begins);
+  co_return current_run->reader.take(std::chrono::steady_clock::now() - begins);
 }
 
 COFFERDAM_DECL awaitable<void> code_interpreter::read(shared inside, client by, redactor redact, http_request what,
-                                                      std::shared_ptr<timed_run> one) {
+                                                      std::shared_ptr<timed_run> current_run) {
   constexpr const char* doing = "run code";
   cofferdam::detail::http_limits limits = usual(inside);
   limits.idle(silence);
@@ -240,10 +240,10 @@ COFFERDAM_DECL awaitable<void> code_interpreter::read(shared inside, client by, 
   std::array<std::byte, 32 * 1024> piece;
   std::optional<error> failure;
   try {
-    while (!one->reader.ended()) {
+    while (!current_run->reader.ended()) {
       const std::size_t count = co_await answer.read_some(std::span(piece));
       if (count == 0) break;
-      one->reader.feed(as_text(bytes_view(piece).first(count)));
+      current_run->reader.feed(as_text(bytes_view(piece).first(count)));
     }
   } catch (const error& reason) {
     if (reason.code() == exec_errc::cancelled) throw;
@@ -251,10 +251,10 @@ COFFERDAM_DECL awaitable<void> code_interpreter::read(shared inside, client by, 
   }
   if (failure) {
     const error why = co_await inside->place()->explain(*failure, doing);
-    one->has_read = true;
+    current_run->has_read = true;
     throw why;
   }
-  one->has_read = true;
+  current_run->has_read = true;
 }
 
 COFFERDAM_DECL awaitable<code_context> code_interpreter::made_context(shared inside, client by, redactor redact,
@@ -262,8 +262,9 @@ COFFERDAM_DECL awaitable<code_context> code_interpreter::made_context(shared ins
   constexpr const char* doing = "make a context";
   cofferdam::detail::http_exchange answer = co_await ask(inside, by, redact, std::move(what), doing, usual(inside));
   bytes body = co_await answer.read_all(max_answer);
-  code_context made = context_of(cofferdam::detail::parse_object(as_text(body), exec_errc::io_error, "e2b: a context"));
-  co_return made;
+  code_context created =
+      context_of(cofferdam::detail::parse_object(as_text(body), exec_errc::io_error, "e2b: a context"));
+  co_return created;
 }
 
 COFFERDAM_DECL awaitable<std::vector<code_context>> code_interpreter::list(shared inside, client by, redactor redact,
@@ -274,12 +275,12 @@ COFFERDAM_DECL awaitable<std::vector<code_context>> code_interpreter::list(share
   std::error_code broken;
   const std::string_view text = as_text(body);
   const boost::json::value value = cofferdam::detail::parse_untrusted_json(text, broken);
-  std::vector<code_context> all;
+  std::vector<code_context> result;
   if (broken || !value.is_array())
     throw error(exec_errc::io_error, "e2b: cannot list the contexts: the answer is no JSON array");
   for (const boost::json::value& each : value.get_array())
-    if (const boost::json::object* const one = each.if_object()) all.push_back(context_of(*one));
-  co_return all;
+    if (const boost::json::object* const object = each.if_object()) result.push_back(context_of(*object));
+  co_return result;
 }
 
 COFFERDAM_DECL awaitable<void> code_interpreter::done(shared inside, client by, redactor redact, http_request what,
@@ -288,10 +289,10 @@ COFFERDAM_DECL awaitable<void> code_interpreter::done(shared inside, client by, 
   co_await answer.read_all(max_answer);
 }
 
-COFFERDAM_DECL code_context code_interpreter::context_of(const boost::json::object& said) {
+COFFERDAM_DECL code_context code_interpreter::context_of(const boost::json::object& object) {
   using cofferdam::detail::text_at;
-  return code_context(std::string(text_at(said, "id")), std::string(text_at(said, "language")),
-                      std::string(text_at(said, "cwd")));
+  return code_context(std::string(text_at(object, "id")), std::string(text_at(object, "language")),
+                      std::string(text_at(object, "cwd")));
 }
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::e2b

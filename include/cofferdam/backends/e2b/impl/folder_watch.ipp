@@ -37,17 +37,17 @@ COFFERDAM_DECL awaitable<std::optional<folder_event>> folder_watch::next_of(
     std::shared_ptr<detail::envd> place, std::shared_ptr<cofferdam::detail::connect_stream> stream) {
   constexpr const char* doing = "watch a folder";
   for (;;) {
-    const std::optional<std::string_view> one = co_await detail::envd::next_message(place, *stream, doing);
-    if (!one) co_return std::nullopt;
-    std::optional<folder_event> event = parse(*one);
+    const std::optional<std::string_view> message = co_await detail::envd::next_message(place, *stream, doing);
+    if (!message) co_return std::nullopt;
+    std::optional<folder_event> event = parse(*message);
     if (event) co_return event;
   }
 }
 
 COFFERDAM_DECL std::optional<folder_event> folder_watch::parse(std::string_view text) {
-  const boost::json::object said =
+  const boost::json::object message =
       cofferdam::detail::parse_object(text, exec_errc::io_error, "e2b: a message about a folder");
-  const boost::json::object* const event = cofferdam::detail::object_at(said, "filesystem");
+  const boost::json::object* const event = cofferdam::detail::object_at(message, "filesystem");
   if (event == nullptr) return std::nullopt;
   const std::string_view type = cofferdam::detail::text_at(*event, "type");
   file_change what = file_change::other;

@@ -35,9 +35,9 @@ COFFERDAM_DECL awaitable<std::optional<process_event>> process_follower::next_of
     std::shared_ptr<detail::envd> place, std::shared_ptr<cofferdam::detail::connect_stream> stream) {
   constexpr const char* doing = "follow a process";
   for (;;) {
-    const std::optional<std::string_view> one = co_await detail::envd::next_message(place, *stream, doing);
-    if (!one) co_return std::nullopt;
-    std::optional<process_event> event = process_event::parse(*one);
+    const std::optional<std::string_view> message = co_await detail::envd::next_message(place, *stream, doing);
+    if (!message) co_return std::nullopt;
+    std::optional<process_event> event = process_event::parse(*message);
     const bool is_news = event->what != process_event::kind::start && event->what != process_event::kind::other;
     if (is_news) co_return event;
   }

@@ -38,28 +38,29 @@ class endpoint {
     };
     const auto parsed = boost::urls::parse_uri(boost::core::string_view(url.data(), url.size()));
     if (!parsed) throw wrong("write it as https://HOST[:PORT][/PATH]");
-    const boost::urls::url_view& all = *parsed;
-    endpoint made;
-    made.tls_ = all.scheme_id() == boost::urls::scheme::https;
-    if (!made.tls_ && all.scheme_id() != boost::urls::scheme::http) throw wrong("its scheme is neither https nor http");
-    if (all.has_userinfo()) throw wrong("it has a user or password in it; the key has an option of its own");
-    if (all.has_query() || all.has_fragment()) throw wrong("it has a query or a fragment");
-    const std::string host(all.host_address());
+    const boost::urls::url_view& parsed_url = *parsed;
+    endpoint result;
+    result.tls_ = parsed_url.scheme_id() == boost::urls::scheme::https;
+    if (!result.tls_ && parsed_url.scheme_id() != boost::urls::scheme::http)
+      throw wrong("its scheme is neither https nor http");
+    if (parsed_url.has_userinfo()) throw wrong("it has a user or password in it; the key has an option of its own");
+    if (parsed_url.has_query() || parsed_url.has_fragment()) throw wrong("it has a query or a fragment");
+    const std::string host(parsed_url.host_address());
     if (host.empty()) throw wrong("it has no host");
-    made.host_ = host;
-    made.port_ = made.tls_ ? 443 : 80;
-    if (all.has_port() && !all.port().empty()) {
-      const auto port = all.port();
+    result.host_ = host;
+    result.port_ = result.tls_ ? 443 : 80;
+    if (parsed_url.has_port() && !parsed_url.port().empty()) {
+      const auto port = parsed_url.port();
       const std::optional<std::uint16_t> number =
           cofferdam::detail::port_number(std::string_view(port.data(), port.size()));
       if (!number) throw wrong("its port is not a number from 1 to 65535");
-      made.port_ = *number;
+      result.port_ = *number;
     }
-    const auto path = all.encoded_path();
+    const auto path = parsed_url.encoded_path();
     if (!path.empty() && !path.starts_with("/")) throw wrong("its port is not a number from 1 to 65535");
-    made.prefix_ = std::string(path.data(), path.size());
-    while (made.prefix_.ends_with('/')) made.prefix_.pop_back();
-    return made;
+    result.prefix_ = std::string(path.data(), path.size());
+    while (result.prefix_.ends_with('/')) result.prefix_.pop_back();
+    return result;
   }
 
   bool is_tls() const noexcept { return tls_; }
@@ -75,10 +76,10 @@ class endpoint {
 
   /// Returns `https://host:port/prefix`, for error messages and signed URLs.
   std::string text() const {
-    std::string all = tls_ ? "https://" : "http://";
-    all += host_.find(':') == std::string::npos ? host_ : "[" + host_ + "]";
-    if (port_ != (tls_ ? 443 : 80)) all += ":" + std::to_string(port_);
-    return all + prefix_;
+    std::string result = tls_ ? "https://" : "http://";
+    result += host_.find(':') == std::string::npos ? host_ : "[" + host_ + "]";
+    if (port_ != (tls_ ? 443 : 80)) result += ":" + std::to_string(port_);
+    return result + prefix_;
   }
 
   /// Returns a connector to the service.

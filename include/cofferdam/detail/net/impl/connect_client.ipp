@@ -26,12 +26,12 @@
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 COFFERDAM_DECL awaitable<std::optional<std::string_view>> connect_stream::next() {
-  std::optional<connect_envelope> one = reader_.next(rest_);
+  std::optional<connect_envelope> envelope = reader_.next(rest_);
   for (;;) {
-    if (one && !one->is_end()) co_return one->payload();
-    if (one) {
-      failure_ = read_connect_end(one->payload());
-      one = reader_.next(rest_);
+    if (envelope && !envelope->is_end()) co_return envelope->payload();
+    if (envelope) {
+      failure_ = read_connect_end(envelope->payload());
+      envelope = reader_.next(rest_);
       continue;
     }
     const std::span<char> room = reader_.room();
@@ -43,9 +43,9 @@ COFFERDAM_DECL awaitable<std::optional<std::string_view>> connect_stream::next()
     }
     if (room.empty()) {
       rest_ = as_text(bytes_view(buffer_->data(), count));
-      one = reader_.next(rest_);
+      envelope = reader_.next(rest_);
     } else {
-      one = reader_.took(count);
+      envelope = reader_.took(count);
     }
   }
 }
@@ -54,9 +54,9 @@ COFFERDAM_DECL awaitable<std::optional<std::string_view>> connect_stream::next()
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-COFFERDAM_DECL bool has_media_type(const http_response_head& head, std::string_view wanted) {
+COFFERDAM_DECL bool has_media_type(const http_response_head& head, std::string_view media_type) {
   const std::string_view type = head.fields.find("Content-Type").value_or(std::string_view());
-  return same_ignoring_case(without_blanks(type.substr(0, type.find(';'))), wanted);
+  return same_ignoring_case(without_blanks(type.substr(0, type.find(';'))), media_type);
 }
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail
@@ -73,7 +73,7 @@ COFFERDAM_DECL awaitable<connect_answer> connect_unary(http_client& client, http
 }
 
 COFFERDAM_DECL awaitable<connect_opening> connect_server_stream(http_client& client, http_request what,
-                                                                std::string message, std::size_t most,
+                                                                std::string message, std::size_t max_bytes,
                                                                 http_limits limits) {
   what.field("Connect-Protocol-Version", "1").fields().set("Content-Type", "application/connect+json");
   // In chunks: if a body has a length, Go's reverse proxies lose answers that begin at once.
@@ -91,7 +91,7 @@ COFFERDAM_DECL awaitable<connect_opening> connect_server_stream(http_client& cli
   if (!detail::has_media_type(answer.head(), "application/connect+json"))
     throw error(exec_errc::io_error, "Connect: the answer is no stream of messages: its Content-Type is another",
                 net_errc::malformed);
-  connect_stream stream(std::move(answer), most);
+  connect_stream stream(std::move(answer), max_bytes);
   co_return connect_opening(std::move(stream));
 }
 

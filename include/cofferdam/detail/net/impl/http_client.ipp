@@ -91,18 +91,18 @@ COFFERDAM_DECL awaitable<void> http_client::end(std::shared_ptr<detail::http_poo
   co_return;
 }
 
-COFFERDAM_DECL awaitable<bytes> http_exchange::read_all(std::size_t most) {
+COFFERDAM_DECL awaitable<bytes> http_exchange::read_all(std::size_t max_bytes) {
   try {
     const auto announced = head_.fields.find("Content-Length");
     const error too_long(exec_errc::too_large, get().peer() + ": the body of its answer is longer than the limit of " +
-                                                   std::to_string(most) + " bytes");
+                                                   std::to_string(max_bytes) + " bytes");
     constexpr std::size_t step = 256 * 1024;
     constexpr std::uint64_t max_reserved = std::uint64_t{256} << 20U;
     bytes content;
     std::size_t have = 0;
     if (!get().ended() && announced && announced->size() <= 18) {
       const std::uint64_t length = std::stoull(std::string(*announced));
-      if (length > most) {
+      if (length > max_bytes) {
         state_.reset();
         throw too_long;
       }
@@ -113,14 +113,14 @@ COFFERDAM_DECL awaitable<bytes> http_exchange::read_all(std::size_t most) {
     while (!get().ended()) {
       // Reads directly into the result. One byte more than allowed detects a body that is too long.
       if (content.size() == have) {
-        std::size_t room = have == most ? 1 : std::min(step, most - have);
+        std::size_t room = have == max_bytes ? 1 : std::min(step, max_bytes - have);
         if (content.capacity() > have) room = std::min(room, content.capacity() - have);
         content.resize(have + room);
       }
       const std::size_t count = co_await read_some(std::span(content).subspan(have));
       if (count == 0) break;
       have += count;
-      if (have > most) {
+      if (have > max_bytes) {
         state_.reset();
         throw too_long;
       }
@@ -140,17 +140,17 @@ COFFERDAM_DECL awaitable<std::unique_ptr<detail::http_exchange_state>> http_clie
   const detail::http_outgoing request(std::move(what), pool->peer(), upgrade);
   bool fresh = upgrade;
   for (;;) {
-    std::unique_ptr<state> one = std::make_unique<state>(pool, limits, request.request().method());
+    std::unique_ptr<state> exchange = std::make_unique<state>(pool, limits, request.request().method());
     bool again = false;
     try {
-      co_await one->begin(request, fresh);
+      co_await exchange->begin(request, fresh);
     } catch (const error&) {
-      again = !fresh && one->may_retry(request);
+      again = !fresh && exchange->may_retry(request);
       if (!again) throw;
     }
     if (!again) {
-      one->settle();
-      co_return one;
+      exchange->settle();
+      co_return exchange;
     }
     fresh = true;
   }
@@ -160,16 +160,17 @@ COFFERDAM_DECL awaitable<http_exchange> http_client::open(std::shared_ptr<detail
                                                           http_limits limits) {
   try {
     const bool asks_for_coding = what.fields().find("Accept-Encoding").has_value();
-    std::unique_ptr<state> one = co_await transact(pool, std::move(what), std::move(limits), false);
-    if (one->upgraded())
-      throw error(exec_errc::io_error, one->peer() + ": it switched to another protocol, which nobody had asked for",
+    std::unique_ptr<state> exchange = co_await transact(pool, std::move(what), std::move(limits), false);
+    if (exchange->upgraded())
+      throw error(exec_errc::io_error,
+                  exchange->peer() + ": it switched to another protocol, which nobody had asked for",
                   net_errc::malformed);
-    const auto coding = one->parser().head().fields.find("Content-Encoding");
+    const auto coding = exchange->parser().head().fields.find("Content-Encoding");
     if (!asks_for_coding && coding && !detail::same_ignoring_case(*coding, "identity"))
       throw error(exec_errc::io_error,
-                  one->peer() + ": its answer is compressed, which nobody had offered; is a proxy on the way?",
+                  exchange->peer() + ": its answer is compressed, which nobody had offered; is a proxy on the way?",
                   net_errc::unsupported_coding);
-    co_return http_exchange(std::move(one));
+    co_return http_exchange(std::move(exchange));
   } catch (const error&) {
     throw;
   } catch (const std::system_error& failure) {
@@ -180,9 +181,9 @@ COFFERDAM_DECL awaitable<http_exchange> http_client::open(std::shared_ptr<detail
 COFFERDAM_DECL awaitable<http_response> http_client::whole(std::shared_ptr<detail::http_pool> pool, http_request what,
                                                            http_limits limits) {
   try {
-    const std::size_t most = limits.body();
+    const std::size_t max_bytes = limits.body();
     http_exchange answer = co_await open(pool, std::move(what), std::move(limits));
-    bytes body = co_await answer.read_all(most);
+    bytes body = co_await answer.read_all(max_bytes);
     co_return http_response(std::move(answer.head_), std::move(body));
   } catch (const error&) {
     throw;
@@ -194,14 +195,14 @@ COFFERDAM_DECL awaitable<http_response> http_client::whole(std::shared_ptr<detai
 COFFERDAM_DECL awaitable<http_upgrade> http_client::hijack(std::shared_ptr<detail::http_pool> pool, http_request what,
                                                            http_limits limits) {
   try {
-    const std::size_t most = limits.body();
-    std::unique_ptr<state> one = co_await transact(pool, std::move(what), std::move(limits), true);
-    if (one->upgraded() || (one->parser().head().status == 200 && one->parser().until_close())) {
-      byte_stream stream = one->take_stream();
-      co_return http_upgrade(http_response(one->take_head(), bytes()), std::move(stream));
+    const std::size_t max_bytes = limits.body();
+    std::unique_ptr<state> exchange = co_await transact(pool, std::move(what), std::move(limits), true);
+    if (exchange->upgraded() || (exchange->parser().head().status == 200 && exchange->parser().until_close())) {
+      byte_stream stream = exchange->take_stream();
+      co_return http_upgrade(http_response(exchange->take_head(), bytes()), std::move(stream));
     }
-    http_exchange answer(std::move(one));
-    bytes body = co_await answer.read_all(most);
+    http_exchange answer(std::move(exchange));
+    bytes body = co_await answer.read_all(max_bytes);
     co_return http_upgrade(http_response(std::move(answer.head_), std::move(body)), byte_stream());
   } catch (const error&) {
     throw;

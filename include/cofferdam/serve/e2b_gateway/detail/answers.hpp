@@ -82,7 +82,7 @@ inline cofferdam::detail::connect_code connect_code_of(const error& failure) noe
   return cofferdam::detail::connect_code::internal;
 }
 
-/// Returns true if a failure is that of the client's connection, which the server answers itself.
+/// Returns true if the request failed because of the client's connection. The server answers such a failure itself.
 inline bool is_connection_failure(const error& failure) noexcept {
   return failure.code() == exec_errc::cancelled ||
          (failure.code() == exec_errc::io_error && failure.cause().category() == net_error_category());

@@ -168,7 +168,8 @@ class basic_background_tools {
     co_return take_output(*found, self->kept_output_);
   }
 
-  /// \param max_bytes  bytes of each stream.
+  /// Takes the output that has not been read yet.
+  /// \param max_bytes  maximum number of bytes of each stream.
   static answer take_output(background_command& from, std::size_t max_bytes) {
     boost::json::object facts;
     std::string text;

@@ -69,7 +69,7 @@ class workspace : public std::enable_shared_from_this<workspace> {
 
   const asio::any_io_executor& executor() const noexcept { return executor_; }
   bool has_environment() const noexcept { return environment_->can_open(); }
-  /// Returns true if there may be files: it is open, or contains files from before.
+  /// Returns true if the workspace may contain files: if it is open, or if it had files before it was opened.
   bool may_have_files() const noexcept { return has_environment() && (environment_->now() || has_files_); }
   /// Returns true if the environment or the runner was opened.
   bool is_open() const noexcept { return environment_->now() || runner_->now(); }
