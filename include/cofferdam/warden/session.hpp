@@ -202,9 +202,9 @@ class basic_warden_launcher final : public command_launcher, public link_listene
     const std::uint32_t job = ++last_job_;
     const auto sink = self_of(*this);
     const command_limits limits = limits_of(c);
-    const auto launched = make_command<warden_command>(executor(), registry(), limits, std::chrono::steady_clock::now(),
-                                                       executor(), sink, job, shown_program(c));
-    if (limits.keeps_background) launched->title(c.is_shell() ? one_line(c.line()) : shown_program(c));
+    const auto new_command = make_command<warden_command>(
+        executor(), registry(), limits, std::chrono::steady_clock::now(), executor(), sink, job, shown_program(c));
+    if (limits.keeps_background) new_command->title(c.is_shell() ? one_line(c.line()) : shown_program(c));
 
     wire::spawn_order order;
     if (limits.timeout) order.timeout_ms = static_cast<std::uint64_t>(limits.timeout->count());
@@ -229,13 +229,13 @@ class basic_warden_launcher final : public command_launcher, public link_listene
     if (has_input) order.flags |= wire::spawn_open_input;
     if (link_->carries_descriptors() && !c.terminal()) {  // a terminal is made at the command's place
       pipes.emplace(c, request, -1);
-      launched->connect_to(*pipes);
+      new_command->connect_to(*pipes);
       order.flags |= wire::spawn_descriptors;
       if (has_input) descriptors[count++] = request.input;
       descriptors[count++] = request.output;
       descriptors[count++] = request.error;
     } else {
-      launched->connect_frames(has_input || c.terminal());
+      new_command->connect_frames(has_input || c.terminal());
     }
     if (link_->carries_descriptors() && request.directory >= 0) {
       order.flags |= wire::spawn_directory;
@@ -247,7 +247,7 @@ class basic_warden_launcher final : public command_launcher, public link_listene
           refuse_unstarted(shown_program(c), spawn_stage::exec, std::error_code(E2BIG, std::system_category()));
       return outcome;
     }
-    jobs_.emplace(job, launched);
+    jobs_.emplace(job, new_command);
     watch_heart();
     try {
       link_->send(std::move(frame), std::span<const int>(descriptors.data(), count));
@@ -256,13 +256,13 @@ class basic_warden_launcher final : public command_launcher, public link_listene
       throw;
     }
     try {
-      launched->watch_timeout(settings_.report_timeout);
-      launched->begin(c.take_input());
+      new_command->watch_timeout(settings_.report_timeout);
+      new_command->begin(c.take_input());
     } catch (...) {
-      launched->command().abandon();
+      new_command->command().abandon();
       throw;
     }
-    outcome.running = launched->command().kept();
+    outcome.running = new_command->command().kept();
     return outcome;
   }
 

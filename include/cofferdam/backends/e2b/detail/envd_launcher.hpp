@@ -103,11 +103,11 @@ class envd_launcher final : public cofferdam::detail::command_launcher {
           refuse_unstarted(shown_program(c), spawn_stage::exec, std::error_code(E2BIG, std::system_category()));
       return outcome;
     }
-    const auto launched = cofferdam::detail::make_command<envd_command>(
+    const auto new_command = cofferdam::detail::make_command<envd_command>(
         executor(), registry(), limits, std::chrono::steady_clock::now(), executor(), place_,
         message_for(order, c, has_input), mark, tag, shown_program(c), has_input);
-    launched->begin(c.take_input());
-    outcome.running = launched->command().kept();
+    new_command->begin(c.take_input());
+    outcome.running = new_command->command().kept();
     return outcome;
   }
 
