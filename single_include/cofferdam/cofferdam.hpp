@@ -5108,7 +5108,7 @@ class value_type {
 
 namespace cofferdam::inline COFFERDAM_ABI::tools::detail {
 
-/// What an argument of any type may be, known at run time.
+/// The rules for the value of one argument, as data.
 class argument_rules {
  public:
   std::string name;
@@ -16769,7 +16769,7 @@ template <class T>
 concept answer_value = std::same_as<T, void> || std::same_as<T, tool_result> || std::same_as<T, tool_image> ||
                        boost::json::has_value_from<T>::value;
 
-/// What a handler has returned: nothing, a JSON value or a whole answer.
+/// The value that a handler returned: nothing, a JSON value or a whole answer.
 class handler_value {
  public:
   handler_value() = default;
@@ -63071,7 +63071,7 @@ class missing_wall {
   std::string seen;
 };
 
-/// What a command of the proof has printed.
+/// The output of the command that proves the walls.
 class seen_walls {
  public:
   explicit seen_walls(std::string_view text) {

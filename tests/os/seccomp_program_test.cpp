@@ -37,7 +37,7 @@ namespace {
 
 using namespace cofferdam::detail;
 
-/// What the kernel gives a filter (struct seccomp_data).
+/// The input of a filter, as the kernel passes it (struct seccomp_data).
 struct call_data {
   std::uint32_t number = 0;
   std::uint32_t architecture = 0;

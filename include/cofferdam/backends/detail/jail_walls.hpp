@@ -50,7 +50,7 @@ class missing_wall {
   std::string seen;
 };
 
-/// What a command of the proof has printed.
+/// The output of the command that proves the walls.
 class seen_walls {
  public:
   explicit seen_walls(std::string_view text) {

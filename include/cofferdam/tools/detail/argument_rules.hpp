@@ -21,7 +21,7 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::tools::detail {
 
-/// What an argument of any type may be, known at run time.
+/// The rules for the value of one argument, as data.
 class argument_rules {
  public:
   std::string name;

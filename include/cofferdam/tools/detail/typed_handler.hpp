@@ -213,7 +213,7 @@ template <class T>
 concept answer_value = std::same_as<T, void> || std::same_as<T, tool_result> || std::same_as<T, tool_image> ||
                        boost::json::has_value_from<T>::value;
 
-/// What a handler has returned: nothing, a JSON value or a whole answer.
+/// The value that a handler returned: nothing, a JSON value or a whole answer.
 class handler_value {
  public:
   handler_value() = default;
