@@ -26,6 +26,7 @@
 #include <cofferdam/core/impl/process.ipp>
 #include <cofferdam/core/impl/run.ipp>
 #include <cofferdam/detail/core/impl/async_event.ipp>
+#include <cofferdam/detail/core/impl/callbacks.ipp>
 #include <cofferdam/detail/core/impl/home_strand.ipp>
 #include <cofferdam/detail/core/impl/shielded.ipp>
 #include <cofferdam/detail/core/impl/with_cleanup.ipp>

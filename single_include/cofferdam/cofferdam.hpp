@@ -38705,6 +38705,39 @@ listener tls_listener(const asio::any_io_executor& executor, const std::string& 
 }  // namespace cofferdam::inline COFFERDAM_ABI
 
 
+// ---- cofferdam/detail/core/callbacks.hpp ----
+
+
+#include <asio/any_io_executor.hpp>
+#include <asio/posix/stream_descriptor.hpp>
+#include <asio/steady_timer.hpp>
+
+#include <functional>
+#include <system_error>
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+// Waits that call a function at their end, for code that is not a coroutine. Asio compiles about fifty functions for
+// each type of handler. These functions give all handlers one type.
+
+/// Receives the result of a wait; `asio::error::operation_aborted` if the wait was cancelled.
+using wait_callback = std::function<void(std::error_code)>;
+
+/// Calls `callback` when `timer` expires or is cancelled.
+void on_expiry(asio::steady_timer& timer, wait_callback callback);
+
+/// Calls `callback` when `descriptor` can be read without blocking, has failed, or is closed.
+void on_readable(asio::posix::stream_descriptor& descriptor, wait_callback callback);
+
+/// Calls `callback` when `descriptor` can be written without blocking, has failed, or is closed.
+void on_writable(asio::posix::stream_descriptor& descriptor, wait_callback callback);
+
+/// Calls `callback` on `executor`, never before this function returns.
+void post_callback(const asio::any_io_executor& executor, std::function<void()> callback);
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
+
+
 // ---- cofferdam/detail/os/pipe.hpp ----
 
 
@@ -38776,7 +38809,6 @@ inline pipe_ends make_pipe() {
 #include <asio/any_io_executor.hpp>
 #include <asio/error.hpp>
 #include <asio/posix/stream_descriptor.hpp>
-#include <asio/post.hpp>
 
 #include <algorithm>
 #include <cerrno>
@@ -38861,10 +38893,9 @@ class descriptor_output final : public output_end {
     return static_cast<std::size_t>(std::max(count, 0));
   }
   void wait(std::shared_ptr<end_listener> listener, std::size_t index) override {
-    descriptor_.async_wait(asio::posix::stream_descriptor::wait_read,
-                           [listener = std::move(listener), index](std::error_code failure) {
-                             if (failure != asio::error::operation_aborted) listener->output_ready(index, failure);
-                           });
+    on_readable(descriptor_, [listener = std::move(listener), index](std::error_code failure) {
+      if (failure != asio::error::operation_aborted) listener->output_ready(index, failure);
+    });
   }
   void close() noexcept override {
     std::error_code ignored;  // a reading end
@@ -38894,7 +38925,7 @@ class buffered_output : public output_end {
     index_ = index;
     if (!ended_ && waiting() == 0) return;
     const std::weak_ptr<end_listener> is_there = listener_;
-    asio::post(executor_, [this, is_there] {
+    post_callback(executor_, [this, is_there] {
       if (is_there.lock()) ready();  // the waiting side owns this object
     });
   }
@@ -38964,10 +38995,9 @@ class descriptor_input final : public input_end {
     return errno == EAGAIN ? -1 : -2;
   }
   void wait(std::shared_ptr<end_listener> listener) override {
-    descriptor_.async_wait(asio::posix::stream_descriptor::wait_write,
-                           [listener = std::move(listener)](std::error_code failure) {
-                             if (failure != asio::error::operation_aborted) listener->input_ready(failure);
-                           });
+    on_writable(descriptor_, [listener = std::move(listener)](std::error_code failure) {
+      if (failure != asio::error::operation_aborted) listener->input_ready(failure);
+    });
   }
   void close() noexcept override {
     if (is_terminal_ && descriptor_.is_open()) {
@@ -40739,7 +40769,7 @@ class basic_child_process final : public command_transport {
       // Far beyond any real limit, and short of what would overflow the clock.
       constexpr std::chrono::milliseconds longest = std::chrono::hours(24 * 3650);
       deadline_.expires_at(command_.started() + std::min(*command_.limits().timeout, longest));
-      deadline_.async_wait([self = kept()](std::error_code failure) {
+      on_expiry(deadline_, [self = kept()](std::error_code failure) {
         if (!failure) self->command_.end(end_reason::timeout);
       });
     }
@@ -40789,7 +40819,7 @@ class basic_child_process final : public command_transport {
   template <class Step>
   void after(std::chrono::milliseconds delay, Step step) {
     next_step_.expires_after(delay);
-    next_step_.async_wait([self = kept(), step](std::error_code failure) {
+    on_expiry(next_step_, [self = kept(), step](std::error_code failure) {
       if (!failure) step(self->command_);
     });
   }
@@ -40797,7 +40827,7 @@ class basic_child_process final : public command_transport {
   /// Asio may wake a waiter without an event: if the state of an old descriptor has a queued event, a new descriptor
   /// may get that state. So test, and wait again.
   void watch_exit() {
-    pidfd_.async_wait(asio::posix::stream_descriptor::wait_read, [self = kept()](std::error_code failure) {
+    on_readable(pidfd_, [self = kept()](std::error_code failure) {
       if (failure == asio::error::operation_aborted) return;
       if (failure) self->command_.cannot_watch(failure);
       if (self->has_ended(failure ? 0 : WNOHANG)) {
@@ -41149,7 +41179,7 @@ class basic_command_launcher : public std::enable_shared_from_this<command_launc
   void begin_turn() {
     turn_ends_ = true;
     turn_.expires_at(std::chrono::steady_clock::time_point());
-    turn_.async_wait([kept = weak_from_this()](std::error_code) {
+    on_expiry(turn_, [kept = weak_from_this()](std::error_code) {
       const std::shared_ptr<basic_command_launcher> self = kept.lock();
       if (!self) return;
       self->starts_ = 0;
@@ -43868,7 +43898,7 @@ class basic_socket_link final : public warden_link, public std::enable_shared_fr
                                     [job](const outgoing& each) { return wire::job_of(each.frame) == job; });
     if (found == held_.end()) return false;
     if (type == wire::frame_type::kill) {
-      asio::post(socket_.get_executor(), [self = shared_from_this(), job] {  // not within the call of the listener
+      post_callback(socket_.get_executor(), [self = shared_from_this(), job] {  // not within the call of the listener
         const std::shared_ptr<link_listener> listener = self->listener_;
         if (self->open_) listener->spawn_dropped(job, {});
       });
@@ -43887,7 +43917,7 @@ class basic_socket_link final : public warden_link, public std::enable_shared_fr
 
   void retry_later() {
     retry_.expires_after(retry_time);
-    retry_.async_wait([self = shared_from_this()](std::error_code failure) {
+    on_expiry(retry_, [self = shared_from_this()](std::error_code failure) {
       if (!failure && self->open_) self->retry_held();
     });
   }
@@ -43979,10 +44009,9 @@ class basic_socket_link final : public warden_link, public std::enable_shared_fr
   }
 
   void write_later() {
-    socket_.async_wait(asio::posix::stream_descriptor::wait_write,
-                       [self = shared_from_this()](std::error_code failure) {
-                         if (!failure) self->write_queued();
-                       });
+    on_writable(socket_, [self = shared_from_this()](std::error_code failure) {
+      if (!failure) self->write_queued();
+    });
   }
 
   void write_queued() {
@@ -44005,7 +44034,7 @@ class basic_socket_link final : public warden_link, public std::enable_shared_fr
   }
 
   void read_later() {
-    socket_.async_wait(asio::posix::stream_descriptor::wait_read, [self = shared_from_this()](std::error_code failure) {
+    on_readable(socket_, [self = shared_from_this()](std::error_code failure) {
       if (failure != asio::error::operation_aborted) self->read(failure);
     });
   }
@@ -44016,7 +44045,7 @@ class basic_socket_link final : public warden_link, public std::enable_shared_fr
       const delivery how = deliver(decoder_, *listener, open_, turn);
       if (how == delivery::ended) return;
       if (how == delivery::turn_is_over) {
-        asio::post(socket_.get_executor(), [self = shared_from_this()] { self->read({}); });
+        post_callback(socket_.get_executor(), [self = shared_from_this()] { self->read({}); });
         return;
       }
       ssize_t got = -1;
@@ -44096,7 +44125,7 @@ class stream_link final : public warden_link, public std::enable_shared_from_thi
     const delivery how = deliver(decoder_, *listener, open_, turn);
     if (how == delivery::ended) return;
     if (how == delivery::turn_is_over) {
-      asio::post(stream_.get_executor(), [self = this->shared_from_this(), failure] { self->read(failure, 0); });
+      post_callback(stream_.get_executor(), [self = this->shared_from_this(), failure] { self->read(failure, 0); });
       return;
     }
     if (failure) return listener->link_lost(ended(failure == asio::error::eof ? std::error_code() : failure));
@@ -44507,7 +44536,7 @@ class basic_warden_command final : public command_transport {
   void watch_after(std::chrono::milliseconds time) {
     watch_.expires_after(time);
     const std::weak_ptr<basic_warden_command> self(std::shared_ptr<basic_warden_command>(command_.kept(), this));
-    watch_.async_wait([self](std::error_code failure) {
+    on_expiry(watch_, [self](std::error_code failure) {
       const std::shared_ptr<basic_warden_command> kept = self.lock();
       if (failure || !kept) return;
       try {
@@ -45430,7 +45459,7 @@ class basic_warden_launcher final : public command_launcher, public link_listene
     const std::chrono::milliseconds max_wait = self->settings().kill_grace + running_command::end_patience;
     auto is_late = std::make_shared<bool>(false);
     asio::steady_timer limit(self->executor(), max_wait);
-    limit.async_wait([self, is_late, max_wait](std::error_code cancelled) {
+    on_expiry(limit, [self, is_late, max_wait](std::error_code cancelled) {
       if (cancelled) return;
       *is_late = true;
       self->lose(overdue(max_wait));
@@ -45652,7 +45681,7 @@ class basic_warden_launcher final : public command_launcher, public link_listene
     is_silent_ = true;
     link_->send(wire::frame_writer(wire::frame_type::ping, 0).take(), {});
     heartbeat_.expires_after(settings_.heartbeat);
-    heartbeat_.async_wait([self = self_of(*this)](std::error_code failure) {
+    on_expiry(heartbeat_, [self = self_of(*this)](std::error_code failure) {
       self->beats_ = false;
       if (failure || self->lost_) return;
       if (self->is_silent_ && self->settings_.silent) self->settings_.silent();
@@ -45663,7 +45692,7 @@ class basic_warden_launcher final : public command_launcher, public link_listene
   void renew_lease() {
     if (settings_.lease.count() == 0) return;
     lease_.expires_after(settings_.lease / 3);
-    lease_.async_wait([self = self_of(*this)](std::error_code failure) {
+    on_expiry(lease_, [self = self_of(*this)](std::error_code failure) {
       if (failure || self->lost_) return;
       self->link_->send(wire::frame_writer(wire::frame_type::ping, 0).take(), {});
       self->renew_lease();
@@ -47362,7 +47391,7 @@ class deadline_timer {
   static void wait(const std::shared_ptr<state>& self) {
     self->running = true;
     self->timer.expires_at(self->due);
-    self->timer.async_wait([self](std::error_code failure) {
+    on_expiry(self->timer, [self](std::error_code failure) {
       if (failure) return;  // stopped, or moved to an earlier time
       self->running = false;
       if (self->due == clock::time_point::max() || !self->expire) return;
@@ -52423,7 +52452,7 @@ class exec_place : public std::enable_shared_from_this<exec_place> {
 
   void beat() {
     heartbeat_.expires_after(std::chrono::seconds(30));
-    heartbeat_.async_wait([kept = weak_from_this()](std::error_code failure) {
+    cofferdam::detail::on_expiry(heartbeat_, [kept = weak_from_this()](std::error_code failure) {
       const std::shared_ptr<exec_place> self = kept.lock();
       if (failure || !self || self->closed_ || self->lost_) return;
       self->nudge();
@@ -52963,7 +52992,6 @@ inline registry_credentials read_helper_answer(const registry_login& login, int 
 
 
 #include <asio/any_io_executor.hpp>
-#include <asio/post.hpp>
 #include <asio/this_coro.hpp>
 
 #include <chrono>
@@ -53065,7 +53093,7 @@ class shared_round {
     for (const std::weak_ptr<waiter>& each : waiting) {
       const std::shared_ptr<waiter> live_waiter = each.lock();
       if (!live_waiter) continue;
-      asio::post(live_waiter->ended.executor(), [live_waiter, done, failure] {
+      cofferdam::detail::post_callback(live_waiter->ended.executor(), [live_waiter, done, failure] {
         live_waiter->over = true;
         live_waiter->done = done;
         live_waiter->failure = failure;
@@ -55416,7 +55444,7 @@ class tracked_command : public command_transport {
     const auto self = kept();
     if (limits().timeout) {
       limit_.expires_after(*limits().timeout);
-      limit_.async_wait([self](std::error_code failure) {
+      on_expiry(limit_, [self](std::error_code failure) {
         if (!failure && !self->command_.finished()) self->command_.end(end_reason::timeout);
       });
     }
@@ -57096,7 +57124,7 @@ class host_link {
       if (!failure && self->waits_for_ != nullptr) self->came(std::move(met));
     });
     self->patience_.expires_after(patience);
-    self->patience_.async_wait([self](std::error_code failure) {
+    cofferdam::detail::on_expiry(self->patience_, [self](std::error_code failure) {
       if (!failure && self->waits_for_ != nullptr) self->stop_waiting();
     });
     std::optional<error> failure;
@@ -60346,7 +60374,6 @@ class envd : public std::enable_shared_from_this<envd> {
 #include <asio/bind_cancellation_slot.hpp>
 #include <asio/cancellation_signal.hpp>
 #include <asio/co_spawn.hpp>
-#include <asio/post.hpp>
 #include <asio/steady_timer.hpp>
 #include <asio/use_awaitable.hpp>
 
@@ -60482,14 +60509,14 @@ class envd_command final : public cofferdam::detail::tracked_command {
   /// Not immediately: this may be called during the destruction of the loop and its sockets.
   void stop_stream() override {
     if (!carrying_ || std::exchange(stopped_, true)) return;
-    asio::post(executor(), [self = shared()] {
+    cofferdam::detail::post_callback(executor(), [self = shared()] {
       if (self->carrying_) self->stop_.emit(asio::cancellation_type::terminal);
     });
   }
   void on_over() override {
     tail_.cancel();
     if (!feeding_) return;
-    asio::post(executor(), [self = shared()] {
+    cofferdam::detail::post_callback(executor(), [self = shared()] {
       if (self->feeding_) self->stop_feeding_.emit(asio::cancellation_type::terminal);
     });
   }
@@ -60525,7 +60552,7 @@ class envd_command final : public cofferdam::detail::tracked_command {
   /// The stream will end in a moment, unless a process outside the session holds it open.
   void on_end_marked() override {
     tail_.expires_after(tail_limit);
-    tail_.async_wait([self = shared()](std::error_code failure) {
+    cofferdam::detail::on_expiry(tail_, [self = shared()](std::error_code failure) {
       if (!failure) self->stop_stream();
     });
   }
@@ -61622,7 +61649,7 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
     if (end_at_ == clock::time_point::max() || closing_) return;
     watched_ = true;
     prolongs_.expires_at(std::max(end_at_ - life() / 2, retry_at_));
-    prolongs_.async_wait([weak = weak_from_this()](std::error_code failure) {
+    cofferdam::detail::on_expiry(prolongs_, [weak = weak_from_this()](std::error_code failure) {
       const std::shared_ptr<sandbox> self = weak.lock();
       if (failure || !self || self->closing_ || self->paused_) return;
       self->watched_ = false;
@@ -62514,7 +62541,7 @@ COFFERDAM_DECL awaitable<execution> code_interpreter::execute(shared inside, cli
   if (source.timeout() < longest) {
     current_run->limit.expires_after(source.timeout());
     // The limit is enforced by going away: the service interrupts the code then.
-    current_run->limit.async_wait([current_run](std::error_code failure) {
+    cofferdam::detail::on_expiry(current_run->limit, [current_run](std::error_code failure) {
       if (failure || !current_run->reads || current_run->has_read) return;
       current_run->expired = true;
       current_run->stop.emit(asio::cancellation_type::terminal);
@@ -64204,7 +64231,7 @@ class basic_warden_child {
     const auto watched = std::make_shared<borrowed_descriptor>(executor);
     if (!watched->take(pidfd_.get())) co_return true;  // the reaper has it
     asio::steady_timer limit(executor, until);
-    limit.async_wait([watched](std::error_code cancelled) {
+    on_expiry(limit, [watched](std::error_code cancelled) {
       if (!cancelled) watched->stop();
     });
     bool is_over = reaped();
@@ -66105,7 +66132,6 @@ inline code_result read_end(const boost::json::object& header, bytes_view body, 
 #include <asio/cancellation_state.hpp>
 #include <asio/cancellation_type.hpp>
 #include <asio/co_spawn.hpp>
-#include <asio/post.hpp>
 #include <asio/this_coro.hpp>
 #include <asio/use_awaitable.hpp>
 
@@ -66309,7 +66335,7 @@ class driver_link : public std::enable_shared_from_this<driver_link> {
     if (reading_) stop_reading_.emit(asio::cancellation_type::terminal);
     if (writing_) stop_writing_.emit(asio::cancellation_type::terminal);
     // outlives the functions posted above
-    if (reading_ || writing_) asio::post(executor_, [self = shared_from_this()] {});
+    if (reading_ || writing_) post_callback(executor_, [self = shared_from_this()] {});
   }
 
  private:
@@ -66461,7 +66487,7 @@ class driver_link : public std::enable_shared_from_this<driver_link> {
       return;
     }
     run->told = true;
-    asio::post(run->listens, [run, back = executor_, told = std::move(told)]() mutable {
+    post_callback(run->listens, [run, back = executor_, told = std::move(told)]() mutable {
       if (run->is_deaf) return;
       std::exception_ptr failure;
       try {
@@ -66471,7 +66497,7 @@ class driver_link : public std::enable_shared_from_this<driver_link> {
       }
       if (!failure) return;
       run->is_deaf = true;
-      asio::post(back, [run, failure] { fail_listener(*run, failure); });
+      post_callback(back, [run, failure] { fail_listener(*run, failure); });
     });
   }
   static void fail_listener(driven_run& run, std::exception_ptr failure) {
@@ -74470,6 +74496,37 @@ COFFERDAM_DECL listener tls_listener(const asio::any_io_executor& executor, cons
 }
 
 }  // namespace cofferdam::inline COFFERDAM_ABI
+
+// ---- cofferdam/detail/core/impl/callbacks.ipp ----
+
+
+#include <asio/any_io_executor.hpp>
+#include <asio/posix/stream_descriptor.hpp>
+#include <asio/post.hpp>
+#include <asio/steady_timer.hpp>
+
+#include <functional>
+#include <utility>
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+COFFERDAM_DECL void on_expiry(asio::steady_timer& timer, wait_callback callback) {
+  timer.async_wait(std::move(callback));
+}
+
+COFFERDAM_DECL void on_readable(asio::posix::stream_descriptor& descriptor, wait_callback callback) {
+  descriptor.async_wait(asio::posix::stream_descriptor::wait_read, std::move(callback));
+}
+
+COFFERDAM_DECL void on_writable(asio::posix::stream_descriptor& descriptor, wait_callback callback) {
+  descriptor.async_wait(asio::posix::stream_descriptor::wait_write, std::move(callback));
+}
+
+COFFERDAM_DECL void post_callback(const asio::any_io_executor& executor, std::function<void()> callback) {
+  asio::post(executor, std::move(callback));
+}
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
 
 #endif  // the bodies
 

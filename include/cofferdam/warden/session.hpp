@@ -10,6 +10,7 @@
 #include <cofferdam/core/file_system.hpp>
 #include <cofferdam/core/printable_text.hpp>
 #include <cofferdam/core/process.hpp>
+#include <cofferdam/detail/core/callbacks.hpp>
 #include <cofferdam/detail/os/command_launcher.hpp>
 #include <cofferdam/detail/os/command_pipes.hpp>
 #include <cofferdam/detail/os/pipe.hpp>
@@ -169,7 +170,7 @@ class basic_warden_launcher final : public command_launcher, public link_listene
     const std::chrono::milliseconds max_wait = self->settings().kill_grace + running_command::end_patience;
     auto is_late = std::make_shared<bool>(false);
     asio::steady_timer limit(self->executor(), max_wait);
-    limit.async_wait([self, is_late, max_wait](std::error_code cancelled) {
+    on_expiry(limit, [self, is_late, max_wait](std::error_code cancelled) {
       if (cancelled) return;
       *is_late = true;
       self->lose(overdue(max_wait));
@@ -391,7 +392,7 @@ class basic_warden_launcher final : public command_launcher, public link_listene
     is_silent_ = true;
     link_->send(wire::frame_writer(wire::frame_type::ping, 0).take(), {});
     heartbeat_.expires_after(settings_.heartbeat);
-    heartbeat_.async_wait([self = self_of(*this)](std::error_code failure) {
+    on_expiry(heartbeat_, [self = self_of(*this)](std::error_code failure) {
       self->beats_ = false;
       if (failure || self->lost_) return;
       if (self->is_silent_ && self->settings_.silent) self->settings_.silent();
@@ -402,7 +403,7 @@ class basic_warden_launcher final : public command_launcher, public link_listene
   void renew_lease() {
     if (settings_.lease.count() == 0) return;
     lease_.expires_after(settings_.lease / 3);
-    lease_.async_wait([self = self_of(*this)](std::error_code failure) {
+    on_expiry(lease_, [self = self_of(*this)](std::error_code failure) {
       if (failure || self->lost_) return;
       self->link_->send(wire::frame_writer(wire::frame_type::ping, 0).take(), {});
       self->renew_lease();

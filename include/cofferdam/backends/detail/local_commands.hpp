@@ -7,6 +7,7 @@
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/command_result.hpp>
 #include <cofferdam/core/error.hpp>
+#include <cofferdam/detail/core/callbacks.hpp>
 #include <cofferdam/detail/core/rethrow_cancellation.hpp>
 #include <cofferdam/detail/core/short_pause.hpp>
 #include <cofferdam/detail/core/with_cleanup.hpp>
@@ -95,7 +96,7 @@ class basic_warden_child {
     const auto watched = std::make_shared<borrowed_descriptor>(executor);
     if (!watched->take(pidfd_.get())) co_return true;  // the reaper has it
     asio::steady_timer limit(executor, until);
-    limit.async_wait([watched](std::error_code cancelled) {
+    on_expiry(limit, [watched](std::error_code cancelled) {
       if (!cancelled) watched->stop();
     });
     bool is_over = reaped();

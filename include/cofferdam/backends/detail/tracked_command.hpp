@@ -9,6 +9,7 @@
 #include <cofferdam/core/command_result.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/detail/core/async_event.hpp>
+#include <cofferdam/detail/core/callbacks.hpp>
 #include <cofferdam/detail/os/running_command.hpp>
 #include <cofferdam/os/command_request.hpp>
 #include <cofferdam/os/spawn.hpp>
@@ -45,7 +46,7 @@ class tracked_command : public command_transport {
     const auto self = kept();
     if (limits().timeout) {
       limit_.expires_after(*limits().timeout);
-      limit_.async_wait([self](std::error_code failure) {
+      on_expiry(limit_, [self](std::error_code failure) {
         if (!failure && !self->command_.finished()) self->command_.end(end_reason::timeout);
       });
     }

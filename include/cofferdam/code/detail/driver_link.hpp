@@ -14,6 +14,7 @@
 #include <cofferdam/core/printable_text.hpp>
 #include <cofferdam/core/process.hpp>
 #include <cofferdam/detail/core/async_event.hpp>
+#include <cofferdam/detail/core/callbacks.hpp>
 #include <cofferdam/detail/core/home_strand.hpp>
 #include <cofferdam/detail/core/utf8.hpp>
 #include <cofferdam/detail/net/json_object_view.hpp>
@@ -24,7 +25,6 @@
 #include <asio/cancellation_state.hpp>
 #include <asio/cancellation_type.hpp>
 #include <asio/co_spawn.hpp>
-#include <asio/post.hpp>
 #include <asio/this_coro.hpp>
 #include <asio/use_awaitable.hpp>
 
@@ -228,7 +228,7 @@ class driver_link : public std::enable_shared_from_this<driver_link> {
     if (reading_) stop_reading_.emit(asio::cancellation_type::terminal);
     if (writing_) stop_writing_.emit(asio::cancellation_type::terminal);
     // outlives the functions posted above
-    if (reading_ || writing_) asio::post(executor_, [self = shared_from_this()] {});
+    if (reading_ || writing_) post_callback(executor_, [self = shared_from_this()] {});
   }
 
  private:
@@ -380,7 +380,7 @@ class driver_link : public std::enable_shared_from_this<driver_link> {
       return;
     }
     run->told = true;
-    asio::post(run->listens, [run, back = executor_, told = std::move(told)]() mutable {
+    post_callback(run->listens, [run, back = executor_, told = std::move(told)]() mutable {
       if (run->is_deaf) return;
       std::exception_ptr failure;
       try {
@@ -390,7 +390,7 @@ class driver_link : public std::enable_shared_from_this<driver_link> {
       }
       if (!failure) return;
       run->is_deaf = true;
-      asio::post(back, [run, failure] { fail_listener(*run, failure); });
+      post_callback(back, [run, failure] { fail_listener(*run, failure); });
     });
   }
   static void fail_listener(driven_run& run, std::exception_ptr failure) {

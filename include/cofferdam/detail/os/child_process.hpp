@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cofferdam/core/command_result.hpp>
+#include <cofferdam/detail/core/callbacks.hpp>
 #include <cofferdam/detail/os/command_ends.hpp>
 #include <cofferdam/detail/os/command_pipes.hpp>
 #include <cofferdam/detail/os/reaper.hpp>
@@ -65,7 +66,7 @@ class basic_child_process final : public command_transport {
       // Far beyond any real limit, and short of what would overflow the clock.
       constexpr std::chrono::milliseconds longest = std::chrono::hours(24 * 3650);
       deadline_.expires_at(command_.started() + std::min(*command_.limits().timeout, longest));
-      deadline_.async_wait([self = kept()](std::error_code failure) {
+      on_expiry(deadline_, [self = kept()](std::error_code failure) {
         if (!failure) self->command_.end(end_reason::timeout);
       });
     }
@@ -115,7 +116,7 @@ class basic_child_process final : public command_transport {
   template <class Step>
   void after(std::chrono::milliseconds delay, Step step) {
     next_step_.expires_after(delay);
-    next_step_.async_wait([self = kept(), step](std::error_code failure) {
+    on_expiry(next_step_, [self = kept(), step](std::error_code failure) {
       if (!failure) step(self->command_);
     });
   }
@@ -123,7 +124,7 @@ class basic_child_process final : public command_transport {
   /// Asio may wake a waiter without an event: if the state of an old descriptor has a queued event, a new descriptor
   /// may get that state. So test, and wait again.
   void watch_exit() {
-    pidfd_.async_wait(asio::posix::stream_descriptor::wait_read, [self = kept()](std::error_code failure) {
+    on_readable(pidfd_, [self = kept()](std::error_code failure) {
       if (failure == asio::error::operation_aborted) return;
       if (failure) self->command_.cannot_watch(failure);
       if (self->has_ended(failure ? 0 : WNOHANG)) {

@@ -4,13 +4,13 @@
 
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/bytes.hpp>
+#include <cofferdam/detail/core/callbacks.hpp>
 #include <cofferdam/detail/os/pipe.hpp>
 #include <cofferdam/os/unique_fd.hpp>
 
 #include <asio/any_io_executor.hpp>
 #include <asio/error.hpp>
 #include <asio/posix/stream_descriptor.hpp>
-#include <asio/post.hpp>
 
 #include <algorithm>
 #include <cerrno>
@@ -95,10 +95,9 @@ class descriptor_output final : public output_end {
     return static_cast<std::size_t>(std::max(count, 0));
   }
   void wait(std::shared_ptr<end_listener> listener, std::size_t index) override {
-    descriptor_.async_wait(asio::posix::stream_descriptor::wait_read,
-                           [listener = std::move(listener), index](std::error_code failure) {
-                             if (failure != asio::error::operation_aborted) listener->output_ready(index, failure);
-                           });
+    on_readable(descriptor_, [listener = std::move(listener), index](std::error_code failure) {
+      if (failure != asio::error::operation_aborted) listener->output_ready(index, failure);
+    });
   }
   void close() noexcept override {
     std::error_code ignored;  // a reading end
@@ -128,7 +127,7 @@ class buffered_output : public output_end {
     index_ = index;
     if (!ended_ && waiting() == 0) return;
     const std::weak_ptr<end_listener> is_there = listener_;
-    asio::post(executor_, [this, is_there] {
+    post_callback(executor_, [this, is_there] {
       if (is_there.lock()) ready();  // the waiting side owns this object
     });
   }
@@ -198,10 +197,9 @@ class descriptor_input final : public input_end {
     return errno == EAGAIN ? -1 : -2;
   }
   void wait(std::shared_ptr<end_listener> listener) override {
-    descriptor_.async_wait(asio::posix::stream_descriptor::wait_write,
-                           [listener = std::move(listener)](std::error_code failure) {
-                             if (failure != asio::error::operation_aborted) listener->input_ready(failure);
-                           });
+    on_writable(descriptor_, [listener = std::move(listener)](std::error_code failure) {
+      if (failure != asio::error::operation_aborted) listener->input_ready(failure);
+    });
   }
   void close() noexcept override {
     if (is_terminal_ && descriptor_.is_open()) {

@@ -7,6 +7,7 @@
 #include <cofferdam/core/command_result.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/process.hpp>
+#include <cofferdam/detail/core/callbacks.hpp>
 #include <cofferdam/detail/os/reaper.hpp>
 #include <cofferdam/detail/os/running_command.hpp>
 #include <cofferdam/os/command_settings.hpp>
@@ -280,7 +281,7 @@ class basic_command_launcher : public std::enable_shared_from_this<command_launc
   void begin_turn() {
     turn_ends_ = true;
     turn_.expires_at(std::chrono::steady_clock::time_point());
-    turn_.async_wait([kept = weak_from_this()](std::error_code) {
+    on_expiry(turn_, [kept = weak_from_this()](std::error_code) {
       const std::shared_ptr<basic_command_launcher> self = kept.lock();
       if (!self) return;
       self->starts_ = 0;

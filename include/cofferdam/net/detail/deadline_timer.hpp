@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cofferdam/core/asio.hpp>
+#include <cofferdam/detail/core/callbacks.hpp>
 
 #include <asio/any_io_executor.hpp>
 #include <asio/steady_timer.hpp>
@@ -79,7 +80,7 @@ class deadline_timer {
   static void wait(const std::shared_ptr<state>& self) {
     self->running = true;
     self->timer.expires_at(self->due);
-    self->timer.async_wait([self](std::error_code failure) {
+    on_expiry(self->timer, [self](std::error_code failure) {
       if (failure) return;  // stopped, or moved to an earlier time
       self->running = false;
       if (self->due == clock::time_point::max() || !self->expire) return;

@@ -6,6 +6,7 @@
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/code_exec_provider.hpp>
 #include <cofferdam/core/error.hpp>
+#include <cofferdam/detail/core/callbacks.hpp>
 #include <cofferdam/detail/os/pipe.hpp>
 #include <cofferdam/os/unique_fd.hpp>
 #include <cofferdam/warden/detail/protocol.hpp>
@@ -197,7 +198,7 @@ class basic_socket_link final : public warden_link, public std::enable_shared_fr
                                     [job](const outgoing& each) { return wire::job_of(each.frame) == job; });
     if (found == held_.end()) return false;
     if (type == wire::frame_type::kill) {
-      asio::post(socket_.get_executor(), [self = shared_from_this(), job] {  // not within the call of the listener
+      post_callback(socket_.get_executor(), [self = shared_from_this(), job] {  // not within the call of the listener
         const std::shared_ptr<link_listener> listener = self->listener_;
         if (self->open_) listener->spawn_dropped(job, {});
       });
@@ -216,7 +217,7 @@ class basic_socket_link final : public warden_link, public std::enable_shared_fr
 
   void retry_later() {
     retry_.expires_after(retry_time);
-    retry_.async_wait([self = shared_from_this()](std::error_code failure) {
+    on_expiry(retry_, [self = shared_from_this()](std::error_code failure) {
       if (!failure && self->open_) self->retry_held();
     });
   }
@@ -308,10 +309,9 @@ class basic_socket_link final : public warden_link, public std::enable_shared_fr
   }
 
   void write_later() {
-    socket_.async_wait(asio::posix::stream_descriptor::wait_write,
-                       [self = shared_from_this()](std::error_code failure) {
-                         if (!failure) self->write_queued();
-                       });
+    on_writable(socket_, [self = shared_from_this()](std::error_code failure) {
+      if (!failure) self->write_queued();
+    });
   }
 
   void write_queued() {
@@ -334,7 +334,7 @@ class basic_socket_link final : public warden_link, public std::enable_shared_fr
   }
 
   void read_later() {
-    socket_.async_wait(asio::posix::stream_descriptor::wait_read, [self = shared_from_this()](std::error_code failure) {
+    on_readable(socket_, [self = shared_from_this()](std::error_code failure) {
       if (failure != asio::error::operation_aborted) self->read(failure);
     });
   }
@@ -345,7 +345,7 @@ class basic_socket_link final : public warden_link, public std::enable_shared_fr
       const delivery how = deliver(decoder_, *listener, open_, turn);
       if (how == delivery::ended) return;
       if (how == delivery::turn_is_over) {
-        asio::post(socket_.get_executor(), [self = shared_from_this()] { self->read({}); });
+        post_callback(socket_.get_executor(), [self = shared_from_this()] { self->read({}); });
         return;
       }
       ssize_t got = -1;
@@ -425,7 +425,7 @@ class stream_link final : public warden_link, public std::enable_shared_from_thi
     const delivery how = deliver(decoder_, *listener, open_, turn);
     if (how == delivery::ended) return;
     if (how == delivery::turn_is_over) {
-      asio::post(stream_.get_executor(), [self = this->shared_from_this(), failure] { self->read(failure, 0); });
+      post_callback(stream_.get_executor(), [self = this->shared_from_this(), failure] { self->read(failure, 0); });
       return;
     }
     if (failure) return listener->link_lost(ended(failure == asio::error::eof ? std::error_code() : failure));

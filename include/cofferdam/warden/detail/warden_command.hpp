@@ -6,6 +6,7 @@
 #include <cofferdam/core/command.hpp>
 #include <cofferdam/core/command_result.hpp>
 #include <cofferdam/core/error.hpp>
+#include <cofferdam/detail/core/callbacks.hpp>
 #include <cofferdam/detail/os/command_ends.hpp>
 #include <cofferdam/detail/os/command_pipes.hpp>
 #include <cofferdam/detail/os/running_command.hpp>
@@ -313,7 +314,7 @@ class basic_warden_command final : public command_transport {
   void watch_after(std::chrono::milliseconds time) {
     watch_.expires_after(time);
     const std::weak_ptr<basic_warden_command> self(std::shared_ptr<basic_warden_command>(command_.kept(), this));
-    watch_.async_wait([self](std::error_code failure) {
+    on_expiry(watch_, [self](std::error_code failure) {
       const std::shared_ptr<basic_warden_command> kept = self.lock();
       if (failure || !kept) return;
       try {

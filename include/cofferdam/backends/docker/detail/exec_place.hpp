@@ -10,6 +10,7 @@
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/detail/core/async_event.hpp>
+#include <cofferdam/detail/core/callbacks.hpp>
 #include <cofferdam/detail/core/short_pause.hpp>
 #include <cofferdam/detail/net/percent_encoding.hpp>
 #include <cofferdam/net/byte_stream.hpp>
@@ -287,7 +288,7 @@ class exec_place : public std::enable_shared_from_this<exec_place> {
 
   void beat() {
     heartbeat_.expires_after(std::chrono::seconds(30));
-    heartbeat_.async_wait([kept = weak_from_this()](std::error_code failure) {
+    cofferdam::detail::on_expiry(heartbeat_, [kept = weak_from_this()](std::error_code failure) {
       const std::shared_ptr<exec_place> self = kept.lock();
       if (failure || !self || self->closed_ || self->lost_) return;
       self->nudge();

@@ -6,6 +6,7 @@
 #include <cofferdam/backends/docker/detail/owner.hpp>
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/error.hpp>
+#include <cofferdam/detail/core/callbacks.hpp>
 #include <cofferdam/detail/os/pipe.hpp>
 #include <cofferdam/detail/os/random_text.hpp>
 #include <cofferdam/os/unique_fd.hpp>
@@ -75,7 +76,7 @@ class host_link {
       if (!failure && self->waits_for_ != nullptr) self->came(std::move(met));
     });
     self->patience_.expires_after(patience);
-    self->patience_.async_wait([self](std::error_code failure) {
+    cofferdam::detail::on_expiry(self->patience_, [self](std::error_code failure) {
       if (!failure && self->waits_for_ != nullptr) self->stop_waiting();
     });
     std::optional<error> failure;

@@ -11,6 +11,7 @@
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/printable_text.hpp>
 #include <cofferdam/detail/core/base64.hpp>
+#include <cofferdam/detail/core/callbacks.hpp>
 #include <cofferdam/detail/net/connect_client.hpp>
 #include <cofferdam/detail/os/running_command.hpp>
 #include <cofferdam/detail/os/terminal.hpp>
@@ -19,7 +20,6 @@
 #include <asio/bind_cancellation_slot.hpp>
 #include <asio/cancellation_signal.hpp>
 #include <asio/co_spawn.hpp>
-#include <asio/post.hpp>
 #include <asio/steady_timer.hpp>
 #include <asio/use_awaitable.hpp>
 
@@ -155,14 +155,14 @@ class envd_command final : public cofferdam::detail::tracked_command {
   /// Not immediately: this may be called during the destruction of the loop and its sockets.
   void stop_stream() override {
     if (!carrying_ || std::exchange(stopped_, true)) return;
-    asio::post(executor(), [self = shared()] {
+    cofferdam::detail::post_callback(executor(), [self = shared()] {
       if (self->carrying_) self->stop_.emit(asio::cancellation_type::terminal);
     });
   }
   void on_over() override {
     tail_.cancel();
     if (!feeding_) return;
-    asio::post(executor(), [self = shared()] {
+    cofferdam::detail::post_callback(executor(), [self = shared()] {
       if (self->feeding_) self->stop_feeding_.emit(asio::cancellation_type::terminal);
     });
   }
@@ -198,7 +198,7 @@ class envd_command final : public cofferdam::detail::tracked_command {
   /// The stream will end in a moment, unless a process outside the session holds it open.
   void on_end_marked() override {
     tail_.expires_after(tail_limit);
-    tail_.async_wait([self = shared()](std::error_code failure) {
+    cofferdam::detail::on_expiry(tail_, [self = shared()](std::error_code failure) {
       if (!failure) self->stop_stream();
     });
   }

@@ -18,6 +18,7 @@
 #include <cofferdam/core/process.hpp>
 #include <cofferdam/core/warning.hpp>
 #include <cofferdam/detail/core/async_event.hpp>
+#include <cofferdam/detail/core/callbacks.hpp>
 #include <cofferdam/detail/core/home_strand.hpp>
 #include <cofferdam/detail/core/shielded.hpp>
 #include <cofferdam/detail/core/with_cleanup.hpp>
@@ -378,7 +379,7 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
     if (end_at_ == clock::time_point::max() || closing_) return;
     watched_ = true;
     prolongs_.expires_at(std::max(end_at_ - life() / 2, retry_at_));
-    prolongs_.async_wait([weak = weak_from_this()](std::error_code failure) {
+    cofferdam::detail::on_expiry(prolongs_, [weak = weak_from_this()](std::error_code failure) {
       const std::shared_ptr<sandbox> self = weak.lock();
       if (failure || !self || self->closing_ || self->paused_) return;
       self->watched_ = false;

@@ -13,6 +13,7 @@
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/workspace_path.hpp>
 #include <cofferdam/detail/core/async_event.hpp>
+#include <cofferdam/detail/core/callbacks.hpp>
 #include <cofferdam/detail/core/utf8.hpp>
 #include <cofferdam/detail/net/http_client.hpp>
 #include <cofferdam/detail/net/http_limits.hpp>
@@ -205,7 +206,7 @@ COFFERDAM_DECL awaitable<execution> code_interpreter::execute(shared inside, cli
   if (source.timeout() < longest) {
     current_run->limit.expires_after(source.timeout());
     // The limit is enforced by going away: the service interrupts the code then.
-    current_run->limit.async_wait([current_run](std::error_code failure) {
+    cofferdam::detail::on_expiry(current_run->limit, [current_run](std::error_code failure) {
       if (failure || !current_run->reads || current_run->has_read) return;
       current_run->expired = true;
       current_run->stop.emit(asio::cancellation_type::terminal);

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/core/asio.hpp>
+#include <cofferdam/detail/core/callbacks.hpp>
+
+#include <asio/any_io_executor.hpp>
+#include <asio/posix/stream_descriptor.hpp>
+#include <asio/post.hpp>
+#include <asio/steady_timer.hpp>
+
+#include <functional>
+#include <utility>
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+COFFERDAM_DECL void on_expiry(asio::steady_timer& timer, wait_callback callback) {
+  timer.async_wait(std::move(callback));
+}
+
+COFFERDAM_DECL void on_readable(asio::posix::stream_descriptor& descriptor, wait_callback callback) {
+  descriptor.async_wait(asio::posix::stream_descriptor::wait_read, std::move(callback));
+}
+
+COFFERDAM_DECL void on_writable(asio::posix::stream_descriptor& descriptor, wait_callback callback) {
+  descriptor.async_wait(asio::posix::stream_descriptor::wait_write, std::move(callback));
+}
+
+COFFERDAM_DECL void post_callback(const asio::any_io_executor& executor, std::function<void()> callback) {
+  asio::post(executor, std::move(callback));
+}
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
