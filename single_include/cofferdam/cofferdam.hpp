@@ -935,6 +935,8 @@ enum class error_kind {
   out_of_memory,           ///< ended by a memory limit
   process_limit,           ///< ended or refused by a limit on processes
   disk_full,               ///< ended or refused by a limit on disk space
+  file_too_large,          ///< ended by a limit on the size of a file
+  processor_time_limit,    ///< ended by a limit on processor time
   security_violation,      ///< a guard refused the code before it ran
 };
 
@@ -950,6 +952,8 @@ inline std::string_view to_string(error_kind kind) noexcept {
     case error_kind::out_of_memory: return "out_of_memory";
     case error_kind::process_limit: return "process_limit";
     case error_kind::disk_full: return "disk_full";
+    case error_kind::file_too_large: return "file_too_large";
+    case error_kind::processor_time_limit: return "processor_time_limit";
     case error_kind::security_violation: return "security_violation";
   }
   return "unknown";
@@ -39122,13 +39126,16 @@ class spawn_request {
   /// `first_borrowable`.
   std::vector<int> further;
   static constexpr int first_borrowable = 64;
+  /// Files `cgroup.procs` of the control groups that the process enters before it executes its program, open for
+  /// writing. Borrowed.
+  std::vector<int> control_groups;
   /// The user and group to become, without supplementary groups; -1 keeps ours. Only root can change them.
   std::int64_t uid = -1;
   std::int64_t gid = -1;
 };
 
 /// The step at which the start of a process failed.
-enum class spawn_stage { none, clone, descriptors, directory, identity, exec };
+enum class spawn_stage { none, clone, descriptors, directory, control_group, identity, exec };
 
 /// A started process, or the reason of the failure.
 class spawned {
@@ -39159,7 +39166,11 @@ namespace detail {
 class spawn_plan {
  public:
   explicit spawn_plan(const spawn_request& request)
-      : request_(request), further_(request.further.data()), further_count_(static_cast<int>(request.further.size())) {
+      : request_(request),
+        further_(request.further.data()),
+        further_count_(static_cast<int>(request.further.size())),
+        control_groups_(request.control_groups.data()),
+        control_group_count_(static_cast<int>(request.control_groups.size())) {
     fill(candidates_, request.candidates);
     fill(words_, request.words);
     fill(variables_, request.variables);
@@ -39177,6 +39188,8 @@ class spawn_plan {
   const rlimit& files() const noexcept { return files_; }
   const int* further() const noexcept { return further_; }
   int further_count() const noexcept { return further_count_; }
+  const int* control_groups() const noexcept { return control_groups_; }
+  int control_group_count() const noexcept { return control_group_count_; }
 
   // Written by the child, in the shared memory, while the parent thread waits.
   spawn_stage stage = spawn_stage::none;
@@ -39192,6 +39205,8 @@ class spawn_plan {
   const spawn_request& request_;
   const int* further_;
   int further_count_;
+  const int* control_groups_;
+  int control_group_count_;
   std::vector<const char*> candidates_;
   std::vector<const char*> words_;
   std::vector<const char*> variables_;
@@ -39234,6 +39249,9 @@ COFFERDAM_DETAIL_NO_SANITIZE inline int spawn_child(void* argument) {
   for (int number = 1; number <= 64; ++number)
     ::syscall(SYS_rt_sigaction, number, &default_action, nullptr, sizeof default_action.mask);
 
+  for (int i = 0; i < plan.control_group_count(); ++i)  // "0" is the writing process
+    if (::syscall(SYS_write, plan.control_groups()[i], "0", 1) != 1)
+      spawn_child_fails(plan, spawn_stage::control_group);
   const int sources[3] = {request.input, request.output, request.error};
   for (int target = 0; target <= 2; ++target)
     if (::syscall(SYS_dup3, sources[target], target, 0) < 0) spawn_child_fails(plan, spawn_stage::descriptors);
@@ -39706,6 +39724,7 @@ inline command_result refuse_unstarted(const std::string& program, spawn_stage s
       }
       break;
     case spawn_stage::descriptors:
+    case spawn_stage::control_group:
     case spawn_stage::identity:
     case spawn_stage::none: break;
   }
@@ -44245,6 +44264,7 @@ class coroutine_link final : public warden_link, public std::enable_shared_from_
 #include <csignal>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <iterator>
 #include <memory>
 #include <new>
@@ -44439,7 +44459,8 @@ class basic_warden_command final : public command_transport {
     if (framed_in_ != nullptr) framed_in_->more(credit);
   }
 
-  void on_exited(const wire::exited& how) {
+  /// \param explain  see `warden_settings::explain_end`; may be empty.
+  void on_exited(const wire::exited& how, const std::function<void(command_result&)>& explain) {
     if (command_.over()) return;
     command_result& result = command_.mutable_result();
     const bool is_known = how.how != wire::exit_how::lost;
@@ -44457,6 +44478,8 @@ class basic_warden_command final : public command_transport {
       result.kind(error_kind::out_of_memory);
       result.reason("The command was ended because it used more memory than there is for it");
       result.advice("Work on less data at a time, or allow more memory.");
+    } else if (explain && is_known && how.reason == wire::exit_reason::none && !is_told_to_end_) {
+      explain(result);
     }
     if (how.left && limits().keeps_background && how.reason == wire::exit_reason::none &&
         command_.ended_by() == end_reason::none) {
@@ -45286,6 +45309,10 @@ class warden_settings {
   /// The user and group of commands and file operations.
   std::uint32_t uid = no_change;
   std::uint32_t gid = no_change;
+  /// Called on the session's executor with the result of a command that has ended and that no time limit, signal of the
+  /// host or memory limit has ended. It may set the kind of the result, with a reason and advice, if it knows the limit
+  /// that has ended the command.
+  std::function<void(command_result&)> explain_end;
   /// The maximum time without a sign of life from the host, after which the warden ends everything. Zero: no maximum.
   std::chrono::milliseconds lease{0};
   /// The interval between pings of the warden while commands or requests are under way. If there is no answer by the
@@ -45629,7 +45656,7 @@ class basic_warden_launcher final : public command_launcher, public link_listene
       case wire::frame_type::output: running->on_output(0, arrived.payload()); break;
       case wire::frame_type::error_output: running->on_output(1, arrived.payload()); break;
       case wire::frame_type::input_credit: running->on_input_credit(values.number<std::uint32_t>()); break;
-      case wire::frame_type::exited: running->on_exited(wire::exited(arrived)); break;
+      case wire::frame_type::exited: running->on_exited(wire::exited(arrived), settings_.explain_end); break;
       case wire::frame_type::done:
         jobs_.erase(found);
         running->on_done();

@@ -64,6 +64,8 @@ constexpr error_kind every_kind[] = {error_kind::none,
                                      error_kind::out_of_memory,
                                      error_kind::process_limit,
                                      error_kind::disk_full,
+                                     error_kind::file_too_large,
+                                     error_kind::processor_time_limit,
                                      error_kind::security_violation};
 
 TEST(CommandResult, a_default_result_says_that_nothing_ran) {

@@ -176,6 +176,8 @@ enum class error_kind {
   out_of_memory,           ///< ended by a memory limit
   process_limit,           ///< ended or refused by a limit on processes
   disk_full,               ///< ended or refused by a limit on disk space
+  file_too_large,          ///< ended by a limit on the size of a file
+  processor_time_limit,    ///< ended by a limit on processor time
   security_violation,      ///< a guard refused the code before it ran
 };
 
@@ -191,6 +193,8 @@ inline std::string_view to_string(error_kind kind) noexcept {
     case error_kind::out_of_memory: return "out_of_memory";
     case error_kind::process_limit: return "process_limit";
     case error_kind::disk_full: return "disk_full";
+    case error_kind::file_too_large: return "file_too_large";
+    case error_kind::processor_time_limit: return "processor_time_limit";
     case error_kind::security_violation: return "security_violation";
   }
   return "unknown";

@@ -118,6 +118,7 @@ inline command_result refuse_unstarted(const std::string& program, spawn_stage s
       }
       break;
     case spawn_stage::descriptors:
+    case spawn_stage::control_group:
     case spawn_stage::identity:
     case spawn_stage::none: break;
   }

@@ -59,13 +59,16 @@ class spawn_request {
   /// `first_borrowable`.
   std::vector<int> further;
   static constexpr int first_borrowable = 64;
+  /// Files `cgroup.procs` of the control groups that the process enters before it executes its program, open for
+  /// writing. Borrowed.
+  std::vector<int> control_groups;
   /// The user and group to become, without supplementary groups; -1 keeps ours. Only root can change them.
   std::int64_t uid = -1;
   std::int64_t gid = -1;
 };
 
 /// The step at which the start of a process failed.
-enum class spawn_stage { none, clone, descriptors, directory, identity, exec };
+enum class spawn_stage { none, clone, descriptors, directory, control_group, identity, exec };
 
 /// A started process, or the reason of the failure.
 class spawned {
@@ -96,7 +99,11 @@ namespace detail {
 class spawn_plan {
  public:
   explicit spawn_plan(const spawn_request& request)
-      : request_(request), further_(request.further.data()), further_count_(static_cast<int>(request.further.size())) {
+      : request_(request),
+        further_(request.further.data()),
+        further_count_(static_cast<int>(request.further.size())),
+        control_groups_(request.control_groups.data()),
+        control_group_count_(static_cast<int>(request.control_groups.size())) {
     fill(candidates_, request.candidates);
     fill(words_, request.words);
     fill(variables_, request.variables);
@@ -114,6 +121,8 @@ class spawn_plan {
   const rlimit& files() const noexcept { return files_; }
   const int* further() const noexcept { return further_; }
   int further_count() const noexcept { return further_count_; }
+  const int* control_groups() const noexcept { return control_groups_; }
+  int control_group_count() const noexcept { return control_group_count_; }
 
   // Written by the child, in the shared memory, while the parent thread waits.
   spawn_stage stage = spawn_stage::none;
@@ -129,6 +138,8 @@ class spawn_plan {
   const spawn_request& request_;
   const int* further_;
   int further_count_;
+  const int* control_groups_;
+  int control_group_count_;
   std::vector<const char*> candidates_;
   std::vector<const char*> words_;
   std::vector<const char*> variables_;
@@ -171,6 +182,9 @@ COFFERDAM_DETAIL_NO_SANITIZE inline int spawn_child(void* argument) {
   for (int number = 1; number <= 64; ++number)
     ::syscall(SYS_rt_sigaction, number, &default_action, nullptr, sizeof default_action.mask);
 
+  for (int i = 0; i < plan.control_group_count(); ++i)  // "0" is the writing process
+    if (::syscall(SYS_write, plan.control_groups()[i], "0", 1) != 1)
+      spawn_child_fails(plan, spawn_stage::control_group);
   const int sources[3] = {request.input, request.output, request.error};
   for (int target = 0; target <= 2; ++target)
     if (::syscall(SYS_dup3, sources[target], target, 0) < 0) spawn_child_fails(plan, spawn_stage::descriptors);

@@ -340,7 +340,7 @@ class basic_warden_launcher final : public command_launcher, public link_listene
       case wire::frame_type::output: running->on_output(0, arrived.payload()); break;
       case wire::frame_type::error_output: running->on_output(1, arrived.payload()); break;
       case wire::frame_type::input_credit: running->on_input_credit(values.number<std::uint32_t>()); break;
-      case wire::frame_type::exited: running->on_exited(wire::exited(arrived)); break;
+      case wire::frame_type::exited: running->on_exited(wire::exited(arrived), settings_.explain_end); break;
       case wire::frame_type::done:
         jobs_.erase(found);
         running->on_done();

@@ -2,6 +2,7 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
+#include <cofferdam/core/command_result.hpp>
 #include <cofferdam/detail/os/command_launcher.hpp>
 #include <cofferdam/warden/detail/protocol.hpp>
 #include <cofferdam/warden/tracing_policy.hpp>
@@ -45,6 +46,10 @@ class warden_settings {
   /// The user and group of commands and file operations.
   std::uint32_t uid = no_change;
   std::uint32_t gid = no_change;
+  /// Called on the session's executor with the result of a command that has ended and that no time limit, signal of the
+  /// host or memory limit has ended. It may set the kind of the result, with a reason and advice, if it knows the limit
+  /// that has ended the command.
+  std::function<void(command_result&)> explain_end;
   /// The maximum time without a sign of life from the host, after which the warden ends everything. Zero: no maximum.
   std::chrono::milliseconds lease{0};
   /// The interval between pings of the warden while commands or requests are under way. If there is no answer by the

@@ -23,6 +23,7 @@
 #include <csignal>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <iterator>
 #include <memory>
 #include <new>
@@ -217,7 +218,8 @@ class basic_warden_command final : public command_transport {
     if (framed_in_ != nullptr) framed_in_->more(credit);
   }
 
-  void on_exited(const wire::exited& how) {
+  /// \param explain  see `warden_settings::explain_end`; may be empty.
+  void on_exited(const wire::exited& how, const std::function<void(command_result&)>& explain) {
     if (command_.over()) return;
     command_result& result = command_.mutable_result();
     const bool is_known = how.how != wire::exit_how::lost;
@@ -235,6 +237,8 @@ class basic_warden_command final : public command_transport {
       result.kind(error_kind::out_of_memory);
       result.reason("The command was ended because it used more memory than there is for it");
       result.advice("Work on less data at a time, or allow more memory.");
+    } else if (explain && is_known && how.reason == wire::exit_reason::none && !is_told_to_end_) {
+      explain(result);
     }
     if (how.left && limits().keeps_background && how.reason == wire::exit_reason::none &&
         command_.ended_by() == end_reason::none) {
