@@ -21256,22 +21256,36 @@ class basic_jail {
   /// Sets the network of commands. Default: `network_policy::none`.
   basic_jail& network(network_policy policy);
 
-  /// Limits memory, in bytes: the address space of each process (RLIMIT_AS). Some programs reserve far more than they
-  /// use, such as Node.js and Java. At least 16 MiB. Default: no limit.
-  basic_jail& memory(std::size_t most);
-  /// Limits the processor time of each process. Whole seconds, at least 1. Default: no limit.
+  /// Limits memory, in bytes. At least 16 MiB. Default: no limit.
+  ///
+  /// If this program may make control groups (it runs as root, or in a group of its own, as by `systemd-run --user
+  /// --scope -p Delegate=yes PROGRAM`), all processes of the environment together are limited, with their files in
+  /// /tmp, in /dev/shm and in a workspace in memory; a result of `error_kind::out_of_memory` reports a process that the
+  /// limit has ended. Otherwise the address space of each process is limited (RLIMIT_AS). Some programs reserve far
+  /// more address space than they use, such as Node.js and Java. `isolation()` has the mechanism.
+  basic_jail& memory(std::size_t max_size);
+  /// Makes `open()` fail if the limit of `memory` cannot be a limit for all processes together.
+  basic_jail& require_total_memory();
+  /// Sets if control groups may be used for `memory` and `processes`. Default: true.
+  basic_jail& control_groups(bool use);
+  /// Limits the processor time of each process. Whole seconds, at least 1. Default: no limit. The result of a command
+  /// that it has ended has `error_kind::processor_time_limit`.
   basic_jail& cpu_time(std::chrono::seconds most);
   /// Limits the number of processes and threads in the environment, those of the warden included: 3, and 1 for each
-  /// command that runs. At least 8. Default: 1024.
+  /// command that runs. At least 8. Default: 1024. If this program may make control groups, the result of a command
+  /// that failed because of this limit has `error_kind::process_limit`; not for the default.
   basic_jail& processes(std::uint32_t most);
-  /// Limits the size of each file that a command writes, in bytes. Default: no limit.
+  /// Limits the size of each file that a command writes, in bytes. Default: no limit. The result of a command that it
+  /// has ended has `error_kind::file_too_large`.
   basic_jail& file_size(std::uint64_t most);
   /// Limits the number of open files of each process. At least 16. Default: the limit of this program, at most 1024.
   basic_jail& open_files(std::uint32_t most);
   /// Limits the workspace, in bytes. It is then kept in memory, and exists only inside the jail. At least 64 KiB.
-  /// Default: no limit; the workspace is a folder of this machine.
+  /// Default: no limit; the workspace is a folder of this machine. The result of a command that failed when the
+  /// workspace, /tmp or /dev/shm was full has `error_kind::disk_full`.
   basic_jail& workspace_size(std::size_t most);
-  /// Limits /tmp and /dev/shm, each, in bytes. Both are kept in memory. At least 64 KiB. Default: 256 MiB.
+  /// Limits /tmp and /dev/shm, each, in bytes. Both are kept in memory. At least 64 KiB. Default: 256 MiB, but at
+  /// most a quarter of `memory`.
   basic_jail& temporary_size(std::size_t most);
 
   /// Sets the path of the workspace inside the jail, as in `workspace_path("/home/user")`. Absolute, and not in a
@@ -62660,6 +62674,707 @@ COFFERDAM_DECL code_context code_interpreter::context_of(const boost::json::obje
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::e2b
 
+// ---- cofferdam/detail/os/process_table.hpp ----
+
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <csignal>
+#include <cstddef>
+#include <cstdint>
+#include <set>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <vector>
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/syscall.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+// The processes of this machine, as this program sees them in /proc. Used if the process that should end them does not.
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+/// One process that is alive.
+class table_entry {
+ public:
+  pid_t pid = 0;
+  pid_t parent = 0;
+  std::uint64_t start_time = 0;  // distinguishes it from a later process with the same number
+  std::string name;
+};
+
+/// Returns a file of /proc, or an empty text if it cannot be read.
+inline std::string proc_text(const std::string& path) {
+  const unique_fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  std::string text;
+  if (!fd) return text;
+  char piece[4096];
+  for (;;) {
+    const ssize_t got = ::read(fd.get(), piece, sizeof piece);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return text;
+    text.append(piece, static_cast<std::size_t>(got));
+  }
+}
+
+/// Reads `/proc/PID/stat`.
+/// \return        false if the process is gone, or all of its threads have ended. A process of which only the first
+///                thread has ended has the state of a zombie, but is alive.
+/// \par Source    proc(5).
+inline bool parse_stat(std::string_view text, table_entry& into) {
+  const std::size_t open = text.find('(');
+  const std::size_t close = text.rfind(')');
+  if (open == std::string_view::npos || close == std::string_view::npos || close < open) return false;
+  into.name = std::string(text.substr(open + 1, close - open - 1));
+  std::string_view rest = text.substr(close + 1);
+  constexpr std::size_t parent_at = 1;  // counted from the state
+  constexpr std::size_t threads_at = 17;
+  constexpr std::size_t start_time_at = 19;
+  bool is_zombie = false;
+  for (std::size_t field = 0; field <= start_time_at; ++field) {
+    const std::size_t start = rest.find_first_not_of(' ');
+    if (start == std::string_view::npos) return false;
+    rest.remove_prefix(start);
+    const std::string_view word = rest.substr(0, rest.find(' '));
+    if (field == 0 && word == "X") return false;
+    if (field == 0) is_zombie = word == "Z";
+    if (field == parent_at) std::from_chars(word.data(), word.data() + word.size(), into.parent);
+    if (field == threads_at && is_zombie) {
+      unsigned threads = 0;
+      std::from_chars(word.data(), word.data() + word.size(), threads);
+      if (threads <= 1) return false;
+    }
+    if (field == start_time_at) std::from_chars(word.data(), word.data() + word.size(), into.start_time);
+    rest.remove_prefix(word.size());
+  }
+  return true;
+}
+
+/// Returns true if a signal or a tracer has stopped a process.
+inline bool is_stopped(pid_t pid) {
+  const std::string text = proc_text("/proc/" + std::to_string(pid) + "/stat");
+  const std::size_t close = text.rfind(')');
+  if (close == std::string::npos || close + 2 >= text.size()) return false;
+  return text[close + 2] == 'T' || text[close + 2] == 't';
+}
+
+/// Returns every living process of this machine, without zombies.
+inline std::vector<table_entry> process_table() {
+  std::vector<table_entry> entries;
+  DIR* const folder = ::opendir("/proc");
+  if (folder == nullptr) return entries;
+  while (const dirent* const dir_entry = ::readdir(folder)) {
+    table_entry entry;
+    const std::string_view name(dir_entry->d_name);
+    const auto [end, failure] = std::from_chars(name.data(), name.data() + name.size(), entry.pid);
+    if (failure != std::errc() || end != name.data() + name.size()) continue;
+    if (parse_stat(proc_text("/proc/" + std::string(name) + "/stat"), entry)) entries.push_back(std::move(entry));
+  }
+  ::closedir(folder);
+  return entries;
+}
+
+/// Returns the living descendants of a process, without that process itself.
+inline std::vector<table_entry> living_below(pid_t root) {
+  const std::vector<table_entry> entries = process_table();
+  std::set<pid_t> known{root};
+  std::vector<table_entry> found;
+  for (bool more = true; more;) {
+    more = false;
+    for (const table_entry& entry : entries) {
+      if (!known.contains(entry.parent) || !known.insert(entry.pid).second) continue;
+      found.push_back(entry);
+      more = true;
+    }
+  }
+  return found;
+}
+
+/// Returns the variables that a process was started with, each followed by a NUL. If the first thread has ended, those
+/// of another thread are read.
+inline std::string variables_of(pid_t pid) {
+  const std::string folder = "/proc/" + std::to_string(pid);
+  std::string variables(1, '\0');
+  variables += proc_text(folder + "/environ");
+  if (variables.size() > 1) return variables;
+  DIR* const threads = ::opendir((folder + "/task").c_str());
+  if (threads == nullptr) return variables;
+  while (const dirent* const dir_entry = ::readdir(threads)) {
+    if (dir_entry->d_name[0] == '.') continue;
+    variables += proc_text(folder + "/task/" + dir_entry->d_name + "/environ");
+    if (variables.size() > 1) break;
+  }
+  ::closedir(threads);
+  return variables;
+}
+
+/// Returns the processes that were started with this variable, at any place in the process tree.
+/// \param setting  `NAME=value`.
+inline std::vector<table_entry> living_with_variable(std::string_view setting) {
+  std::vector<table_entry> found;
+  std::string assignment(1, '\0');
+  assignment += setting;
+  assignment += '\0';
+  for (table_entry& entry : process_table()) {
+    const std::string variables = variables_of(entry.pid);
+    if (variables.find(assignment) != std::string::npos) found.push_back(std::move(entry));
+  }
+  return found;
+}
+
+/// Sends SIGKILL to a process, unless its number belongs to another one by now.
+inline void kill_entry(const table_entry& entry) noexcept {
+  try {
+    const unique_fd pidfd(static_cast<int>(::syscall(SYS_pidfd_open, entry.pid, 0)));
+    table_entry now;
+    if (!pidfd || !parse_stat(proc_text("/proc/" + std::to_string(entry.pid) + "/stat"), now)) return;
+    if (now.start_time == entry.start_time) signal_process(pidfd.get(), SIGKILL);
+  } catch (const std::bad_alloc&) {  // out of memory: it is not killed
+  }
+}
+
+/// Returns "812 (sh), 813 (sleep)", with at most twenty processes.
+inline std::string list_of(const std::vector<table_entry>& processes) {
+  constexpr std::size_t max_shown = 20;
+  std::string text;
+  for (std::size_t i = 0; i < processes.size() && i < max_shown; ++i) {
+    if (i != 0) text += ", ";
+    text += std::to_string(processes[i].pid) + " (" + one_line(processes[i].name, 40) + ")";
+  }
+  if (processes.size() > max_shown) text += " and " + std::to_string(processes.size() - max_shown) + " more";
+  return text;
+}
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
+
+// ---- cofferdam/detail/os/control_group.hpp ----
+
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+// Control groups of the kernel (cgroups), version 1 and 2: limits for all processes of an environment together. See
+// the kernel's admin-guide/cgroup-v1/memory.rst, cgroup-v1/pids.rst and cgroup-v2.rst.
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+/// The limits of a control group. An absent limit is not set.
+class control_group_limits {
+ public:
+  std::optional<std::uint64_t> memory;     ///< bytes of all processes together, with their files in tmpfs
+  std::optional<std::uint32_t> processes;  ///< processes and threads
+};
+
+/// The directory of a control group of this process.
+class control_group_place {
+ public:
+  std::filesystem::path directory;
+  bool is_unified = false;  ///< a group of version 2, which may have all controllers
+
+  bool operator==(const control_group_place&) const = default;
+};
+
+/// Returns the directories of the control groups of a process, by controller: "memory" and "pids". A controller of
+/// version 1 wins, because a controller that version 1 has is missing in version 2.
+/// \param memberships  the text of /proc/self/cgroup.
+/// \param mounts       the text of /proc/self/mountinfo.
+inline std::map<std::string, control_group_place, std::less<>> control_group_places(std::string_view memberships,
+                                                                                    std::string_view mounts) {
+  const auto next_of = [](std::string_view& text, char separator) {
+    const std::size_t end = std::min(text.find(separator), text.size());
+    const std::string_view part = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    return part;
+  };
+  const auto has_word = [&](std::string_view list, std::string_view word) {
+    while (!list.empty())
+      if (next_of(list, ',') == word) return true;
+    return false;
+  };
+
+  std::map<std::string, control_group_place, std::less<>> places;
+  while (!mounts.empty()) {
+    std::string_view line = next_of(mounts, '\n');
+    const std::size_t dash = line.find(" - ");
+    if (dash == std::string_view::npos) continue;
+    std::string_view source = line.substr(dash + 3);
+    const std::string_view type = next_of(source, ' ');
+    next_of(source, ' ');
+    const std::string_view super_options = source;
+    if (type != "cgroup" && type != "cgroup2") continue;
+    for (int skipped = 0; skipped < 3; ++skipped) next_of(line, ' ');
+    const std::string_view root = next_of(line, ' ');  // the group that is mounted
+    const std::string_view point = next_of(line, ' ');
+
+    for (const char* controller : {"memory", "pids"}) {
+      const bool is_unified = type == "cgroup2";
+      if (!is_unified && !has_word(super_options, controller)) continue;
+      if (is_unified && places.count(controller) != 0) continue;
+      for (std::string_view rest = memberships; !rest.empty();) {
+        std::string_view membership = next_of(rest, '\n');
+        const std::string_view number = next_of(membership, ':');
+        const std::string_view controllers = next_of(membership, ':');
+        if (is_unified ? number != "0" || !controllers.empty() : !has_word(controllers, controller)) continue;
+        // Below another group's mount, the path of our own group begins with the path of that group.
+        std::string_view path = membership;
+        if (root != "/" && path.starts_with(root)) path.remove_prefix(root.size());
+        while (path.starts_with('/')) path.remove_prefix(1);
+        if (path.starts_with("..")) continue;  // outside what is mounted
+        control_group_place place;
+        place.directory = std::filesystem::path(point);
+        if (!path.empty()) place.directory /= path;
+        place.is_unified = is_unified;
+        places[controller] = std::move(place);
+      }
+    }
+  }
+  return places;
+}
+
+/// The control group of one environment: a directory for each hierarchy, made beneath the group of this process or, if
+/// that group has no limits of its own, beside it. Removed at the end of its lifetime, if its processes have ended by
+/// then; otherwise by the next control_group of a program of the same user.
+class control_group {
+ public:
+  /// Makes a control group. If it cannot be made, the result has no value and `obstacle` names the reason.
+  static std::optional<control_group> make(const control_group_limits& limits, std::string& obstacle) {
+    return make(limits, control_group_places(proc_text("/proc/self/cgroup"), proc_text("/proc/self/mountinfo")),
+                obstacle);
+  }
+
+  /// \param places  as `control_group_places` returns them.
+  static std::optional<control_group> make(const control_group_limits& limits,
+                                           const std::map<std::string, control_group_place, std::less<>>& places,
+                                           std::string& obstacle) {
+    control_group group;
+    for (const char* controller : {"memory", "pids"}) {
+      if (std::string_view(controller) == "memory" ? !limits.memory : !limits.processes) continue;
+      const auto found = places.find(controller);
+      if (found == places.end()) {
+        obstacle = std::string("no hierarchy of control groups has the controller ") + controller;
+        return std::nullopt;
+      }
+      if (!group.add(found->second, controller, obstacle)) return std::nullopt;
+    }
+    for (const level& each : group.levels_)
+      if (!each.limit(limits, obstacle)) return std::nullopt;
+    return group;
+  }
+
+  control_group(control_group&&) noexcept = default;
+  control_group& operator=(control_group&& other) noexcept {
+    remove();
+    levels_ = std::move(other.levels_);
+    return *this;
+  }
+  ~control_group() { remove(); }
+
+  /// Returns the descriptors for `spawn_request::control_groups`.
+  std::vector<int> members() const {
+    std::vector<int> files;
+    for (const level& each : levels_) files.push_back(each.members.get());
+    return files;
+  }
+
+  /// Returns the file with the number of processes that were killed because of the memory limit, and the path at which
+  /// programs look for it; both empty without a memory limit.
+  std::pair<std::filesystem::path, std::string> memory_events() const {
+    for (const level& each : levels_) {
+      if (!each.has_memory) continue;
+      if (each.is_unified) return {each.directory / "memory.events", "/sys/fs/cgroup/memory.events"};
+      return {each.directory / "memory.oom_control", "/sys/fs/cgroup/memory/memory.oom_control"};
+    }
+    return {};
+  }
+
+  /// Returns how often a new process was refused because of the process limit; 0 without such a limit.
+  std::uint64_t refused_processes() const {
+    for (const level& each : levels_)
+      if (each.has_processes) return number_after("max ", text_of(each.directory / "pids.events"));
+    return 0;
+  }
+
+  /// Returns true if the group limits processes.
+  bool limits_processes() const noexcept {
+    return std::any_of(levels_.begin(), levels_.end(), [](const level& each) { return each.has_processes; });
+  }
+
+  /// Returns the mechanism that holds memory, for reports.
+  const char* memory_mechanism() const noexcept {
+    for (const level& each : levels_)
+      if (each.has_memory)
+        return each.is_unified ? "control group, memory.max" : "control group, memory.limit_in_bytes";
+    return "";
+  }
+
+  /// Removes the directories. Does nothing the second time.
+  /// \return  false if processes are left in the group.
+  bool remove() noexcept {
+    bool is_gone = true;
+    for (level& each : levels_)
+      if (::rmdir(each.directory.c_str()) != 0 && errno == EBUSY) is_gone = false;
+    if (is_gone) levels_.clear();
+    return is_gone;
+  }
+
+ private:
+  static constexpr std::string_view prefix = "cofferdam-";
+
+  /// The group in one hierarchy.
+  class level {
+   public:
+    std::filesystem::path directory;
+    unique_fd lock;     // shared; the kernel releases it when this program ends
+    unique_fd members;  // cgroup.procs, for writing
+    bool is_unified = false;
+    bool has_memory = false;
+    bool has_processes = false;
+
+    bool limit(const control_group_limits& limits, std::string& obstacle) const {
+      const auto set = [&](const char* file, std::uint64_t value) {
+        return write_to(directory / file, std::to_string(value), obstacle);
+      };
+      if (has_memory && !is_unified) {
+        // Groups below are counted too in kernels before 5.11 only if this is set.
+        write_if_there(directory / "memory.use_hierarchy", "1");
+        if (!set("memory.limit_in_bytes", *limits.memory)) return false;
+        write_if_there(directory / "memory.memsw.limit_in_bytes", std::to_string(*limits.memory));
+      }
+      if (has_memory && is_unified) {
+        if (!set("memory.max", *limits.memory)) return false;
+        write_if_there(directory / "memory.swap.max", "0");
+      }
+      return !has_processes || set("pids.max", *limits.processes);
+    }
+  };
+
+  control_group() = default;
+
+  /// Makes a group in the hierarchy of a controller, or uses the one that is made there already.
+  bool add(const control_group_place& place, std::string_view controller, std::string& obstacle) {
+    for (level& each : levels_) {
+      if (!each.is_unified || !place.is_unified) continue;
+      if (!has_controller(each.directory / "cgroup.controllers", controller)) {
+        obstacle = each.directory.string() + " lacks the controller " + std::string(controller);
+        return false;
+      }
+      mark(each, controller);
+      return true;
+    }
+    std::string first_obstacle;
+    for (const std::filesystem::path& parent : parents_of(place)) {
+      std::string why;
+      if (add_below(parent, place.is_unified, controller, why)) return true;
+      if (first_obstacle.empty()) first_obstacle = std::move(why);
+    }
+    obstacle = std::move(first_obstacle);
+    return false;
+  }
+
+  /// Returns the groups beneath which a new group keeps every limit that this process has.
+  static std::vector<std::filesystem::path> parents_of(const control_group_place& place) {
+    std::vector<std::filesystem::path> parents = {place.directory};
+    if (!place.is_unified) return parents;
+    // In version 2, a group with processes cannot pass a controller on, unless it is the root.
+    for (const char* file : {"memory.max", "pids.max", "memory.high"}) {
+      const std::string limit = text_of(place.directory / file);
+      if (!limit.empty() && limit != "max\n") return parents;
+    }
+    if (place.directory.has_parent_path() &&
+        ::access((place.directory.parent_path() / "cgroup.procs").c_str(), F_OK) == 0)
+      parents.push_back(place.directory.parent_path());
+    return parents;
+  }
+
+  bool add_below(const std::filesystem::path& parent, bool is_unified, std::string_view controller,
+                 std::string& obstacle) {
+    if (is_unified) {
+      const std::filesystem::path passed_on = parent / "cgroup.subtree_control";
+      if (!has_controller(passed_on, controller) && !write_to(passed_on, "+" + std::string(controller), obstacle))
+        return false;
+      // Needed if processes() is limited too; without it, the group lacks that controller.
+      if (!has_controller(passed_on, "pids")) write_if_there(passed_on, "+pids");
+    }
+    remove_abandoned(parent);
+    level made;
+    made.is_unified = is_unified;
+    mark(made, controller);
+    // Another program may take the new directory for an abandoned one until the lock is held.
+    for (int attempt = 0; attempt < 3; ++attempt) {
+      made.directory = parent / (std::string(prefix) + random_digits());
+      if (::mkdir(made.directory.c_str(), 0755) != 0) {
+        obstacle = "a group in " + one_line(parent.string()) + " cannot be made: " + reason(errno);
+        return false;
+      }
+      made.lock.reset(::open(made.directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+      if (made.lock) ::flock(made.lock.get(), LOCK_SH | LOCK_NB);
+      made.members.reset(::open((made.directory / "cgroup.procs").c_str(), O_WRONLY | O_CLOEXEC));
+      if (made.members) break;
+      obstacle = "a process cannot be moved to a group in " + one_line(parent.string()) + ": " + reason(errno);
+      ::rmdir(made.directory.c_str());
+    }
+    if (!made.members) return false;
+    made.members = unique_fd::above_standard(std::move(made.members));
+    levels_.push_back(std::move(made));
+    return true;
+  }
+
+  static void mark(level& in, std::string_view controller) {
+    (controller == "memory" ? in.has_memory : in.has_processes) = true;
+  }
+
+  /// Removes groups that programs left behind when they were killed: nothing holds the lock of such a group. The kernel
+  /// refuses to remove a group with processes.
+  static void remove_abandoned(const std::filesystem::path& parent) noexcept {
+    DIR* const entries = ::opendir(parent.c_str());
+    if (entries == nullptr) return;
+    while (const dirent* const entry = ::readdir(entries)) {
+      if (!std::string_view(entry->d_name).starts_with(prefix)) continue;
+      const unique_fd folder(
+          ::openat(::dirfd(entries), entry->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+      if (folder && ::flock(folder.get(), LOCK_EX | LOCK_NB) == 0)
+        ::unlinkat(::dirfd(entries), entry->d_name, AT_REMOVEDIR);
+    }
+    ::closedir(entries);
+  }
+
+  static std::string reason(int number) { return std::error_code(number, std::system_category()).message(); }
+
+  static std::string text_of(const std::filesystem::path& file) { return proc_text(file.string()); }
+
+  static bool has_controller(const std::filesystem::path& file, std::string_view controller) {
+    const std::string text = " " + text_of(file);
+    for (std::size_t at = text.find(controller); at != std::string::npos; at = text.find(controller, at + 1)) {
+      const char after = at + controller.size() < text.size() ? text[at + controller.size()] : '\n';
+      if (text[at - 1] == ' ' && (after == ' ' || after == '\n')) return true;
+    }
+    return false;
+  }
+
+  static std::uint64_t number_after(std::string_view key, const std::string& text) {
+    std::uint64_t number = 0;
+    const std::size_t at = text.find(key);
+    if (at != std::string::npos) std::from_chars(text.data() + at + key.size(), text.data() + text.size(), number);
+    return number;
+  }
+
+  static bool write_to(const std::filesystem::path& file, const std::string& value, std::string& obstacle) {
+    const unique_fd target(::open(file.c_str(), O_WRONLY | O_CLOEXEC));
+    if (target && ::write(target.get(), value.data(), value.size()) == static_cast<ssize_t>(value.size())) return true;
+    obstacle = one_line(file.string()) + " cannot be set to " + value + ": " + reason(errno);
+    return false;
+  }
+
+  static void write_if_there(const std::filesystem::path& file, const std::string& value) {
+    std::string ignored;  // the limit that counts is written by `write_to`
+    write_to(file, value, ignored);
+  }
+
+  std::vector<level> levels_;
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
+
+// ---- cofferdam/backends/detail/jail_limits.hpp ----
+
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/statvfs.h>
+#include <sys/types.h>
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+/// The limits of a jail.
+class jail_limits {
+ public:
+  std::optional<std::uint64_t> memory;  ///< bytes
+  bool uses_control_groups = true;
+  bool requires_total_memory = false;  ///< open() fails if `memory` cannot be limited in total
+  std::optional<std::uint64_t> cpu_seconds;
+  std::optional<std::uint32_t> processes;
+  static constexpr std::uint32_t default_processes = 1024;
+  std::optional<std::uint64_t> file_size;  ///< bytes
+  std::optional<std::uint32_t> open_files;
+  std::optional<std::size_t> workspace_size;  ///< bytes
+  std::optional<std::size_t> temporary_size;  ///< bytes
+
+  /// Returns the size of /tmp and of /dev/shm. The default leaves room for processes, because the memory limit counts
+  /// the files too: with a full /tmp, every further command would be ended.
+  std::size_t max_temporary_size() const noexcept {
+    constexpr std::size_t usual = std::size_t{256} << 20;
+    return temporary_size.value_or(memory ? std::min<std::size_t>(usual, *memory / 4) : usual);
+  }
+
+  std::uint32_t max_processes() const noexcept { return processes.value_or(default_processes); }
+
+  /// Returns the limits that the warden sets for each process. A lower limit of this program stays.
+  /// \param group  the control group of the jail, or null. What it limits in total is not limited for each process.
+  std::vector<warden_limit> for_each_process(const control_group* group) const {
+    std::vector<warden_limit> limits;
+    const auto set = [&limits](int resource, std::uint64_t soft, std::uint64_t hard) {
+      rlimit present{};
+      if (::getrlimit(resource, &present) == 0) {
+        soft = std::min<std::uint64_t>(soft, present.rlim_max);
+        hard = std::min<std::uint64_t>(hard, present.rlim_max);
+      }
+      limits.emplace_back(resource, soft, hard);
+    };
+    // The address space is limited only for want of something better: Node.js and Java reserve far more than they use.
+    if (memory && group == nullptr) set(RLIMIT_AS, *memory, *memory);
+    if (cpu_seconds) set(RLIMIT_CPU, *cpu_seconds, *cpu_seconds + 1);  // SIGXCPU, and SIGKILL a second later
+    // With a group, the group's own limit is reached first, because the kernel counts refusals only there.
+    const std::uint32_t room = group != nullptr && group->limits_processes() ? 8 : 0;
+    set(RLIMIT_NPROC, max_processes() + room, max_processes() + room);
+    if (file_size) set(RLIMIT_FSIZE, *file_size, *file_size);
+    if (open_files) set(RLIMIT_NOFILE, *open_files, *open_files);
+    return limits;
+  }
+};
+
+/// Makes the control group of a jail, if memory or processes are limited and this machine allows it; otherwise null.
+/// \throws error{errc::provider_failed} if a total memory limit is required and cannot be set;
+///     error{errc::invalid_argument} for options that contradict each other.
+inline std::shared_ptr<control_group> group_for(const jail_limits& limits) {
+  if (limits.requires_total_memory && !limits.memory)
+    throw error(exec_errc::invalid_argument, "jail: require_total_memory() needs a limit: memory(BYTES)");
+  if (limits.requires_total_memory && !limits.uses_control_groups)
+    throw error(exec_errc::invalid_argument,
+                "jail: require_total_memory() and control_groups(false) exclude each other");
+  if (!limits.uses_control_groups || (!limits.memory && !limits.processes)) return nullptr;
+  // bubblewrap itself waits outside of the jail, as one more process of the group.
+  control_group_limits in_total;
+  in_total.memory = limits.memory;
+  in_total.processes = limits.max_processes() + 1;
+  std::string obstacle;
+  std::optional<control_group> group = control_group::make(in_total, obstacle);
+  if (!group && limits.memory) {  // perhaps only the limit of processes is impossible
+    in_total.processes.reset();
+    std::string ignored;
+    group = control_group::make(in_total, ignored);
+  }
+  if (group) return std::make_shared<control_group>(std::move(*group));
+  if (limits.requires_total_memory)
+    throw error(exec_errc::provider_failed,
+                "jail: require_total_memory(): " + obstacle +
+                    "; run this program as root, or in a control group of its own (systemd-run --user --scope -p "
+                    "Delegate=yes PROGRAM), or leave out require_total_memory() and limit each process");
+  return nullptr;
+}
+
+/// Sets the kind of a result if one of the jail's limits has ended the command.
+class jail_limit_watch {
+ public:
+  /// \param group  the control group of the jail, or null.
+  jail_limit_watch(jail_limits limits, std::shared_ptr<const control_group> group)
+      : limits_(std::move(limits)), group_(std::move(group)), refused_(refused_processes()) {}
+
+  /// Adds the folders of the jail that are kept in memory. Before this call, `disk_full` is not found.
+  /// \param inside          a process of the jail, by the host's number.
+  /// \param workspace_path  the path of the workspace inside.
+  void add_folders(pid_t inside, const std::string& workspace_path) {
+    std::vector<std::string> names = {"/tmp", "/dev/shm"};
+    if (limits_.workspace_size) names.push_back(workspace_path);
+    for (std::string& name : names) {
+      const std::string path = "/proc/" + std::to_string(inside) + "/root" + name;
+      unique_fd fd = unique_fd::above_standard(unique_fd(::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)));
+      if (fd) folders_.emplace_back(std::move(name), std::move(fd));
+    }
+  }
+
+  /// See `warden_settings::explain_end`.
+  void explain(command_result& result) {
+    const std::uint64_t refused = refused_processes();
+    const bool was_refused = refused > refused_;
+    refused_ = refused;
+    if (result.ok()) return;
+    if (limits_.file_size && is_ended_by(result, SIGXFSZ)) {
+      result.kind(error_kind::file_too_large);
+      result.reason("The command was ended because it made a file larger than " + std::to_string(*limits_.file_size) +
+                    " bytes (RLIMIT_FSIZE)");
+      result.advice("Write less, or several smaller files.");
+    } else if (limits_.cpu_seconds && (is_ended_by(result, SIGXCPU) || is_ended_by(result, SIGKILL)) &&
+               has_used_its_time(result)) {
+      result.kind(error_kind::processor_time_limit);
+      result.reason("The command was ended because a process had used its " + std::to_string(*limits_.cpu_seconds) +
+                    " s of processor time (RLIMIT_CPU)");
+      result.advice("Do less work in one command.");
+    } else if (was_refused) {
+      result.kind(error_kind::process_limit);
+      result.reason("The command failed, and a new process was refused while it ran: there may be " +
+                    std::to_string(limits_.max_processes()) + " processes and threads (control group, pids.max)");
+      result.advice("Start fewer processes at once, or end those in the background.");
+    } else if (const std::string* const folder = full_folder(); folder != nullptr && result.exit_code() > 0) {
+      result.kind(error_kind::disk_full);
+      result.reason("The command failed, and " + *folder + " is full (tmpfs)");
+      result.advice("Remove files in " + *folder + ", or write less.");
+    }
+  }
+
+ private:
+  /// Returns true if a signal ended the command, or if its shell reports that a signal ended a child.
+  static bool is_ended_by(const command_result& result, int signal) {
+    return result.term_signal() == signal || result.exit_code() == 128 + signal;
+  }
+
+  /// The kernel compares another clock with the limit than the one it reports, so half of the limit is enough.
+  bool has_used_its_time(const command_result& result) const {
+    const std::chrono::milliseconds limit = std::chrono::seconds(*limits_.cpu_seconds);
+    return result.cpu_time() && *result.cpu_time() >= limit / 2;
+  }
+
+  std::uint64_t refused_processes() const { return group_ ? group_->refused_processes() : 0; }
+
+  /// Returns the name of a folder without free space, or null.
+  const std::string* full_folder() const {
+    for (const auto& [name, fd] : folders_) {
+      struct statvfs state {};
+      if (::fstatvfs(fd.get(), &state) == 0 && state.f_blocks != 0 && state.f_bavail == 0) return &name;
+    }
+    return nullptr;
+  }
+
+  jail_limits limits_;
+  std::shared_ptr<const control_group> group_;
+  std::vector<std::pair<std::string, unique_fd>> folders_;
+  std::uint64_t refused_;
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
+
 // ---- cofferdam/backends/detail/jail_python.hpp ----
 
 
@@ -62749,17 +63464,12 @@ inline std::vector<std::filesystem::path> host_python_folders() {
 // ---- cofferdam/backends/detail/jail_settings.hpp ----
 
 
-#include <algorithm>
-#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <limits>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
-
-#include <sys/resource.h>
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
@@ -62770,37 +63480,6 @@ class jail_mount {
 
   std::filesystem::path path;
   bool is_writable;
-};
-
-/// The limits of a jail.
-class jail_limits {
- public:
-  std::optional<std::uint64_t> memory;
-  std::optional<std::uint64_t> cpu_seconds;
-  std::uint32_t processes = 1024;
-  std::optional<std::uint64_t> file_size;
-  std::optional<std::uint32_t> open_files;
-  std::optional<std::size_t> workspace_size;
-  std::size_t temporary_size = std::size_t{256} << 20;
-
-  /// Returns what the warden sets for each process. A limit of this program that is lower stays.
-  std::vector<warden_limit> for_each_process() const {
-    std::vector<warden_limit> all;
-    const auto set = [&all](int resource, std::uint64_t soft, std::uint64_t hard) {
-      rlimit present{};
-      if (::getrlimit(resource, &present) == 0) {
-        soft = std::min<std::uint64_t>(soft, present.rlim_max);
-        hard = std::min<std::uint64_t>(hard, present.rlim_max);
-      }
-      all.emplace_back(resource, soft, hard);
-    };
-    if (memory) set(RLIMIT_AS, *memory, *memory);
-    if (cpu_seconds) set(RLIMIT_CPU, *cpu_seconds, *cpu_seconds + 1);  // SIGXCPU, and SIGKILL a second later
-    set(RLIMIT_NPROC, processes, processes);
-    if (file_size) set(RLIMIT_FSIZE, *file_size, *file_size);
-    if (open_files) set(RLIMIT_NOFILE, *open_files, *open_files);
-    return all;
-  }
 };
 
 /// The settings of `jail`, shared by its environments.
@@ -62893,9 +63572,10 @@ class jail_plan {
   static constexpr int first_file = 8;
 
   /// \param workspace  the host's folder; empty if the workspace is kept in memory.
+  /// \param group      the control group of the jail, or null.
   /// \throws error{errc::provider_failed} for a path that does not exist or cannot be mounted.
   jail_plan(const jail_settings& settings, const std::filesystem::path& workspace, const jail_user& user,
-            const std::string& shell) {
+            const std::string& shell, const control_group* group) {
     add("bwrap");
     for (const char* each : {"--unshare-user", "--unshare-ipc", "--unshare-pid", "--unshare-uts", "--unshare-cgroup"})
       add(each);
@@ -62909,7 +63589,7 @@ class jail_plan {
     add_configuration(settings, shell);
     add("--proc", "/proc", "--dev", "/dev");
     own_.insert(own_.end(), {"/proc", "/dev", "/tmp"});
-    const std::string size = std::to_string(settings.limits.temporary_size);
+    const std::string size = std::to_string(settings.limits.max_temporary_size());
     for (const char* folder : {"/tmp", "/dev/shm"}) {
       add("--perms", "1777", "--size", size, "--tmpfs", folder);
       writable_.emplace_back(folder);
@@ -62921,6 +63601,7 @@ class jail_plan {
     for (const jail_mount& each : settings.mounts) add_mount(each, user);
     add_workspace(settings, workspace, user);
     for (const std::filesystem::path& each : settings.hidden) add_hidden(each);
+    if (group != nullptr) add_memory_events(*group);
     add("--perms", "0555", "--ro-bind-data", std::to_string(image), warden_path);
     own_.emplace_back(warden_path);
     add("--seccomp", std::to_string(filter));
@@ -62947,6 +63628,14 @@ class jail_plan {
     add("--perms", "0444", "--ro-bind-data", std::to_string(first_file + static_cast<int>(files_.size())), path);
     files_.push_back(std::move(content));
     own_.push_back(path);
+  }
+
+  /// Shows the count of processes that the memory limit has ended, in which the warden and Python's driver look.
+  void add_memory_events(const control_group& group) {
+    const auto [file, inside] = group.memory_events();
+    if (file.empty()) return;
+    add("--ro-bind", file.string(), inside);
+    own_.push_back(inside);
   }
 
   void show(const std::string& path) {
@@ -63301,184 +63990,6 @@ inline std::string bubblewrap_advice(std::string_view complaint) {
   if (says("Can't find source path") || says("Can't bind mount") || says("Can't get type of source"))
     return "the jail's user cannot reach this path: change the modes of its folders, or name another path";
   return "run `bwrap --ro-bind / / --unshare-user --disable-userns true` to see whether bubblewrap works here";
-}
-
-}  // namespace cofferdam::inline COFFERDAM_ABI::detail
-
-// ---- cofferdam/detail/os/process_table.hpp ----
-
-
-#include <algorithm>
-#include <cerrno>
-#include <charconv>
-#include <csignal>
-#include <cstddef>
-#include <cstdint>
-#include <set>
-#include <string>
-#include <string_view>
-#include <system_error>
-#include <vector>
-
-#include <dirent.h>
-#include <fcntl.h>
-#include <sys/syscall.h>
-#include <sys/types.h>
-#include <unistd.h>
-
-// The processes of this machine, as this program sees them in /proc. Used if the process that should end them does not.
-
-namespace cofferdam::inline COFFERDAM_ABI::detail {
-
-/// One process that is alive.
-class table_entry {
- public:
-  pid_t pid = 0;
-  pid_t parent = 0;
-  std::uint64_t start_time = 0;  // distinguishes it from a later process with the same number
-  std::string name;
-};
-
-/// Returns a file of /proc, or an empty text if it cannot be read.
-inline std::string proc_text(const std::string& path) {
-  const unique_fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  std::string text;
-  if (!fd) return text;
-  char piece[4096];
-  for (;;) {
-    const ssize_t got = ::read(fd.get(), piece, sizeof piece);
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) return text;
-    text.append(piece, static_cast<std::size_t>(got));
-  }
-}
-
-/// Reads `/proc/PID/stat`.
-/// \return        false if the process is gone, or all of its threads have ended. A process of which only the first
-///                thread has ended has the state of a zombie, but is alive.
-/// \par Source    proc(5).
-inline bool parse_stat(std::string_view text, table_entry& into) {
-  const std::size_t open = text.find('(');
-  const std::size_t close = text.rfind(')');
-  if (open == std::string_view::npos || close == std::string_view::npos || close < open) return false;
-  into.name = std::string(text.substr(open + 1, close - open - 1));
-  std::string_view rest = text.substr(close + 1);
-  constexpr std::size_t parent_at = 1;  // counted from the state
-  constexpr std::size_t threads_at = 17;
-  constexpr std::size_t start_time_at = 19;
-  bool is_zombie = false;
-  for (std::size_t field = 0; field <= start_time_at; ++field) {
-    const std::size_t start = rest.find_first_not_of(' ');
-    if (start == std::string_view::npos) return false;
-    rest.remove_prefix(start);
-    const std::string_view word = rest.substr(0, rest.find(' '));
-    if (field == 0 && word == "X") return false;
-    if (field == 0) is_zombie = word == "Z";
-    if (field == parent_at) std::from_chars(word.data(), word.data() + word.size(), into.parent);
-    if (field == threads_at && is_zombie) {
-      unsigned threads = 0;
-      std::from_chars(word.data(), word.data() + word.size(), threads);
-      if (threads <= 1) return false;
-    }
-    if (field == start_time_at) std::from_chars(word.data(), word.data() + word.size(), into.start_time);
-    rest.remove_prefix(word.size());
-  }
-  return true;
-}
-
-/// Returns true if a signal or a tracer has stopped a process.
-inline bool is_stopped(pid_t pid) {
-  const std::string text = proc_text("/proc/" + std::to_string(pid) + "/stat");
-  const std::size_t close = text.rfind(')');
-  if (close == std::string::npos || close + 2 >= text.size()) return false;
-  return text[close + 2] == 'T' || text[close + 2] == 't';
-}
-
-/// Returns every living process of this machine, without zombies.
-inline std::vector<table_entry> process_table() {
-  std::vector<table_entry> entries;
-  DIR* const folder = ::opendir("/proc");
-  if (folder == nullptr) return entries;
-  while (const dirent* const dir_entry = ::readdir(folder)) {
-    table_entry entry;
-    const std::string_view name(dir_entry->d_name);
-    const auto [end, failure] = std::from_chars(name.data(), name.data() + name.size(), entry.pid);
-    if (failure != std::errc() || end != name.data() + name.size()) continue;
-    if (parse_stat(proc_text("/proc/" + std::string(name) + "/stat"), entry)) entries.push_back(std::move(entry));
-  }
-  ::closedir(folder);
-  return entries;
-}
-
-/// Returns the living descendants of a process, without that process itself.
-inline std::vector<table_entry> living_below(pid_t root) {
-  const std::vector<table_entry> entries = process_table();
-  std::set<pid_t> known{root};
-  std::vector<table_entry> found;
-  for (bool more = true; more;) {
-    more = false;
-    for (const table_entry& entry : entries) {
-      if (!known.contains(entry.parent) || !known.insert(entry.pid).second) continue;
-      found.push_back(entry);
-      more = true;
-    }
-  }
-  return found;
-}
-
-/// Returns the variables that a process was started with, each followed by a NUL. If the first thread has ended, those
-/// of another thread are read.
-inline std::string variables_of(pid_t pid) {
-  const std::string folder = "/proc/" + std::to_string(pid);
-  std::string variables(1, '\0');
-  variables += proc_text(folder + "/environ");
-  if (variables.size() > 1) return variables;
-  DIR* const threads = ::opendir((folder + "/task").c_str());
-  if (threads == nullptr) return variables;
-  while (const dirent* const dir_entry = ::readdir(threads)) {
-    if (dir_entry->d_name[0] == '.') continue;
-    variables += proc_text(folder + "/task/" + dir_entry->d_name + "/environ");
-    if (variables.size() > 1) break;
-  }
-  ::closedir(threads);
-  return variables;
-}
-
-/// Returns the processes that were started with this variable, at any place in the process tree.
-/// \param setting  `NAME=value`.
-inline std::vector<table_entry> living_with_variable(std::string_view setting) {
-  std::vector<table_entry> found;
-  std::string assignment(1, '\0');
-  assignment += setting;
-  assignment += '\0';
-  for (table_entry& entry : process_table()) {
-    const std::string variables = variables_of(entry.pid);
-    if (variables.find(assignment) != std::string::npos) found.push_back(std::move(entry));
-  }
-  return found;
-}
-
-/// Sends SIGKILL to a process, unless its number belongs to another one by now.
-inline void kill_entry(const table_entry& entry) noexcept {
-  try {
-    const unique_fd pidfd(static_cast<int>(::syscall(SYS_pidfd_open, entry.pid, 0)));
-    table_entry now;
-    if (!pidfd || !parse_stat(proc_text("/proc/" + std::to_string(entry.pid) + "/stat"), now)) return;
-    if (now.start_time == entry.start_time) signal_process(pidfd.get(), SIGKILL);
-  } catch (const std::bad_alloc&) {  // out of memory: it is not killed
-  }
-}
-
-/// Returns "812 (sh), 813 (sleep)", with at most twenty processes.
-inline std::string list_of(const std::vector<table_entry>& processes) {
-  constexpr std::size_t max_shown = 20;
-  std::string text;
-  for (std::size_t i = 0; i < processes.size() && i < max_shown; ++i) {
-    if (i != 0) text += ", ";
-    text += std::to_string(processes[i].pid) + " (" + one_line(processes[i].name, 40) + ")";
-  }
-  if (processes.size() > max_shown) text += " and " + std::to_string(processes.size() - max_shown) + " more";
-  return text;
 }
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail
@@ -63979,10 +64490,14 @@ using jail_start = basic_jail_start<>;
 template <class Unused>
 class basic_jail_start {
  public:
-  basic_jail_start(std::filesystem::path bubblewrap, jail_plan plan, jail_user user)
-      : bubblewrap_(std::move(bubblewrap)), plan_(std::move(plan)), user_(user) {}
+  /// \param group  the control group of the jail; null if there is none.
+  basic_jail_start(std::filesystem::path bubblewrap, jail_plan plan, jail_user user,
+                   std::shared_ptr<const control_group> group)
+      : bubblewrap_(std::move(bubblewrap)), plan_(std::move(plan)), user_(user), group_(std::move(group)) {}
 
   const jail_plan& plan() const noexcept { return plan_; }
+  /// Returns the number of the jail's first process, as the host counts; 0 before `begin`.
+  pid_t inside() const noexcept { return inside_; }
 
   /// Starts bubblewrap, and lets the warden begin.
   /// \throws error{errc::provider_failed}; error{errc::cancelled}. Nothing is left running then.
@@ -64031,6 +64546,7 @@ class basic_jail_start {
       request.uid = user_.uid;
       request.gid = user_.gid;
     }
+    if (group_) request.control_groups = group_->members();
     spawned made = spawn(request);
     if (!made.ok())
       throw error(exec_errc::provider_failed,
@@ -64042,6 +64558,7 @@ class basic_jail_start {
 
     const asio::any_io_executor executor = co_await asio::this_coro::executor;
     started.inner_pid = co_await read_child(executor, std::move(info.read_end));
+    inside_ = started.inner_pid;
     started.inner_pidfd = watch(started.inner_pid, started.pid);
     block.write_end.reset();  // now the warden begins
     on_failure.dismiss();
@@ -64178,6 +64695,8 @@ class basic_jail_start {
   std::filesystem::path bubblewrap_;
   jail_plan plan_;
   jail_user user_;
+  std::shared_ptr<const control_group> group_;
+  pid_t inside_ = 0;
   unique_fd complaints_;
 };
 
@@ -65045,7 +65564,7 @@ inline std::map<std::string, std::string, std::less<>> host_namespaces() {
 }
 
 /// Returns the isolation of a jail whose walls were proven.
-inline isolation_report describe_jail(const jail_settings& settings) {
+inline isolation_report describe_jail(const jail_settings& settings, const control_group* group) {
   // The warden uses the same kernel. LANDLOCK_CREATE_RULESET_VERSION
   const bool has_scope = settings.landlock >= 6 && ::syscall(444, nullptr, 0, 1) >= 6;
   const jail_limits& limits = settings.limits;
@@ -65064,11 +65583,15 @@ inline isolation_report describe_jail(const jail_settings& settings) {
              has_scope ? "process namespace; Landlock: only what the command started" : "process namespace");
   report.set(isolation_kind::system_calls, "seccomp: a deny list; no capabilities, no new privileges");
   std::string memory;
-  if (limits.memory) memory = bytes_of(*limits.memory) + " per process (RLIMIT_AS), no total; ";
-  memory += "/tmp and /dev/shm: " + bytes_of(limits.temporary_size) + " each (tmpfs)";
+  if (limits.memory)
+    memory = bytes_of(*limits.memory) + (group != nullptr ? std::string(" in all (") + group->memory_mechanism() + "); "
+                                                          : std::string(" per process (RLIMIT_AS), no total; "));
+  memory += "/tmp and /dev/shm: " + bytes_of(limits.max_temporary_size()) + " each (tmpfs)";
   report.set(isolation_kind::memory, std::move(memory));
   report.set(isolation_kind::process_count,
-             std::to_string(limits.processes) + " in all, with the warden's (RLIMIT_NPROC in a user namespace)");
+             std::to_string(limits.max_processes()) + " in all, with the warden's (" +
+                 (group != nullptr && group->limits_processes() ? "control group, pids.max)"
+                                                                : "RLIMIT_NPROC in a user namespace)"));
   report.set(isolation_kind::secrets, "process and user namespace: not visible");
   if (limits.cpu_seconds)
     report.set(isolation_kind::processor_time,
@@ -65099,11 +65622,12 @@ class basic_jail_state {
     try {
       const jail_user user = choose_jail_user(settings->workspace);
       if (user.is_other) folders->give_workspace_to(user.uid, user.gid);
-      jail_plan plan(*settings, folders->workspace(), user, shell);
-      jail_start start(std::move(program), std::move(plan), user);
-      local_commands commands = co_await begin(executor, settings, start);
-      auto state =
-          std::make_shared<basic_jail_state>(executor, settings, folders, std::move(commands), std::move(shell));
+      std::shared_ptr<control_group> group = group_for(settings->limits);
+      jail_plan plan(*settings, folders->workspace(), user, shell, group.get());
+      jail_start start(std::move(program), std::move(plan), user, group);
+      local_commands commands = co_await begin(executor, settings, start, group);
+      auto state = std::make_shared<basic_jail_state>(executor, settings, folders, std::move(group),
+                                                      std::move(commands), std::move(shell));
       const auto proves = [&] { return prove(state, start.plan()); };
       const auto ends = [&] { return close(state); };
       co_await with_cleanup_after_failure(proves, ends);
@@ -65116,14 +65640,16 @@ class basic_jail_state {
   }
 
   basic_jail_state(asio::any_io_executor executor, std::shared_ptr<const jail_settings> settings,
-                   std::shared_ptr<local_folders> folders, local_commands commands, std::string shell)
+                   std::shared_ptr<local_folders> folders, std::shared_ptr<control_group> group,
+                   local_commands commands, std::string shell)
       : home_(executor),
         executor_(std::move(executor)),
         settings_(std::move(settings)),
         folders_(std::move(folders)),
+        group_(std::move(group)),
         commands_(std::move(commands)),
         shell_(std::move(shell)),
-        isolation_(describe_jail(*settings_)),
+        isolation_(describe_jail(*settings_, group_.get())),
         ended_(executor_) {
     variables_ = {"PATH=" + std::string(default_path),
                   "HOME=" + settings_->workspace_path,
@@ -65165,6 +65691,9 @@ class basic_jail_state {
     try {
       co_await self->commands_.close();
       co_await local_folders::remove(self->folders_, self->executor_);
+      // Bubblewrap has been killed; the kernel may still be ending it. The next jail removes what is left after this.
+      for (int attempt = 0; self->group_ && !self->group_->remove() && attempt < 100; ++attempt)
+        co_await short_pause(self->executor_);
     } catch (...) {
       failure = std::current_exception();
     }
@@ -65220,17 +65749,20 @@ class basic_jail_state {
 
   /// Starts bubblewrap and begins a session with its warden.
   static awaitable<local_commands> begin(asio::any_io_executor executor, std::shared_ptr<const jail_settings> settings,
-                                         jail_start& start) {
+                                         jail_start& start, std::shared_ptr<control_group> group) {
     warden_settings wanted;
     wanted.commands = settings->commands;
-    wanted.commands.isolation = std::make_shared<const isolation_report>(describe_jail(*settings));
+    wanted.commands.isolation = std::make_shared<const isolation_report>(describe_jail(*settings, group.get()));
     wanted.landlock = settings->landlock;
     wanted.root = settings->workspace_path;
-    wanted.limits = settings->limits.for_each_process();
+    wanted.limits = settings->limits.for_each_process(group.get());
+    const auto watch = std::make_shared<jail_limit_watch>(settings->limits, group);
+    wanted.explain_end = [watch](command_result& result) { watch->explain(result); };
     std::optional<error> failure;
     try {
       const auto starts = [&start] { return start.begin(); };
       local_commands commands = co_await local_commands::open_warden(executor, std::move(wanted), starts, "");
+      watch->add_folders(start.inside(), settings->workspace_path);
       co_return commands;
     } catch (const error& reason) {
       failure = start.explained(reason);
@@ -65267,6 +65799,7 @@ class basic_jail_state {
   asio::any_io_executor executor_;
   std::shared_ptr<const jail_settings> settings_;
   std::shared_ptr<local_folders> folders_;
+  std::shared_ptr<control_group> group_;  // null if nothing is limited in total
   local_commands commands_;
   std::string shell_;
   std::vector<std::string> variables_;
@@ -65423,9 +65956,19 @@ basic_jail<Unused>& basic_jail<Unused>::network(network_policy policy) {
 }
 
 template <class Unused>
-basic_jail<Unused>& basic_jail<Unused>::memory(std::size_t most) {
-  detail::require_at_least("memory", most, std::size_t{16} << 20);
-  return with([&](detail::jail_settings& all) { all.limits.memory = most; });
+basic_jail<Unused>& basic_jail<Unused>::memory(std::size_t max_size) {
+  detail::require_at_least("memory", max_size, std::size_t{16} << 20);
+  return with([&](detail::jail_settings& all) { all.limits.memory = max_size; });
+}
+
+template <class Unused>
+basic_jail<Unused>& basic_jail<Unused>::require_total_memory() {
+  return with([&](detail::jail_settings& all) { all.limits.requires_total_memory = true; });
+}
+
+template <class Unused>
+basic_jail<Unused>& basic_jail<Unused>::control_groups(bool use) {
+  return with([&](detail::jail_settings& all) { all.limits.uses_control_groups = use; });
 }
 
 template <class Unused>

@@ -5,6 +5,7 @@
 #include <cofferdam/core/file_operations.hpp>
 #include <cofferdam/core/suspendable_environment.hpp>
 #include <cofferdam/core/with.hpp>
+#include <cofferdam/detail/os/control_group.hpp>
 
 #include "support/census.hpp"
 #include "support/forked_host.hpp"
@@ -40,6 +41,7 @@ using cofferdam_test::eventually;
 using cofferdam_test::has_jail;
 using cofferdam_test::open_folder;
 using cofferdam_test::process_entry;
+using cofferdam_test::read_proc;
 using cofferdam_test::result_of;
 using cofferdam_test::run;
 
@@ -55,6 +57,16 @@ class Jail : public ::testing::Test {
   void SetUp() override { COFFERDAM_NEEDS("bubblewrap", has_jail(), "the walls of the jail"); }
 
   jail recipe() const { return jail().temporary_base(base_.path()).kill_grace(100ms); }
+  /// Returns a recipe whose limits hold for each process, as on a machine where no control group can be made.
+  jail limited() const { return recipe().control_groups(false); }
+
+  static bool has_control_groups() {
+    detail::control_group_limits limits;
+    limits.memory = 64 * mebibyte;
+    limits.processes = 16;
+    std::string obstacle;
+    return detail::control_group::make(limits, obstacle).has_value();
+  }
 
   /// Writes a program that runs bubblewrap with other arguments.
   /// \param change  lines of bash that change the array `a`.
@@ -289,7 +301,7 @@ TEST_F(Jail, opening_fails_with_the_name_of_the_wall_that_is_missing) {
 
 TEST_F(Jail, results_report_the_walls_and_limits) {
   const command_result result =
-      result_of(recipe().memory(512 * mebibyte).processes(50).cpu_time(7s).file_size(mebibyte).open_files(99), "true");
+      result_of(limited().memory(512 * mebibyte).processes(50).cpu_time(7s).file_size(mebibyte).open_files(99), "true");
   const isolation_report& report = result.isolation();
   EXPECT_EQ(report.of(isolation_kind::network), "network namespace: a loopback interface alone");
   EXPECT_EQ(report.of(isolation_kind::process_count),
@@ -420,19 +432,108 @@ TEST_F(Jail, temporary_folders_have_a_size) {
 TEST_F(Jail, memory_of_a_process_is_limited) {
   const std::string takes = "python3 -c 'b = bytearray(400 << 20); print(len(b))'";
   EXPECT_TRUE(result_of(recipe(), takes).ok());
-  const command_result refused = result_of(recipe().memory(256 * mebibyte), takes);
+  const command_result refused = result_of(limited().memory(256 * mebibyte), takes);
   EXPECT_NE(refused.err().text().find("MemoryError"), std::string::npos) << refused.err().text();
   const command_result shared =
-      result_of(recipe().memory(256 * mebibyte), "python3 -c 'import mmap; mmap.mmap(-1, 400 << 20)'");
+      result_of(limited().memory(256 * mebibyte), "python3 -c 'import mmap; mmap.mmap(-1, 400 << 20)'");
   EXPECT_NE(shared.err().text().find("Cannot allocate memory"), std::string::npos) << shared.err().text();
+  EXPECT_THROW(result_of(limited().memory(256 * mebibyte).require_total_memory(), "true"), error);
+  EXPECT_THROW(result_of(recipe().require_total_memory(), "true"), error);
+}
+
+TEST_F(Jail, memory_of_all_processes_together_is_limited_by_a_control_group) {
+  COFFERDAM_NEEDS("control groups", has_control_groups(), "a total limit of memory");
+  run([&]() -> awaitable<void> {
+    const jail small = recipe().memory(192 * mebibyte).require_total_memory();
+    auto body = [](jail_environment& env) -> awaitable<void> {
+      EXPECT_NE(env.isolation().of(isolation_kind::memory).find("201326592 bytes in all (control group, "),
+                std::string::npos)
+          << env.isolation().of(isolation_kind::memory);
+      // Each process alone is within the limit.
+      const std::string takes = "python3 -c 'b = bytearray(80 << 20); import time; time.sleep(3)'";
+      command_result three = co_await env.run_command(takes + " & " + takes + " & " + takes + "; wait; exit 3");
+      EXPECT_EQ(three.exit_code(), 3) << three.err().text();  // the kernel has ended one of them, not the shell
+      command_result alone = co_await env.run_command(argv("python3", "-c", "b = bytearray(400 << 20)"));
+      EXPECT_EQ(alone.kind(), error_kind::out_of_memory) << alone.exit_code() << alone.err().text();
+      command_result in_shell = co_await env.run_command("python3 -c 'b = bytearray(400 << 20)'; exit $?");
+      EXPECT_EQ(in_shell.kind(), error_kind::out_of_memory) << in_shell.exit_code() << in_shell.err().text();
+      // Files in memory leave room for commands.
+      command_result files = co_await env.run_command("head -c 250M /dev/zero > /tmp/big");
+      EXPECT_EQ(files.kind(), error_kind::disk_full) << files.exit_code() << files.err().text();
+      command_result reserved = co_await env.run_command("python3 -c 'import mmap; mmap.mmap(-1, 2 << 30)'");
+      EXPECT_TRUE(reserved.ok()) << reserved.err().text();  // reserved, not used
+      command_result killed = co_await env.run_command("kill -9 $$");
+      EXPECT_EQ(killed.kind(), error_kind::none);
+      EXPECT_EQ(killed.term_signal(), SIGKILL);
+    };
+    co_await with(small, body);
+  });
+}
+
+TEST_F(Jail, its_control_group_is_gone_after_it_has_closed) {
+  COFFERDAM_NEEDS("control groups", has_control_groups(), "that nothing is left of a control group");
+  const auto groups = [] {
+    std::vector<std::string> found;
+    for (const auto& [controller, place] :
+         detail::control_group_places(read_proc("/proc/self/cgroup"), read_proc("/proc/self/mountinfo")))
+      for (const auto& each : std::filesystem::directory_iterator(place.directory))
+        if (each.path().filename().native().starts_with("cofferdam-")) found.push_back(each.path().string());
+    return found;
+  };
+  const std::vector<std::string> before = groups();
+  std::vector<std::string> during;
+  run([&]() -> awaitable<void> {
+    auto body = [&](jail_environment& env) -> awaitable<void> {
+      during = groups();
+      co_await env.run_command("sleep 60 & disown");
+    };
+    co_await with(recipe().memory(256 * mebibyte).processes(40), std::ref(body));
+  });
+  EXPECT_GT(during.size(), before.size());
+  EXPECT_EQ(groups(), before);
 }
 
 TEST_F(Jail, processes_are_limited_for_the_whole_environment) {
   const std::string starts = "for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do sleep 60 & done; wait";
   const command_result refused = result_of(recipe().processes(12), command(starts).timeout(2s));
   EXPECT_NE(refused.err().text().find("Resource temporarily unavailable"), std::string::npos) << refused.err().text();
+  const command_result by_limit = result_of(limited().processes(12), command(starts).timeout(2s));
+  EXPECT_NE(by_limit.err().text().find("Resource temporarily unavailable"), std::string::npos);
   const command_result free = result_of(recipe(), command(starts).timeout(500ms));
   EXPECT_EQ(free.err().text(), "");
+}
+
+TEST_F(Jail, a_result_names_the_limit_that_ended_the_command) {
+  const command_result file =
+      result_of(recipe().file_size(mebibyte), argv("dd", "if=/dev/zero", "of=big", "bs=8M", "count=1"));
+  EXPECT_EQ(file.kind(), error_kind::file_too_large) << file.err().text();
+  EXPECT_EQ(file.reason(), "The command was ended because it made a file larger than 1048576 bytes (RLIMIT_FSIZE)");
+  const command_result time = result_of(recipe().cpu_time(1s), "while :; do :; done");
+  EXPECT_EQ(time.kind(), error_kind::processor_time_limit) << time.term_signal();
+  const command_result stubborn = result_of(recipe().cpu_time(1s), "trap '' XCPU; while :; do :; done");
+  EXPECT_EQ(stubborn.kind(), error_kind::processor_time_limit) << stubborn.term_signal();
+  const command_result disk = result_of(recipe().workspace_size(mebibyte), "head -c 8M /dev/zero > big");
+  EXPECT_EQ(disk.kind(), error_kind::disk_full) << disk.err().text();
+  EXPECT_EQ(disk.reason(), "The command failed, and /workspace is full (tmpfs)");
+  EXPECT_EQ(result_of(recipe().temporary_size(mebibyte), "head -c 8M /dev/zero > /tmp/big").kind(),
+            error_kind::disk_full);
+  // Failures for other reasons have no kind.
+  const jail all = recipe().file_size(mebibyte).cpu_time(9s).workspace_size(mebibyte).processes(50);
+  for (const char* line : {"exit 1", "exit 153", "kill -9 $$", "kill -XCPU $$"}) {
+    const bool looks_like_file_limit = line == std::string_view("exit 153");
+    EXPECT_EQ(result_of(all, line).kind(), looks_like_file_limit ? error_kind::file_too_large : error_kind::none)
+        << line;
+  }
+}
+
+TEST_F(Jail, a_refused_process_is_named_where_there_are_control_groups) {
+  COFFERDAM_NEEDS("control groups", has_control_groups(), "which commands were refused a process");
+  const std::string starts = "for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do sleep 1 & done; wait";
+  const command_result refused = result_of(recipe().processes(12), argv("sh", "-c", starts));  // bash would try again
+  EXPECT_EQ(refused.kind(), error_kind::process_limit) << refused.exit_code() << refused.err().text();
+  EXPECT_NE(refused.reason().find("there may be 12 processes and threads"), std::string::npos) << refused.reason();
+  EXPECT_EQ(result_of(recipe().processes(60), argv("sh", "-c", starts + "; exit 1")).kind(),
+            error_kind::none);  // the control
 }
 
 TEST_F(Jail, the_other_limits_of_a_process_hold) {
@@ -441,6 +542,7 @@ TEST_F(Jail, the_other_limits_of_a_process_hold) {
   EXPECT_EQ(result_of(recipe().open_files(20), "ulimit -Hn; ulimit -Sn").out().text(), "20\n20\n");
   const command_result time = result_of(recipe().cpu_time(1s), argv("sh", "-c", "while :; do :; done"));
   EXPECT_EQ(time.term_signal(), SIGXCPU);
+  EXPECT_EQ(time.kind(), error_kind::processor_time_limit);
 }
 
 TEST_F(Jail, wrong_settings_are_refused_at_once) {

@@ -142,22 +142,36 @@ class basic_jail {
   /// Sets the network of commands. Default: `network_policy::none`.
   basic_jail& network(network_policy policy);
 
-  /// Limits memory, in bytes: the address space of each process (RLIMIT_AS). Some programs reserve far more than they
-  /// use, such as Node.js and Java. At least 16 MiB. Default: no limit.
-  basic_jail& memory(std::size_t most);
-  /// Limits the processor time of each process. Whole seconds, at least 1. Default: no limit.
+  /// Limits memory, in bytes. At least 16 MiB. Default: no limit.
+  ///
+  /// If this program may make control groups (it runs as root, or in a group of its own, as by `systemd-run --user
+  /// --scope -p Delegate=yes PROGRAM`), all processes of the environment together are limited, with their files in
+  /// /tmp, in /dev/shm and in a workspace in memory; a result of `error_kind::out_of_memory` reports a process that the
+  /// limit has ended. Otherwise the address space of each process is limited (RLIMIT_AS). Some programs reserve far
+  /// more address space than they use, such as Node.js and Java. `isolation()` has the mechanism.
+  basic_jail& memory(std::size_t max_size);
+  /// Makes `open()` fail if the limit of `memory` cannot be a limit for all processes together.
+  basic_jail& require_total_memory();
+  /// Sets if control groups may be used for `memory` and `processes`. Default: true.
+  basic_jail& control_groups(bool use);
+  /// Limits the processor time of each process. Whole seconds, at least 1. Default: no limit. The result of a command
+  /// that it has ended has `error_kind::processor_time_limit`.
   basic_jail& cpu_time(std::chrono::seconds most);
   /// Limits the number of processes and threads in the environment, those of the warden included: 3, and 1 for each
-  /// command that runs. At least 8. Default: 1024.
+  /// command that runs. At least 8. Default: 1024. If this program may make control groups, the result of a command
+  /// that failed because of this limit has `error_kind::process_limit`; not for the default.
   basic_jail& processes(std::uint32_t most);
-  /// Limits the size of each file that a command writes, in bytes. Default: no limit.
+  /// Limits the size of each file that a command writes, in bytes. Default: no limit. The result of a command that it
+  /// has ended has `error_kind::file_too_large`.
   basic_jail& file_size(std::uint64_t most);
   /// Limits the number of open files of each process. At least 16. Default: the limit of this program, at most 1024.
   basic_jail& open_files(std::uint32_t most);
   /// Limits the workspace, in bytes. It is then kept in memory, and exists only inside the jail. At least 64 KiB.
-  /// Default: no limit; the workspace is a folder of this machine.
+  /// Default: no limit; the workspace is a folder of this machine. The result of a command that failed when the
+  /// workspace, /tmp or /dev/shm was full has `error_kind::disk_full`.
   basic_jail& workspace_size(std::size_t most);
-  /// Limits /tmp and /dev/shm, each, in bytes. Both are kept in memory. At least 64 KiB. Default: 256 MiB.
+  /// Limits /tmp and /dev/shm, each, in bytes. Both are kept in memory. At least 64 KiB. Default: 256 MiB, but at
+  /// most a quarter of `memory`.
   basic_jail& temporary_size(std::size_t most);
 
   /// Sets the path of the workspace inside the jail, as in `workspace_path("/home/user")`. Absolute, and not in a

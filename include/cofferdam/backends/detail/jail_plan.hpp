@@ -6,6 +6,7 @@
 #include <cofferdam/backends/detail/jail_settings.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/printable_text.hpp>
+#include <cofferdam/detail/os/control_group.hpp>
 
 #include <array>
 #include <cstddef>
@@ -76,9 +77,10 @@ class jail_plan {
   static constexpr int first_file = 8;
 
   /// \param workspace  the host's folder; empty if the workspace is kept in memory.
+  /// \param group      the control group of the jail, or null.
   /// \throws error{errc::provider_failed} for a path that does not exist or cannot be mounted.
   jail_plan(const jail_settings& settings, const std::filesystem::path& workspace, const jail_user& user,
-            const std::string& shell) {
+            const std::string& shell, const control_group* group) {
     add("bwrap");
     for (const char* each : {"--unshare-user", "--unshare-ipc", "--unshare-pid", "--unshare-uts", "--unshare-cgroup"})
       add(each);
@@ -92,7 +94,7 @@ class jail_plan {
     add_configuration(settings, shell);
     add("--proc", "/proc", "--dev", "/dev");
     own_.insert(own_.end(), {"/proc", "/dev", "/tmp"});
-    const std::string size = std::to_string(settings.limits.temporary_size);
+    const std::string size = std::to_string(settings.limits.max_temporary_size());
     for (const char* folder : {"/tmp", "/dev/shm"}) {
       add("--perms", "1777", "--size", size, "--tmpfs", folder);
       writable_.emplace_back(folder);
@@ -104,6 +106,7 @@ class jail_plan {
     for (const jail_mount& each : settings.mounts) add_mount(each, user);
     add_workspace(settings, workspace, user);
     for (const std::filesystem::path& each : settings.hidden) add_hidden(each);
+    if (group != nullptr) add_memory_events(*group);
     add("--perms", "0555", "--ro-bind-data", std::to_string(image), warden_path);
     own_.emplace_back(warden_path);
     add("--seccomp", std::to_string(filter));
@@ -130,6 +133,14 @@ class jail_plan {
     add("--perms", "0444", "--ro-bind-data", std::to_string(first_file + static_cast<int>(files_.size())), path);
     files_.push_back(std::move(content));
     own_.push_back(path);
+  }
+
+  /// Shows the count of processes that the memory limit has ended, in which the warden and Python's driver look.
+  void add_memory_events(const control_group& group) {
+    const auto [file, inside] = group.memory_events();
+    if (file.empty()) return;
+    add("--ro-bind", file.string(), inside);
+    own_.push_back(inside);
   }
 
   void show(const std::string& path) {

@@ -8,6 +8,7 @@
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/printable_text.hpp>
+#include <cofferdam/detail/os/control_group.hpp>
 #include <cofferdam/detail/os/machine.hpp>
 #include <cofferdam/detail/os/pipe.hpp>
 #include <cofferdam/detail/os/process_table.hpp>
@@ -76,10 +77,14 @@ using jail_start = basic_jail_start<>;
 template <class Unused>
 class basic_jail_start {
  public:
-  basic_jail_start(std::filesystem::path bubblewrap, jail_plan plan, jail_user user)
-      : bubblewrap_(std::move(bubblewrap)), plan_(std::move(plan)), user_(user) {}
+  /// \param group  the control group of the jail; null if there is none.
+  basic_jail_start(std::filesystem::path bubblewrap, jail_plan plan, jail_user user,
+                   std::shared_ptr<const control_group> group)
+      : bubblewrap_(std::move(bubblewrap)), plan_(std::move(plan)), user_(user), group_(std::move(group)) {}
 
   const jail_plan& plan() const noexcept { return plan_; }
+  /// Returns the number of the jail's first process, as the host counts; 0 before `begin`.
+  pid_t inside() const noexcept { return inside_; }
 
   /// Starts bubblewrap, and lets the warden begin.
   /// \throws error{errc::provider_failed}; error{errc::cancelled}. Nothing is left running then.
@@ -128,6 +133,7 @@ class basic_jail_start {
       request.uid = user_.uid;
       request.gid = user_.gid;
     }
+    if (group_) request.control_groups = group_->members();
     spawned made = spawn(request);
     if (!made.ok())
       throw error(exec_errc::provider_failed,
@@ -139,6 +145,7 @@ class basic_jail_start {
 
     const asio::any_io_executor executor = co_await asio::this_coro::executor;
     started.inner_pid = co_await read_child(executor, std::move(info.read_end));
+    inside_ = started.inner_pid;
     started.inner_pidfd = watch(started.inner_pid, started.pid);
     block.write_end.reset();  // now the warden begins
     on_failure.dismiss();
@@ -275,6 +282,8 @@ class basic_jail_start {
   std::filesystem::path bubblewrap_;
   jail_plan plan_;
   jail_user user_;
+  std::shared_ptr<const control_group> group_;
+  pid_t inside_ = 0;
   unique_fd complaints_;
 };
 

@@ -2,6 +2,7 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
+#include <cofferdam/backends/detail/jail_limits.hpp>
 #include <cofferdam/backends/detail/jail_plan.hpp>
 #include <cofferdam/backends/detail/jail_settings.hpp>
 #include <cofferdam/backends/detail/jail_start.hpp>
@@ -16,7 +17,9 @@
 #include <cofferdam/core/process.hpp>
 #include <cofferdam/detail/core/async_event.hpp>
 #include <cofferdam/detail/core/home_strand.hpp>
+#include <cofferdam/detail/core/short_pause.hpp>
 #include <cofferdam/detail/core/with_cleanup.hpp>
+#include <cofferdam/detail/os/control_group.hpp>
 #include <cofferdam/detail/os/reaper.hpp>
 #include <cofferdam/os/command_request.hpp>
 #include <cofferdam/os/spawn.hpp>
@@ -56,7 +59,7 @@ inline std::map<std::string, std::string, std::less<>> host_namespaces() {
 }
 
 /// Returns the isolation of a jail whose walls were proven.
-inline isolation_report describe_jail(const jail_settings& settings) {
+inline isolation_report describe_jail(const jail_settings& settings, const control_group* group) {
   // The warden uses the same kernel. LANDLOCK_CREATE_RULESET_VERSION
   const bool has_scope = settings.landlock >= 6 && ::syscall(444, nullptr, 0, 1) >= 6;
   const jail_limits& limits = settings.limits;
@@ -75,11 +78,15 @@ inline isolation_report describe_jail(const jail_settings& settings) {
              has_scope ? "process namespace; Landlock: only what the command started" : "process namespace");
   report.set(isolation_kind::system_calls, "seccomp: a deny list; no capabilities, no new privileges");
   std::string memory;
-  if (limits.memory) memory = bytes_of(*limits.memory) + " per process (RLIMIT_AS), no total; ";
-  memory += "/tmp and /dev/shm: " + bytes_of(limits.temporary_size) + " each (tmpfs)";
+  if (limits.memory)
+    memory = bytes_of(*limits.memory) + (group != nullptr ? std::string(" in all (") + group->memory_mechanism() + "); "
+                                                          : std::string(" per process (RLIMIT_AS), no total; "));
+  memory += "/tmp and /dev/shm: " + bytes_of(limits.max_temporary_size()) + " each (tmpfs)";
   report.set(isolation_kind::memory, std::move(memory));
   report.set(isolation_kind::process_count,
-             std::to_string(limits.processes) + " in all, with the warden's (RLIMIT_NPROC in a user namespace)");
+             std::to_string(limits.max_processes()) + " in all, with the warden's (" +
+                 (group != nullptr && group->limits_processes() ? "control group, pids.max)"
+                                                                : "RLIMIT_NPROC in a user namespace)"));
   report.set(isolation_kind::secrets, "process and user namespace: not visible");
   if (limits.cpu_seconds)
     report.set(isolation_kind::processor_time,
@@ -110,11 +117,12 @@ class basic_jail_state {
     try {
       const jail_user user = choose_jail_user(settings->workspace);
       if (user.is_other) folders->give_workspace_to(user.uid, user.gid);
-      jail_plan plan(*settings, folders->workspace(), user, shell);
-      jail_start start(std::move(program), std::move(plan), user);
-      local_commands commands = co_await begin(executor, settings, start);
-      auto state =
-          std::make_shared<basic_jail_state>(executor, settings, folders, std::move(commands), std::move(shell));
+      std::shared_ptr<control_group> group = group_for(settings->limits);
+      jail_plan plan(*settings, folders->workspace(), user, shell, group.get());
+      jail_start start(std::move(program), std::move(plan), user, group);
+      local_commands commands = co_await begin(executor, settings, start, group);
+      auto state = std::make_shared<basic_jail_state>(executor, settings, folders, std::move(group),
+                                                      std::move(commands), std::move(shell));
       const auto proves = [&] { return prove(state, start.plan()); };
       const auto ends = [&] { return close(state); };
       co_await with_cleanup_after_failure(proves, ends);
@@ -127,14 +135,16 @@ class basic_jail_state {
   }
 
   basic_jail_state(asio::any_io_executor executor, std::shared_ptr<const jail_settings> settings,
-                   std::shared_ptr<local_folders> folders, local_commands commands, std::string shell)
+                   std::shared_ptr<local_folders> folders, std::shared_ptr<control_group> group,
+                   local_commands commands, std::string shell)
       : home_(executor),
         executor_(std::move(executor)),
         settings_(std::move(settings)),
         folders_(std::move(folders)),
+        group_(std::move(group)),
         commands_(std::move(commands)),
         shell_(std::move(shell)),
-        isolation_(describe_jail(*settings_)),
+        isolation_(describe_jail(*settings_, group_.get())),
         ended_(executor_) {
     variables_ = {"PATH=" + std::string(default_path),
                   "HOME=" + settings_->workspace_path,
@@ -176,6 +186,9 @@ class basic_jail_state {
     try {
       co_await self->commands_.close();
       co_await local_folders::remove(self->folders_, self->executor_);
+      // Bubblewrap has been killed; the kernel may still be ending it. The next jail removes what is left after this.
+      for (int attempt = 0; self->group_ && !self->group_->remove() && attempt < 100; ++attempt)
+        co_await short_pause(self->executor_);
     } catch (...) {
       failure = std::current_exception();
     }
@@ -231,17 +244,20 @@ class basic_jail_state {
 
   /// Starts bubblewrap and begins a session with its warden.
   static awaitable<local_commands> begin(asio::any_io_executor executor, std::shared_ptr<const jail_settings> settings,
-                                         jail_start& start) {
+                                         jail_start& start, std::shared_ptr<control_group> group) {
     warden_settings wanted;
     wanted.commands = settings->commands;
-    wanted.commands.isolation = std::make_shared<const isolation_report>(describe_jail(*settings));
+    wanted.commands.isolation = std::make_shared<const isolation_report>(describe_jail(*settings, group.get()));
     wanted.landlock = settings->landlock;
     wanted.root = settings->workspace_path;
-    wanted.limits = settings->limits.for_each_process();
+    wanted.limits = settings->limits.for_each_process(group.get());
+    const auto watch = std::make_shared<jail_limit_watch>(settings->limits, group);
+    wanted.explain_end = [watch](command_result& result) { watch->explain(result); };
     std::optional<error> failure;
     try {
       const auto starts = [&start] { return start.begin(); };
       local_commands commands = co_await local_commands::open_warden(executor, std::move(wanted), starts, "");
+      watch->add_folders(start.inside(), settings->workspace_path);
       co_return commands;
     } catch (const error& reason) {
       failure = start.explained(reason);
@@ -278,6 +294,7 @@ class basic_jail_state {
   asio::any_io_executor executor_;
   std::shared_ptr<const jail_settings> settings_;
   std::shared_ptr<local_folders> folders_;
+  std::shared_ptr<control_group> group_;  // null if nothing is limited in total
   local_commands commands_;
   std::string shell_;
   std::vector<std::string> variables_;

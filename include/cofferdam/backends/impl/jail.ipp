@@ -157,9 +157,19 @@ basic_jail<Unused>& basic_jail<Unused>::network(network_policy policy) {
 }
 
 template <class Unused>
-basic_jail<Unused>& basic_jail<Unused>::memory(std::size_t most) {
-  detail::require_at_least("memory", most, std::size_t{16} << 20);
-  return with([&](detail::jail_settings& all) { all.limits.memory = most; });
+basic_jail<Unused>& basic_jail<Unused>::memory(std::size_t max_size) {
+  detail::require_at_least("memory", max_size, std::size_t{16} << 20);
+  return with([&](detail::jail_settings& all) { all.limits.memory = max_size; });
+}
+
+template <class Unused>
+basic_jail<Unused>& basic_jail<Unused>::require_total_memory() {
+  return with([&](detail::jail_settings& all) { all.limits.requires_total_memory = true; });
+}
+
+template <class Unused>
+basic_jail<Unused>& basic_jail<Unused>::control_groups(bool use) {
+  return with([&](detail::jail_settings& all) { all.limits.uses_control_groups = use; });
 }
 
 template <class Unused>

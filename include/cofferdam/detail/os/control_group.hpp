@@ -7,6 +7,7 @@
 #include <cofferdam/detail/os/random_text.hpp>
 #include <cofferdam/os/unique_fd.hpp>
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <cstdint>
@@ -164,6 +165,11 @@ class control_group {
     for (const level& each : levels_)
       if (each.has_processes) return number_after("max ", text_of(each.directory / "pids.events"));
     return 0;
+  }
+
+  /// Returns true if the group limits processes.
+  bool limits_processes() const noexcept {
+    return std::any_of(levels_.begin(), levels_.end(), [](const level& each) { return each.has_processes; });
   }
 
   /// Returns the mechanism that holds memory, for reports.

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/core/command_result.hpp>
+#include <cofferdam/core/error.hpp>
+#include <cofferdam/detail/os/control_group.hpp>
+#include <cofferdam/os/unique_fd.hpp>
+#include <cofferdam/warden/warden_settings.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/statvfs.h>
+#include <sys/types.h>
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+/// The limits of a jail.
+class jail_limits {
+ public:
+  std::optional<std::uint64_t> memory;  ///< bytes
+  bool uses_control_groups = true;
+  bool requires_total_memory = false;  ///< open() fails if `memory` cannot be limited in total
+  std::optional<std::uint64_t> cpu_seconds;
+  std::optional<std::uint32_t> processes;
+  static constexpr std::uint32_t default_processes = 1024;
+  std::optional<std::uint64_t> file_size;  ///< bytes
+  std::optional<std::uint32_t> open_files;
+  std::optional<std::size_t> workspace_size;  ///< bytes
+  std::optional<std::size_t> temporary_size;  ///< bytes
+
+  /// Returns the size of /tmp and of /dev/shm. The default leaves room for processes, because the memory limit counts
+  /// the files too: with a full /tmp, every further command would be ended.
+  std::size_t max_temporary_size() const noexcept {
+    constexpr std::size_t usual = std::size_t{256} << 20;
+    return temporary_size.value_or(memory ? std::min<std::size_t>(usual, *memory / 4) : usual);
+  }
+
+  std::uint32_t max_processes() const noexcept { return processes.value_or(default_processes); }
+
+  /// Returns the limits that the warden sets for each process. A lower limit of this program stays.
+  /// \param group  the control group of the jail, or null. What it limits in total is not limited for each process.
+  std::vector<warden_limit> for_each_process(const control_group* group) const {
+    std::vector<warden_limit> limits;
+    const auto set = [&limits](int resource, std::uint64_t soft, std::uint64_t hard) {
+      rlimit present{};
+      if (::getrlimit(resource, &present) == 0) {
+        soft = std::min<std::uint64_t>(soft, present.rlim_max);
+        hard = std::min<std::uint64_t>(hard, present.rlim_max);
+      }
+      limits.emplace_back(resource, soft, hard);
+    };
+    // The address space is limited only for want of something better: Node.js and Java reserve far more than they use.
+    if (memory && group == nullptr) set(RLIMIT_AS, *memory, *memory);
+    if (cpu_seconds) set(RLIMIT_CPU, *cpu_seconds, *cpu_seconds + 1);  // SIGXCPU, and SIGKILL a second later
+    // With a group, the group's own limit is reached first, because the kernel counts refusals only there.
+    const std::uint32_t room = group != nullptr && group->limits_processes() ? 8 : 0;
+    set(RLIMIT_NPROC, max_processes() + room, max_processes() + room);
+    if (file_size) set(RLIMIT_FSIZE, *file_size, *file_size);
+    if (open_files) set(RLIMIT_NOFILE, *open_files, *open_files);
+    return limits;
+  }
+};
+
+/// Makes the control group of a jail, if memory or processes are limited and this machine allows it; otherwise null.
+/// \throws error{errc::provider_failed} if a total memory limit is required and cannot be set;
+///     error{errc::invalid_argument} for options that contradict each other.
+inline std::shared_ptr<control_group> group_for(const jail_limits& limits) {
+  if (limits.requires_total_memory && !limits.memory)
+    throw error(exec_errc::invalid_argument, "jail: require_total_memory() needs a limit: memory(BYTES)");
+  if (limits.requires_total_memory && !limits.uses_control_groups)
+    throw error(exec_errc::invalid_argument,
+                "jail: require_total_memory() and control_groups(false) exclude each other");
+  if (!limits.uses_control_groups || (!limits.memory && !limits.processes)) return nullptr;
+  // bubblewrap itself waits outside of the jail, as one more process of the group.
+  control_group_limits in_total;
+  in_total.memory = limits.memory;
+  in_total.processes = limits.max_processes() + 1;
+  std::string obstacle;
+  std::optional<control_group> group = control_group::make(in_total, obstacle);
+  if (!group && limits.memory) {  // perhaps only the limit of processes is impossible
+    in_total.processes.reset();
+    std::string ignored;
+    group = control_group::make(in_total, ignored);
+  }
+  if (group) return std::make_shared<control_group>(std::move(*group));
+  if (limits.requires_total_memory)
+    throw error(exec_errc::provider_failed,
+                "jail: require_total_memory(): " + obstacle +
+                    "; run this program as root, or in a control group of its own (systemd-run --user --scope -p "
+                    "Delegate=yes PROGRAM), or leave out require_total_memory() and limit each process");
+  return nullptr;
+}
+
+/// Sets the kind of a result if one of the jail's limits has ended the command.
+class jail_limit_watch {
+ public:
+  /// \param group  the control group of the jail, or null.
+  jail_limit_watch(jail_limits limits, std::shared_ptr<const control_group> group)
+      : limits_(std::move(limits)), group_(std::move(group)), refused_(refused_processes()) {}
+
+  /// Adds the folders of the jail that are kept in memory. Before this call, `disk_full` is not found.
+  /// \param inside          a process of the jail, by the host's number.
+  /// \param workspace_path  the path of the workspace inside.
+  void add_folders(pid_t inside, const std::string& workspace_path) {
+    std::vector<std::string> names = {"/tmp", "/dev/shm"};
+    if (limits_.workspace_size) names.push_back(workspace_path);
+    for (std::string& name : names) {
+      const std::string path = "/proc/" + std::to_string(inside) + "/root" + name;
+      unique_fd fd = unique_fd::above_standard(unique_fd(::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)));
+      if (fd) folders_.emplace_back(std::move(name), std::move(fd));
+    }
+  }
+
+  /// See `warden_settings::explain_end`.
+  void explain(command_result& result) {
+    const std::uint64_t refused = refused_processes();
+    const bool was_refused = refused > refused_;
+    refused_ = refused;
+    if (result.ok()) return;
+    if (limits_.file_size && is_ended_by(result, SIGXFSZ)) {
+      result.kind(error_kind::file_too_large);
+      result.reason("The command was ended because it made a file larger than " + std::to_string(*limits_.file_size) +
+                    " bytes (RLIMIT_FSIZE)");
+      result.advice("Write less, or several smaller files.");
+    } else if (limits_.cpu_seconds && (is_ended_by(result, SIGXCPU) || is_ended_by(result, SIGKILL)) &&
+               has_used_its_time(result)) {
+      result.kind(error_kind::processor_time_limit);
+      result.reason("The command was ended because a process had used its " + std::to_string(*limits_.cpu_seconds) +
+                    " s of processor time (RLIMIT_CPU)");
+      result.advice("Do less work in one command.");
+    } else if (was_refused) {
+      result.kind(error_kind::process_limit);
+      result.reason("The command failed, and a new process was refused while it ran: there may be " +
+                    std::to_string(limits_.max_processes()) + " processes and threads (control group, pids.max)");
+      result.advice("Start fewer processes at once, or end those in the background.");
+    } else if (const std::string* const folder = full_folder(); folder != nullptr && result.exit_code() > 0) {
+      result.kind(error_kind::disk_full);
+      result.reason("The command failed, and " + *folder + " is full (tmpfs)");
+      result.advice("Remove files in " + *folder + ", or write less.");
+    }
+  }
+
+ private:
+  /// Returns true if a signal ended the command, or if its shell reports that a signal ended a child.
+  static bool is_ended_by(const command_result& result, int signal) {
+    return result.term_signal() == signal || result.exit_code() == 128 + signal;
+  }
+
+  /// The kernel compares another clock with the limit than the one it reports, so half of the limit is enough.
+  bool has_used_its_time(const command_result& result) const {
+    const std::chrono::milliseconds limit = std::chrono::seconds(*limits_.cpu_seconds);
+    return result.cpu_time() && *result.cpu_time() >= limit / 2;
+  }
+
+  std::uint64_t refused_processes() const { return group_ ? group_->refused_processes() : 0; }
+
+  /// Returns the name of a folder without free space, or null.
+  const std::string* full_folder() const {
+    for (const auto& [name, fd] : folders_) {
+      struct statvfs state {};
+      if (::fstatvfs(fd.get(), &state) == 0 && state.f_blocks != 0 && state.f_bavail == 0) return &name;
+    }
+    return nullptr;
+  }
+
+  jail_limits limits_;
+  std::shared_ptr<const control_group> group_;
+  std::vector<std::pair<std::string, unique_fd>> folders_;
+  std::uint64_t refused_;
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
