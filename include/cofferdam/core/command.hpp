@@ -59,8 +59,8 @@ class terminal_size {
 
 /// The policy for processes that still run when the command that started them has ended.
 enum class background_policy {
-  kill,  ///the processes are ended when the command ends
-  keep,  ///the processes continue until they exit, are ended, or the environment is closed
+  kill,  ///< the processes are ended when the command ends
+  keep,  ///< the processes continue until they exit, are ended, or the environment is closed
 };
 
 /// A command and its settings. The command is either a line for a shell, or a program and its arguments, which run

@@ -114,18 +114,18 @@ class captured_output {
 /// The aspects of a command's isolation that an `isolation_report` describes. "Guest" means the processes of the
 /// command, "host" the machine and program that started it.
 enum class isolation_kind {
-  process_tree,    ///the processes that are certain to end with the command
-  host_death,      ///the processes that end if the host program is killed
-  files,           ///the files of the host that the guest can access
-  network,         ///the network addresses that the guest can connect to
-  signals,         ///the processes that the guest can send signals to
-  system_calls,    ///the system calls that the guest may make
-  memory,          ///the memory that the guest may use
-  process_count,   ///the number of processes that the guest may start
-  secrets,         ///the access of the guest to the memory, variables and descriptors of the host program
-  processor_time,  ///the processor time that the guest may use
-  disk,            ///the disk space that the guest may use
-  open_files,      ///the number of files that the guest may have open
+  process_tree,    ///< the processes that are certain to end with the command
+  host_death,      ///< the processes that end if the host program is killed
+  files,           ///< the files of the host that the guest can access
+  network,         ///< the network addresses that the guest can connect to
+  signals,         ///< the processes that the guest can send signals to
+  system_calls,    ///< the system calls that the guest may make
+  memory,          ///< the memory that the guest may use
+  process_count,   ///< the number of processes that the guest may start
+  secrets,         ///< the access of the guest to the memory, variables and descriptors of the host program
+  processor_time,  ///< the processor time that the guest may use
+  disk,            ///< the disk space that the guest may use
+  open_files,      ///< the number of files that the guest may have open
 };
 
 /// Returns the name of an aspect of isolation, as reports show it.
@@ -174,14 +174,14 @@ class isolation_report {
 /// limit.
 enum class error_kind {
   none,
-  timeout,                 ///the command was ended at its time limit
-  command_not_allowed,     ///an allowlist refused the command before it started
-  absolute_path_detected,  ///the command seemed to use a path outside the workspace, and was refused before it started
-  invalid_argument,        ///the command is invalid: it is empty or contains a NUL byte
-  execution_error,         ///the command could not be started; `cause()` returns the system's error code
-  out_of_memory,           ///a memory limit ended the command
-  process_limit,           ///a limit on the number of processes ended or prevented the command
-  disk_full,               ///a limit on disk space ended or prevented the command
+  timeout,                 ///< the command was ended at its time limit
+  command_not_allowed,     ///< an allowlist refused the command before it started
+  absolute_path_detected,  ///< refused before the start: the command seems to use a path outside the workspace
+  invalid_argument,        ///< the command is invalid: it is empty or contains a NUL byte
+  execution_error,         ///< the command could not be started; `cause()` returns the system's error code
+  out_of_memory,           ///< a memory limit ended the command
+  process_limit,           ///< a limit on the number of processes ended or prevented the command
+  disk_full,               ///< a limit on disk space ended or prevented the command
   security_violation,      ///< a guard refused the code before it ran
 };
 

@@ -18,24 +18,24 @@ class command_result;
 /// The kind of failure that an `error` reports. A command that fails does not cause an `error`: its outcome is in its
 /// `command_result`.
 enum class exec_errc {
-  invalid_argument = 1,  ///the caller passed an invalid value; the message contains the value and the valid values
-  cancelled,             ///the awaiting coroutine was cancelled; the message reports if the command was ended
-  environment_closed,    ///the environment was closed before or during the operation
-  provider_lost,         ///the service that runs the commands was lost: its daemon, connection or container
-  provider_failed,       ///`open()` could not create an environment
-  unsupported,           ///the backend does not support the operation
-  not_found,             ///the file or directory does not exist
-  not_a_file,            ///the entry is a directory, FIFO, device, socket or symbolic link, and not a regular file
-  not_a_directory,       ///the entry is not a directory
-  already_exists,        ///an entry with this name exists already
-  not_empty,             ///the directory is not empty
+  invalid_argument = 1,  ///< the caller passed an invalid value; the message contains the value and the valid values
+  cancelled,             ///< the awaiting coroutine was cancelled; the message reports if the command was ended
+  environment_closed,    ///< the environment was closed before or during the operation
+  provider_lost,         ///< the service that runs the commands was lost: its daemon, connection or container
+  provider_failed,       ///< `open()` could not create an environment
+  unsupported,           ///< the backend does not support the operation
+  not_found,             ///< the file or directory does not exist
+  not_a_file,            ///< the entry is a directory, FIFO, device, socket or symbolic link, and not a regular file
+  not_a_directory,       ///< the entry is not a directory
+  already_exists,        ///< an entry with this name exists already
+  not_empty,             ///< the directory is not empty
   outside_workspace,     ///< the path leads out of the workspace
-  permission_denied,     ///the operating system, or the `read_only` layer, refused the access
-  too_large,             ///the data exceeds the caller's limit or a limit of the system
-  collision,             ///two files of one transfer have the same destination
-  io_error,              ///reading or writing failed; `cause()` returns the system's error code
-  deadlock,              ///the operation would wait for work that itself waits for the operation
-  unavailable,  ///the service that runs the commands exists, but did not answer or is paused; try again, or resume it
+  permission_denied,     ///< the operating system, or the `read_only` layer, refused the access
+  too_large,             ///< the data exceeds the caller's limit or a limit of the system
+  collision,             ///< two files of one transfer have the same destination
+  io_error,              ///< reading or writing failed; `cause()` returns the system's error code
+  deadlock,              ///< the operation would wait for work that itself waits for the operation
+  unavailable,           ///< the service did not answer, or the environment is paused; try again, or resume it
 };
 
 namespace detail {

@@ -18,7 +18,7 @@ class run_outcome {
  public:
   std::exception_ptr failure;
   bool has_ended = false;
-  int signal = 0;  ///the signal that cancelled the coroutine, SIGINT or SIGTERM; 0 if none did
+  int signal = 0;  ///< the signal that cancelled the coroutine, SIGINT or SIGTERM; 0 if none did
 };
 
 /// Runs `work` on a new event loop until the loop has no work left.
