@@ -24,11 +24,6 @@
 // program uses it. Some functions have `template <class = void>` for the same reason. A function in a header that is
 // not a template must not call such a function, because the call would make g++ compile it.
 
-// Many classes with coroutines are templates over an unused parameter: `x` is `basic_x<>`. Without optimisation, g++
-// compiles every coroutine in a header, even unused ones, and everything that the coroutine calls. It compiles a
-// template only when the template is used. Some functions have `template <class = void>` for the same reason. A
-// function in a header that is not a template must not call these functions: the call would use them.
-
 #if !defined(ASIO_STANDALONE)
 #error \
     "cofferdam needs standalone Asio: define ASIO_STANDALONE in every file (the CMake target cofferdam::cofferdam does)"

@@ -214,7 +214,7 @@ class command_result {
   command_result() = default;
 
   /// Makes the result of a command that exited.
-  /// \param code  0 to 255.
+  /// \param code  the exit status, 0 to 255.
   static command_result exited(int code) {
     command_result result;
     result.exit_code_ = code;

@@ -61,7 +61,7 @@ class list_options {
 
 namespace detail {
 
-/// The number of entries and the bytes of paths that a listing may still receive.
+/// The rest of a listing's limits: the number of entries and the bytes of paths that it may still receive.
 class listing_room {
  public:
   /// Starts with the limits of `options`.
@@ -72,12 +72,14 @@ class listing_room {
   const std::string& path() const noexcept { return path_; }
   std::size_t names() const noexcept { return names_; }
 
-  /// \throws error{exec_errc::too_large}
+  /// Counts entries that the listing receives.
+  /// \throws error{exec_errc::too_large} if the listing would exceed its maximum number of entries.
   void take_names(std::size_t count) {
     if (count > names_) throw too_many(std::to_string(options_.entries()) + " names");
     names_ -= count;
   }
-  /// \throws error{exec_errc::too_large}
+  /// Counts the bytes of a path that the listing receives.
+  /// \throws error{exec_errc::too_large} if the listing would exceed its maximum length of paths.
   void take_path(std::string_view path) {
     if (path.size() > bytes_) throw too_many(std::to_string(options_.path_bytes()) + " bytes of paths");
     bytes_ -= path.size();

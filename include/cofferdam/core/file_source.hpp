@@ -92,7 +92,7 @@ class file_request {
  public:
   file_request(std::string path, std::string destination)
       : path_(std::move(path)), destination_(std::move(destination)) {}
-  /// Returns the path of a regular file, relative to the workspace.
+  /// Returns the path of the requested regular file, relative to the workspace.
   const std::string& path() const noexcept { return path_; }
   /// Returns the path on the receiving side, which becomes `file_header::destination`.
   const std::string& destination() const noexcept { return destination_; }

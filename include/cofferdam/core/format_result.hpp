@@ -16,7 +16,7 @@
 
 namespace cofferdam::inline COFFERDAM_ABI {
 
-/// Options of `format_result`.
+/// The options of `format_result`.
 class format_options {
  public:
   format_options() = default;

@@ -20,11 +20,11 @@ constexpr bool is_misleading(char32_t c) noexcept {
   if (c < 0x20) return c != U'\n' && c != U'\t';
   if (c < 0x7F) return false;
   if (c <= 0x9F) return true;                                 // DEL and the 8-bit controls
-  if (c == 0x61C || c == 0x200E || c == 0x200F) return true;  // bidi marks
-  if (c >= 0x2028 && c <= 0x202E) return true;                // line and paragraph separators, bidi overrides
-  if (c >= 0x2066 && c <= 0x206F) return true;                // bidi isolates, deprecated format controls
-  if (c >= 0xFFF9 && c <= 0xFFFB) return true;                // hidden annotations
-  // tags: letters that are invisible to people and that a model reads
+  if (c == 0x61C || c == 0x200E || c == 0x200F) return true;  // bidirectional marks
+  if (c >= 0x2028 && c <= 0x202E) return true;                // line and paragraph separators, bidirectional overrides
+  if (c >= 0x2066 && c <= 0x206F) return true;                // bidirectional isolates, deprecated format controls
+  if (c >= 0xFFF9 && c <= 0xFFFB) return true;                // interlinear annotations, whose text is hidden
+  // tag characters: invisible to people, but read by models
   return c >= 0xE0000 && c <= 0xE007F;
 }
 

@@ -21,7 +21,7 @@ namespace cofferdam::inline COFFERDAM_ABI::testing {
 /// of a command passes before a piece of output is due, the command never writes that piece.
 class reply {
  public:
-  /// One piece of output.
+  /// One piece of output and the delay before it.
   class piece {
    public:
     std::chrono::milliseconds wait{};  ///< the delay after the previous piece

@@ -51,8 +51,8 @@ class environment_handle {
   awaitable<void> close() const;
 
  private:
-  /// Releases everything that the environment owns, on the thread that destroys the handle. If another thread works
-  /// with the state, that thread releases it.
+  /// Releases everything that the environment owns, on the thread that destroys the handle. If another thread runs an
+  /// operation of the environment at that moment, that thread releases everything when it has finished.
   void abandon() noexcept;
 
   std::shared_ptr<State> state_;

@@ -120,8 +120,8 @@ class home_strand {
     return run_on(executor_, std::move(work));
   }
 
-  /// Runs a job while no function of the strand runs; for destructors. If another thread has locked the gate, that
-  /// thread runs the job before it unlocks the gate. Otherwise the job runs at once. A running event loop is not
+  /// Runs a job while no other thread runs a function of the strand; for destructors. If another thread holds the gate,
+  /// that thread runs the job before it leaves the gate. Otherwise the job runs at once. A running event loop is not
   /// needed. If the object was opened on the user's own strand, there is no gate, and the job runs at once without a
   /// lock.
   template <class Job>
@@ -129,7 +129,7 @@ class home_strand {
     if (!gate_) return job();
     if (!gate_->try_enter()) {
       std::unique_ptr<strand_gate::job> later = as_job(job);
-      if (!later) {  // out of memory
+      if (!later) {  // there is no memory for the job, so it cannot be passed on: wait for the gate instead
         gate_->enter();
       } else if (!handed_over(later)) {
         const gate_exit at_end(*gate_);
@@ -143,8 +143,8 @@ class home_strand {
     mine();
   }
 
-  /// Calls `look` while no function of the strand runs, and returns its result. Waits for a function that runs. If
-  /// there is no gate, calls `look` without a lock.
+  /// Calls `look` while no other thread runs a function of the strand, and returns its result. Waits for a function
+  /// that runs. If there is no gate, calls `look` without a lock.
   template <class Look>
   std::invoke_result_t<Look&> look(Look look) const {
     if (!gate_) return look();

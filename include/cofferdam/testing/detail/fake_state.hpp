@@ -348,7 +348,8 @@ class fake_file_source final : public file_source {
   std::size_t sent_ = 0;
 };
 
-/// The file operations of an open fake environment.
+/// The file operations of an open fake environment. Each locks the script's mutex, because tests may read the files on
+/// another thread.
 class fake_file_operations {
  public:
   explicit fake_file_operations(std::shared_ptr<fake_state> state) : state_(std::move(state)) {}
