@@ -18,10 +18,10 @@
 
 namespace cofferdam::inline COFFERDAM_ABI {
 
-/// An open environment whose type is chosen at run time. It has all optional operations (`start`, `files`, `pause`,
-/// `resume`, `snapshot`). If the contained environment lacks one, calling it throws `error{exec_errc::unsupported}`.
-/// `can_start()` and `can_suspend()` return in advance if the operations work. The object may be moved while no
-/// operation runs. Each operation costs one virtual call and no allocation.
+/// An open environment whose type is chosen at run time. It has `files()` and all optional operations: `start`,
+/// `pause`, `resume` and `snapshot`. If the contained environment lacks one of these, calling it throws
+/// `error{exec_errc::unsupported}`. `can_start()` and `can_suspend()` return true if the operations are supported. The
+/// object may be moved while no operation runs. Each operation costs one virtual call and no allocation.
 class any_environment {
  public:
   /// Makes an object without an environment. Operations throw `error{exec_errc::environment_closed}`.

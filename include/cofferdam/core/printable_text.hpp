@@ -276,8 +276,7 @@ inline std::size_t apply_escape(std::string_view text, line_screen& screen) {
       const std::size_t size = hyperlink_size(text.substr(1));
       return size == 0 ? 0 : 1 + size;
     }
-    case '(':
-      return text.size() > 1 && text[1] == 'B' ? 2 : 0;  // selects the ASCII character set; `tput sgr0` prints this
+    case '(': return text.size() > 1 && text[1] == 'B' ? 2 : 0;  // `tput sgr0` prints this: select ASCII
     case '7':
     case '8':
     case '=':

@@ -96,8 +96,7 @@ inline std::optional<bytes> base64_decode(std::string_view text, base64_alphabet
     from += blocks * detail::base64_block;
     to += blocks * (detail::base64_block / 4 * 3);
   }
-  std::uint32_t seen =
-      0;  // the values of all characters, combined by OR; it shows in the end if any of them was invalid
+  std::uint32_t seen = 0;  // OR of all values: contains the bit `wrong` if any character was invalid
   for (; from != end; from += 4) {
     const std::uint32_t group =
         values.at(0, from[0]) | values.at(1, from[1]) | values.at(2, from[2]) | values.at(3, from[3]);

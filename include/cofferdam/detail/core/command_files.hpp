@@ -138,8 +138,8 @@ awaitable<std::vector<directory_entry>> list_by_command(E& environment, std::str
   const std::string start = below_workspace(path);
   const std::size_t prefix = start == "./" ? 2 : start.size() + 1;
   std::vector<std::string> words{"sh", "-c", std::string(list_script), "sh", start, std::string(describe_script)};
-  if (options.depth() < 1'000'000)
-    words.push_back(std::to_string(options.depth()));  // a deeper path cannot exist, so the option would have no effect
+  // A path of a million levels cannot exist, so a larger depth is no limit.
+  if (options.depth() < 1'000'000) words.push_back(std::to_string(options.depth()));
   command_result result = co_await environment.run_command(file_command(std::move(words)));
   if (!result.ok()) throw_file_failure(result, "list", path);
   if (result.out().cut() != 0)
@@ -369,8 +369,8 @@ class command_file_system final : public file_system_adaptor<command_file_system
   E* environment_;
 };
 
-/// An environment that has file operations as direct members. The library never calls such members, so this is an error
-/// of its author.
+/// An environment whose author wrote file operations as direct members. The library calls only the members of
+/// `files()`, so it rejects such an environment at compile time.
 template <class E>
 concept has_file_members = requires(E& e, std::string path, list_options options) {
   { e.list(std::move(path), options) } -> awaitable_of<std::vector<directory_entry>>;

@@ -129,7 +129,7 @@ class home_strand {
     if (!gate_) return job();
     if (!gate_->try_enter()) {
       std::unique_ptr<strand_gate::job> later = as_job(job);
-      if (!later) {  // there is no memory for the job, so it cannot be passed on: wait for the gate instead
+      if (!later) {  // out of memory: wait for the gate, because the job cannot be passed to its holder
         gate_->enter();
       } else if (!handed_over(later)) {
         const gate_exit at_end(*gate_);

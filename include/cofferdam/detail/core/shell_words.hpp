@@ -246,8 +246,7 @@ class shell_word_splitter {
   void read_escaped() {
     if (at_end(1)) return refuse_syntax("a backslash at the end");
     const auto next = static_cast<unsigned char>(peek(1));
-    if (next ==
-        '\n') {  // a line break after a backslash joins two lines; both characters disappear and do not start a word
+    if (next == '\n') {  // joins two lines: both characters disappear and do not start a word
       at_ += 2;
       return;
     }

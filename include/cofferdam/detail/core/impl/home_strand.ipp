@@ -57,8 +57,7 @@ class trip {
   }
 
   const asio::any_io_executor to;
-  const asio::any_io_executor
-      back;  // the caller's executor; this copy keeps the caller's context from running out of work
+  const asio::any_io_executor back;  // the caller's executor; keeps its context from running out of work
   asio::cancellation_signal signal;
   std::atomic<unsigned> asked;  // the requested types of cancellation
   errand& job;  // only for the coroutine on the other executor: it keeps alive the frame that contains the job
