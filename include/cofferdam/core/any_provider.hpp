@@ -27,6 +27,8 @@ class any_environment {
   /// Makes an object without an environment. Operations throw `error{exec_errc::environment_closed}`.
   any_environment() = default;
 
+  /// Contains an open environment of any type. If the environment has no `files()`, a `files()` that works by commands
+  /// is added.
   template <class E>
     requires(!std::same_as<E, any_environment> && code_exec_environment<E>)
   explicit any_environment(E environment)
@@ -145,6 +147,8 @@ class any_provider {
  public:
   // The constraint does not test that P can be copied. If P had a constructor from any_provider, that test would depend
   // on its own result.
+
+  /// Contains a provider of any type.
   template <class P>
     requires(!std::same_as<P, any_provider> && code_exec_environment<environment_of<P>>)
   any_provider(P provider) : inside_(std::make_shared<const box<P>>(std::move(provider))) {
@@ -161,6 +165,7 @@ class any_provider {
     detail::explain_provider<P>();
   }
 
+  /// Opens an environment with the contained provider. Throws the exceptions of that provider.
   awaitable<any_environment> open() const { return inside_->open(); }
 
  private:

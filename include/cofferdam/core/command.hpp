@@ -220,9 +220,9 @@ class command {
   [[nodiscard]] command background(background_policy policy) && { return std::move(background(policy)); }
   background_policy background() const noexcept { return background_; }
 
-  /// Sets the maximum number of bytes that the result keeps of each output stream: the first half and the last half of
-  /// this number. The result counts all bytes, also those that it does not keep. 0 keeps nothing. The default is
-  /// `default_kept_output`.
+  /// Sets the maximum number of bytes that the result keeps of each output stream. If a stream is longer, half of the
+  /// kept bytes come from its start and half from its end. The result counts all bytes, also those that it does not
+  /// keep. 0 keeps nothing. The default is `default_kept_output`.
   command& keep_output(std::size_t bytes_per_stream) & {
     kept_output_ = bytes_per_stream;
     return *this;

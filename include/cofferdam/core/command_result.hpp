@@ -151,6 +151,7 @@ inline std::string_view to_string(isolation_kind which) noexcept {
 /// itself.
 class isolation_report {
  public:
+  /// The number of aspects in `isolation_kind`.
   static constexpr std::size_t count = 12;
 
   /// Returns the words of the backend for one aspect; "none" if the backend set none.

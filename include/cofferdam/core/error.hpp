@@ -91,6 +91,10 @@ namespace cofferdam::inline COFFERDAM_ABI {
 /// system, the network or the remote service, if there was one. Copying an `error` does not throw.
 class error : public std::system_error {
  public:
+  /// Makes an error.
+  /// \param code      the kind of the failure.
+  /// \param sentence  one sentence in UTF-8: what happened, to which object, and what the caller can do.
+  /// \param cause     the error code of the system, the network or the remote service; empty if there is none.
   error(exec_errc code, std::string sentence, std::error_code cause = {})
       : std::system_error(make_error_code(code)),
         state_(std::make_shared<const state>(state{std::move(sentence), cause, nullptr})) {}

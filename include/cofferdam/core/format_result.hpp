@@ -21,9 +21,9 @@ class format_options {
  public:
   format_options() = default;
 
-  /// Sets the maximum number of characters (code points) to show of each output stream: the first half and the last
-  /// half of this number. Characters are counted before escaping; the marker for missing text is not counted. 0 shows
-  /// only the marker. The default is `default_limit`.
+  /// Sets the maximum number of characters (code points) to show of each output stream. If a stream is longer, half of
+  /// the shown characters come from its start and half from its end. Characters are counted before escaping; the marker
+  /// for missing text is not counted. 0 shows only the marker. The default is `default_limit`.
   format_options& limit(std::size_t characters) noexcept {
     limit_ = characters;
     return *this;

@@ -62,6 +62,7 @@ class layer : public detail::layer_tag {
   layer()
     requires std::default_initializable<Inner>
   = default;
+  /// Wraps an open environment, which the layer then owns.
   explicit layer(Inner inner) : inner_(std::move(inner)) {}
 
   /// Admits every command. A layer defines its own `admit`, which hides this function.

@@ -39,6 +39,8 @@ class secret_pool {
   secret_pool(const secret_pool&) = delete;
   secret_pool& operator=(const secret_pool&) = delete;
 
+  /// Allocates memory for a secret.
+  /// \throws std::bad_alloc if the system has no memory.
   void* take(std::size_t size) {
     const std::size_t which = class_of(size);
     if (which == classes) return map(size);
@@ -48,6 +50,8 @@ class secret_pool {
     free_[which] = first->next;
     return first;
   }
+  /// Overwrites memory from `take` with zeros and frees it.
+  /// \param size  the size that was passed to `take`.
   void give(void* memory, std::size_t size) noexcept {
     ::explicit_bzero(memory, size);
     const std::size_t which = class_of(size);

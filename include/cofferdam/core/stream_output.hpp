@@ -22,6 +22,7 @@ namespace cofferdam::inline COFFERDAM_ABI {
 
 namespace detail {
 
+/// Ends a running command and waits for its end. Throws no `error`.
 inline awaitable<void> kill_and_wait(process& running) {
   try {
     co_await running.signal(SIGKILL);

@@ -44,8 +44,8 @@ constexpr void explain_recipe() noexcept {
 /// returns the result of the body. Prefer this function to calling `open()` and `close()`.
 ///
 /// **Capture by reference in a lambda that you write inside the call** (`[&](auto& env) -> awaitable<void> {…}`). If a
-/// lambda captures by value, store it in a variable first and pass the variable. g++ before 13 would destroy the
-/// captures of a temporary lambda twice, so `with` does not compile with such a temporary there.
+/// lambda captures by value, store it in a variable first and pass the variable. With g++ before 13, the call does not
+/// compile otherwise, because that compiler would destroy the captures of a temporary lambda twice.
 ///
 /// The environment or runner keeps its address while the body runs. If both the body and `close()` throw, `with` throws
 /// the exception of the body.

@@ -317,6 +317,8 @@ class allow_commands_layer : public layer<allow_commands_layer<Inner>, Inner> {
 /// \par Example       examples/quickstart.cpp
 class allow_commands : public pipeable {
  public:
+  /// Compiles the patterns.
+  /// \throws error{exec_errc::invalid_argument} if a pattern is not a valid regular expression.
   template <std::convertible_to<std::string>... Patterns>
   explicit allow_commands(Patterns&&... patterns) : allow_commands(list_of(std::forward<Patterns>(patterns)...)) {}
 

@@ -33,9 +33,9 @@ class limit_output_layer : public layer<limit_output_layer<Inner>, Inner> {
 
 /// Limits the bytes that a result keeps of each output stream: `provider | limit_output(64 * 1024)`.
 ///
-/// The result keeps the first half and the last half of `max_bytes`, and counts all bytes. The command is neither ended
-/// nor blocked. If the command itself has a lower limit, that limit applies. `process::read` still returns all output,
-/// because it holds only one piece in memory.
+/// If a stream is longer than `max_bytes`, the result keeps half of these bytes from its start and half from its end.
+/// It counts all bytes. The command is neither ended nor blocked. If the command itself has a lower limit, that limit
+/// applies. `process::read` still returns all output, because it holds only one piece in memory.
 /// \param  max_bytes  the maximum number of bytes for each stream; 0 keeps nothing and only counts.
 /// \par Cost          0 allocations, 1 comparison.
 class limit_output : public pipeable {

@@ -169,6 +169,7 @@ class fake_provider {
     return script_->closed;
   }
 
+  /// Opens an environment with a copy of the files that `file` added.
   awaitable<fake_environment> open() const { return open_with(script_); }
 
  private:
