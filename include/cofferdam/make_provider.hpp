@@ -23,7 +23,7 @@ namespace cofferdam::inline COFFERDAM_ABI {
 ///
 /// \param name  one of the names in the table; case-sensitive.
 /// \throws      error{exec_errc::invalid_argument} for any other name; the message lists the valid names. The function
-///              opens nothing, so it reports no other failure of a backend.
+///              opens nothing, so a backend that does not work is reported later, by `open()`.
 any_provider make_provider(std::string_view name);
 
 }  // namespace cofferdam::inline COFFERDAM_ABI

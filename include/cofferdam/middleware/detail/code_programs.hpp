@@ -67,6 +67,7 @@ class code_program {
   std::span<const std::string_view> tails_;
 };
 
+/// Returns the known programs that can run other code.
 inline std::vector<code_program> code_programs() {
   static constexpr std::string_view plain[] = {"perl",
                                                "ruby",
