@@ -15,7 +15,7 @@
 namespace cofferdam::inline COFFERDAM_ABI {
 
 /// Returns the default provider of programs and examples that name no backend. It is `local()`, which isolates nothing:
-/// commands have all rights of the program. The first command makes the library print a warning.
+/// commands have all rights of the program. The first `open()` in the program prints a warning about this.
 ///
 ///     co_await with(sandbox(), [](auto& env) -> awaitable<void> { ... });
 inline local sandbox() { return local(); }

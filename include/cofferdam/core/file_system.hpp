@@ -60,7 +60,8 @@ class file_system {
   /// and sorted by bytes. The list contains symbolic links, but nothing from the directories that they point to.
   /// \param path  the directory; "." is the whole workspace.
   /// \throws error{exec_errc::not_found} or error{exec_errc::not_a_directory} if `path` is not a directory.
-  /// \throws error{exec_errc::too_large} if the list would exceed a limit of the options. A list is never incomplete.
+  /// \throws error{exec_errc::too_large} if the list would exceed a limit of the options or of the environment. A list
+  ///     is never incomplete.
   awaitable<std::vector<directory_entry>> list(std::string path, list_options options = list_options()) const {
     return get().list(std::move(path), options);
   }

@@ -152,7 +152,7 @@ class command_policy {
     constexpr std::size_t max_shown = 600;
     std::string shown;
     for (const command_pattern& each : patterns_) {
-      // Shows the pattern as its author wrote it, but replaces control characters, which would break the line.
+      // The pattern is shown as its author wrote it, except control characters, which would break the line.
       std::string pattern_text = shown.empty() ? "" : " , ";
       for (const char c : each.source()) pattern_text += static_cast<unsigned char>(c) < ' ' ? ' ' : c;
       if (shown.size() + pattern_text.size() > max_shown) {
@@ -261,7 +261,7 @@ class command_policy {
 
 }  // namespace detail
 
-/// The environment type of the layer `allow_commands(...)`.
+/// The environment type that `provider | allow_commands(...)` opens.
 template <code_exec_environment Inner>
 class allow_commands_layer : public layer<allow_commands_layer<Inner>, Inner> {
  public:

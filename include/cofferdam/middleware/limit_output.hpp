@@ -11,7 +11,7 @@
 
 namespace cofferdam::inline COFFERDAM_ABI {
 
-/// The environment type of the layer `limit_output(max_bytes)`.
+/// The environment type that `provider | limit_output(max_bytes)` opens.
 template <code_exec_environment Inner>
 class limit_output_layer : public layer<limit_output_layer<Inner>, Inner> {
  public:

@@ -47,7 +47,7 @@ class read_only_files final : public file_system_adaptor<read_only_files> {
 
 }  // namespace detail
 
-/// The environment type of the layer `read_only()`.
+/// The environment type that `provider | read_only()` opens.
 template <code_exec_environment Inner>
 class read_only_layer : public layer<read_only_layer<Inner>, Inner> {
  public:

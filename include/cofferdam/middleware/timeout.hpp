@@ -11,7 +11,7 @@
 
 namespace cofferdam::inline COFFERDAM_ABI {
 
-/// The environment type of the layer `timeout(limit)`.
+/// The environment type that `provider | timeout(limit)` opens.
 template <code_exec_environment Inner>
 class timeout_layer : public layer<timeout_layer<Inner>, Inner> {
  public:

@@ -69,7 +69,7 @@ class traced_files final : public file_system_adaptor<traced_files> {
 
 }  // namespace detail
 
-/// The environment type of the layer `trace(counts)`.
+/// The environment type that `provider | trace(counts)` opens.
 template <code_exec_environment Inner>
 class trace_layer : public layer<trace_layer<Inner>, Inner> {
  public:

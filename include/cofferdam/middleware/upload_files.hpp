@@ -13,7 +13,7 @@
 
 namespace cofferdam::inline COFFERDAM_ABI {
 
-/// The environment type of the layer `upload_files(…)`.
+/// The environment type that `provider | upload_files(…)` opens.
 template <code_exec_environment Inner>
 class upload_files_layer : public layer<upload_files_layer<Inner>, Inner> {
  public:

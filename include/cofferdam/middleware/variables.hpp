@@ -13,7 +13,7 @@
 
 namespace cofferdam::inline COFFERDAM_ABI {
 
-/// The environment type of the layer `variables(…)`.
+/// The environment type that `provider | variables(…)` opens.
 template <code_exec_environment Inner>
 class variables_layer : public layer<variables_layer<Inner>, Inner> {
  public:
