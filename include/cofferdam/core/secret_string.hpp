@@ -175,8 +175,7 @@ class secret_string {
 /// through `clean` before any other use.
 class redactor {
  public:
-  /// Adds a secret to replace. A secret of fewer than 4 bytes is ignored, because it would match ordinary text; no
-  /// service issues such short ones.
+  /// Adds a secret to replace. A secret of fewer than 4 bytes is ignored, because no service issues such short secrets.
   void hide(const secret_string& secret) {
     if (secret.size() >= 4) hidden_.push_back(secret);
   }
