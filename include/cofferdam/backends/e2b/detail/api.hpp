@@ -186,7 +186,7 @@ class api {
         if (should_retry(answer.head().fields).value_or(usual)) when = pauses.again(retry_after(answer.head().fields));
         const error refused = refused_error(doing, status, message);
         // The message begins with "idempotency_" if an earlier attempt with the same key has been executed or is still
-        // running.
+        // running. The sandbox may exist in that case.
         if (doubt != nullptr && (leaves_in_doubt(refused) || message.starts_with("idempotency_"))) *doubt = true;
         if (!when) throw refused;
       }

@@ -30,7 +30,7 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::e2b::detail {
 
-/// The script that runs a command in a session (setsid(2)) of its own. The daemon does not start processes in new
+/// The shell script that runs a command in a session (setsid(2)) of its own. The daemon does not start processes in new
 /// sessions, and without a session the library cannot find all processes of a command. If the program `setsid` exists,
 /// and the script is not in a new session already, it starts the following script in a new session. Without `setsid`,
 /// the processes can only be found by a variable in their environment.

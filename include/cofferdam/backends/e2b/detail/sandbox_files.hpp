@@ -202,8 +202,8 @@ class sandbox_files : public cofferdam::detail::operations_by_command<sandbox_fi
   static constexpr int is_no_directory = 46;
   static constexpr int is_incomplete = 47;
 
-  /// Prints the size, the mode, and the path of a file with symbolic links resolved. The arguments: $1 is the path, $2
-  /// the workspace, $3 the maximum size in bytes.
+  /// A shell script that prints the size, the mode, and the path of a file with symbolic links resolved. The arguments:
+  /// $1 is the path, $2 the workspace, $3 the maximum size in bytes.
   static constexpr std::string_view look_script = R"sh(r=$(pwd -P); [ "$r" = "$2" ] || exit 42; r=${r%/}
 t=$(readlink -f "$1" && printf x) || { [ -L "$1" ] && exit 42; exit 41; }
 t=${t%??}
@@ -215,9 +215,9 @@ s=$(stat -c '%s %a' "$t") || exit 45
 [ "${s% *}" -gt "$3" ] && exit 44
 printf '%s %s' "$s" "${t#"$r"/}")sh";
 
-  /// Moves an uploaded file to its final path. The arguments: $1 is the final path, $2 the current path, $3 the
-  /// expected size, $4 the workspace, $5 the mode. If $5 is empty, the mode is that of the replaced file, or 644 if
-  /// there is none.
+  /// A shell script that moves an uploaded file to its final path. The arguments: $1 is the final path, $2 the current
+  /// path, $3 the expected size, $4 the workspace, $5 the mode. If $5 is empty, the mode is that of the replaced file,
+  /// or 644 if there is none.
   static constexpr std::string_view place_script = R"sh(f=$2 m=$5
 die() { rm -f "$f"; exit "$1"; }
 r=$(pwd -P); [ "$r" = "$4" ] || die 42; r=${r%/}
@@ -234,7 +234,8 @@ if [ ! -L "$1" ]; then [ -e "$1" ] && [ ! -f "$1" ] && die 43; fi
 chmod "${m:-644}" "$f" || die 1
 mv -f -T "$f" "$1" || die 1)sh";
 
-  /// Checks that a path is an accessible directory of the workspace. The arguments: $1 is the path, $2 the workspace.
+  /// A shell script that checks that a path is an accessible directory of the workspace. The arguments: $1 is the path,
+  /// $2 the workspace.
   static constexpr std::string_view enter_script = R"sh(r=$(pwd -P); [ "$r" = "$2" ] || exit 42; r=${r%/}
 [ -e "$1" ] || exit 41
 [ -d "$1" ] || exit 46
@@ -349,7 +350,7 @@ case $t/ in "$r"/*) ;; *) exit 42 ;; esac)sh";
       message["path"] = cofferdam::detail::json_text(name);
       co_await envd::call(there, "/filesystem.Filesystem/Remove", std::move(message), "remove a file",
                           std::chrono::milliseconds(std::chrono::seconds(5)), true);
-    } catch (const error&) {  // the caller reports the failure that led to this removal
+    } catch (const error&) {  // a failed removal is ignored: the caller reports the upload's failure
     }
   }
 

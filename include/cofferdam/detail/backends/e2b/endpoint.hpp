@@ -98,9 +98,9 @@ class endpoint {
   bool tls_ = true;
 };
 
-/// Checks the id of a sandbox. The id becomes a part of a host name and of a path, so it must not contain other
-/// characters.
-/// \throws error{exec_errc::invalid_argument} unless it has 1 to 100 letters, digits, `-` and `_`.
+/// Checks that the id of a sandbox has 1 to 100 letters, digits, `-` and `_`. Other characters are not allowed, because
+/// the id becomes a part of a host name and of a path.
+/// \throws error{exec_errc::invalid_argument} for any other id.
 inline void check_sandbox_id(std::string_view id) {
   const bool fine = !id.empty() && id.size() <= 100 && std::all_of(id.begin(), id.end(), [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
