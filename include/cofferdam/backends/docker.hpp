@@ -36,7 +36,8 @@ class sandbox;
 class sandbox_settings;
 }  // namespace detail
 
-/// An open container, and the workspace in it. Models every refinement but `suspendable_environment`.
+/// An open container, and the workspace in it. Models every concept that refines `code_exec_environment`, except
+/// `suspendable_environment`.
 ///
 /// In a container that this library has made, the first program is a warden: a small helper program of this library
 /// that starts, watches and ends the commands. If commands are execs (see `command_transport`), the first program is a
@@ -48,7 +49,7 @@ class sandbox_settings;
 /// \par Threads  any thread, as `local_environment` documents it.
 class environment {
  public:
-  /// Holds no environment: operations throw `error{exec_errc::environment_closed}`.
+  /// Makes an object without an environment. Its operations throw error{exec_errc::environment_closed}.
   environment();
   explicit environment(std::shared_ptr<detail::sandbox> inside);
   environment(environment&&) noexcept;
@@ -92,8 +93,8 @@ class environment {
   /// Returns the ended commands that had `background_policy::keep` and have left processes running. The oldest command
   /// is first.
   std::vector<background_command> background();
-  /// Ends the processes that such a command has left running, and waits for their end. The processes get SIGTERM, and
-  /// SIGKILL after the grace period. This function cannot be cancelled.
+  /// Ends the processes that a command has left running (see `background()`), and waits for their end. The processes
+  /// get SIGTERM, and SIGKILL after the grace period. This function cannot be cancelled.
   /// \param number  `background_command::number()`.
   /// \throws error{exec_errc::not_found} if no process of the command is left; error{exec_errc::environment_closed}.
   awaitable<void> end_background(std::uint32_t number);

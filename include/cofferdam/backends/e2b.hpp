@@ -43,8 +43,8 @@ class sandbox_settings;
 
 class code_interpreter;
 
-/// An open sandbox (a virtual machine of E2B or a compatible service), and the workspace in it. Models every
-/// refinement.
+/// An open sandbox (a virtual machine of E2B or a compatible service), and the workspace in it. Models every concept
+/// that refines `code_exec_environment`.
 ///
 /// The sandbox's daemon starts each command as a process, inside a small script and in a session (setsid(2)) of its
 /// own. The following limits apply:
@@ -66,7 +66,7 @@ class code_interpreter;
 /// \par Threads  any thread, as `local_environment` documents it.
 class environment {
  public:
-  /// Holds no environment: operations throw `error{exec_errc::environment_closed}`.
+  /// Makes an object without an environment. Its operations throw error{exec_errc::environment_closed}.
   environment();
   explicit environment(std::shared_ptr<detail::sandbox> inside);
   environment(environment&&) noexcept;

@@ -17,8 +17,8 @@ enum class warden_policy {
   never,
 };
 
-/// The treatment of a command of which the text seems to contain a path outside the workspace. The text is the shell
-/// line, or the words of a command that runs without a shell.
+/// The treatment of a command whose text seems to contain a path outside the workspace. The text is the shell line, or
+/// the words of a command that runs without a shell.
 enum class path_policy {
   ignore,  ///< runs the command
   advise,  ///< runs the command, and adds advice to the result

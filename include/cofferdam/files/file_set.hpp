@@ -79,7 +79,7 @@ class file_set {
     return *this;
   }
 
-  /// Adds all files that match a pattern, as documented at `glob`.
+  /// Adds all files that match a pattern. The class `glob` in cofferdam/detail/files/glob.hpp documents the syntax.
   file_set& matching(std::string pattern) {
     items_.emplace_back(std::move(pattern), file_naming::pattern);
     return *this;

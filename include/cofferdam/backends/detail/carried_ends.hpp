@@ -39,7 +39,8 @@ class carried_output final : public buffered_output {
   async_event& more_;
 };
 
-/// The buffer of a command's input. A coroutine of the backend takes bytes out of it and sends them in messages.
+/// The buffer of a command's input. A coroutine of the backend removes bytes from the buffer and sends them in
+/// messages.
 class carried_input final : public input_end {
  public:
   /// Makes an empty buffer.

@@ -19,7 +19,7 @@ class build_request {
  public:
   /// Makes a request with default settings.
   /// \param context  a folder of this machine, with the files that the Dockerfile may COPY; or the path of a
-  ///                 Dockerfile, of which the folder is then the context.
+  ///                 Dockerfile, whose folder is then the context.
   explicit build_request(std::filesystem::path context) : context_(std::move(context)) {}
 
   /// Sets the path of the Dockerfile. It may be outside the context. A relative path is relative to the working
@@ -62,8 +62,8 @@ class build_request {
     return *this;
   }
 
-  /// Returns a copy of which the context is a folder. If the context was a Dockerfile, the copy has its folder as the
-  /// context and the file as the Dockerfile. Looks up the type of the context on the disk.
+  /// Returns a copy whose context is a folder. If the context was a Dockerfile, the copy has its folder as the context
+  /// and the file as the Dockerfile. Looks up the type of the context on the disk.
   build_request with_folder() const {
     build_request copy = *this;
     std::error_code ignored;

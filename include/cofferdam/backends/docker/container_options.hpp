@@ -211,8 +211,8 @@ class container_options {
   ///
   /// Default: if a folder is mounted at the workspace (`mount::bind`), the owner of that folder. Commands can then work
   /// there, and the files that they make belong to that owner. Otherwise the default is the image's own user, or
-  /// 1000:1000 if that user is root. The default is never root: if the mounted folder belongs to root, the library
-  /// warns instead. `user("0")` runs commands as root, but without capabilities.
+  /// 1000:1000 if that user is root. The default is never root: if the mounted folder belongs to root, it does not
+  /// determine the user, and the library warns. `user("0")` runs commands as root, but without capabilities.
   /// \param name  `1000`, `1000:1000`, `app` or `app:staff`. A name must exist in the image.
   container_options& user(std::string_view name) {
     const bool plain = !name.empty() && name.size() <= 128 && std::all_of(name.begin(), name.end(), [](char c) {
@@ -305,7 +305,7 @@ class container_options {
     return *this;
   }
 
-  /// Adds this mount.
+  /// Adds an in-memory file system.
   /// \throws error{exec_errc::invalid_argument} if its path already has a mount.
   container_options& tmpfs(tmpfs_mount entry) {
     require_free(entry.target());
@@ -334,7 +334,7 @@ class container_options {
     return *this;
   }
 
-  /// Adds this mount.
+  /// Adds a mount of a folder or a volume.
   /// \throws error{exec_errc::invalid_argument} if its path already has a mount.
   container_options& add(mount entry) {
     require_free(entry.target());

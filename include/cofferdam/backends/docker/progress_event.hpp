@@ -14,7 +14,7 @@ namespace cofferdam::inline COFFERDAM_ABI::docker {
 class progress_event {
  public:
   enum class kind {
-    status,  ///< the progress of a layer: `text()`, `id()`, `current()` of `total()`
+    status,  ///< the progress of an image layer: `text()`, `id()`, and `current()` of `total()` bytes
     output,  ///< the output of a build step: `text()`
     /// BuildKit's own progress message: `text()` is a serialized protobuf `StatusResponse`. A provider converts it to
     /// `status` and `output`, so its listener does not receive this kind.

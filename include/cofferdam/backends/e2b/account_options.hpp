@@ -57,8 +57,8 @@ class rate_limiter {
 /// The version of the API calls that create a sandbox and connect to one.
 enum class dialect {
   automatic,  ///< version 1, or version 2 if the service does not support version 1
-  v1,         ///< `POST /sandboxes`
-  v2,         ///< `POST /v2/sandboxes`
+  v1,         ///< version 1: `POST /sandboxes`
+  v2,         ///< version 2: `POST /v2/sandboxes`
 };
 
 /// The options that select the account and the service. An option overrides its environment variable, and the variable

@@ -117,17 +117,21 @@ class execution {
  public:
   execution() = default;
 
+  /// The code's standard output.
   captured_output out;
+  /// The code's standard error.
   captured_output err;
+  /// The values that the code displayed, in order.
   std::vector<rich_output> results;
   /// The number of results that were dropped because of `execution_limits::results()`.
   std::size_t dropped = 0;
+  /// The uncaught exception that ended the code; no value if there was none.
   std::optional<code_error> error;
   /// True if the code was interrupted at its time limit.
   bool timed_out = false;
   /// The number of runs in the same context so far, including this run; 0 if the service does not send it.
   std::int64_t number = 0;
-  /// The time from sending the request to the end of the response.
+  /// The time from the call of `run` to the end of the response.
   std::chrono::nanoseconds duration{};
 
   /// Returns true if the code ended without an uncaught exception and within its time limit.

@@ -162,7 +162,7 @@ class sandbox_log_line {
   }
 
   std::string timestamp;  ///< in the service's format: `2026-01-31T12:00:00.123Z`
-  std::string level;      ///< `debug`, `info`, `warn`, `error`
+  std::string level;      ///< the severity: `debug`, `info`, `warn` or `error`
   std::string message;
 };
 

@@ -55,7 +55,7 @@ inline constexpr api_version oldest_api{1, 41};
 /// The newest version for which this library was written. No newer version is used.
 inline constexpr api_version newest_api{1, 51};
 
-/// The product that the daemon belongs to.
+/// The product that implements the daemon.
 enum class engine_kind { docker, podman };
 
 /// The properties of a daemon in its response to `GET /_ping`.

@@ -91,7 +91,7 @@ class create_request {
     reaps_ = true;
     return *this;
   }
-  /// Sets how the user of the commands is set. Default: `command_user::as_container`.
+  /// Selects how the commands' user is set. Default: `command_user::as_container`.
   create_request& commands(command_user who) & {
     command_user_ = who;
     return *this;

@@ -68,13 +68,13 @@ class ignore_pattern {
 
  private:
   enum class kind {
-    literal,      // one character
+    literal,      // exactly one given character
     any,          // one character except a slash
-    set,          // one of some characters
+    set,          // one character that is in a set, or is not in a negated set
     star,         // any number of characters except slashes
     anything,     // any number of characters
-    directories,  // nothing, or a path that the following `inside` matches
-    inside,       // any number of characters, up to a slash
+    directories,  // makes the following `inside` optional
+    inside,       // any characters, and then a slash
   };
   struct token {
     kind what = kind::literal;
@@ -246,15 +246,17 @@ inline std::string cleaned_path(std::string_view path) {
 /// The rules of a `.dockerignore`, which select the files of a context folder that are not sent to the builder. The
 /// sender of the context must apply them, because the daemon does not.
 ///
-/// Each line contains one pattern. For a path, the last pattern decides that matches the path or a directory above it.
-/// A line that begins with `#` is a comment. Blanks around a pattern are removed. A pattern with a `!` before it
-/// includes files that an earlier pattern has excluded. Patterns are normalized: `./a//b/../c/` and `/a/c` mean `a/c`.
+/// Each line contains one pattern. The last pattern that matches a path, or a directory above it, decides whether the
+/// path is excluded. A line that begins with `#` is a comment. Blanks around a pattern are removed. A pattern with a
+/// `!` before it includes files that an earlier pattern has excluded. Patterns are normalized: `./a//b/../c/` and
+/// `/a/c` mean `a/c`.
 ///
 /// ```
-/// "*"    any characters of one name        "?"   one of them        "\x"  x itself
-/// "**"   at the end: everything; before "/" or a name: any number of folders, also none;
-///        first, and all behind it plain: any start
-/// "[...]", "[^...]"   one character (not) listed, "a-z" a range, "\]" and "\-" themselves
+/// "*"    any number of characters except "/"      "?"   one character except "/"      "\x"  the character x
+/// "**"   at the end of a pattern: everything
+///        before "/" or a name: any number of folders, or none
+///        at the start of a pattern that has no other special character: any characters
+/// "[...]", "[^...]"   one character that is, or is not, in the list; "a-z" is a range; "\]" and "\-" are escapes
 /// ```
 /// Matching is case-sensitive. A dot at the start of a name has no special meaning. "[!...]" and "[:alpha:]" are not
 /// supported.

@@ -138,8 +138,8 @@ class exec_place : public std::enable_shared_from_this<exec_place> {
     co_return stream;
   }
 
-  /// Returns the daemon's description of an exec of which the stream has ended. Returns no value if the daemon does not
-  /// have the exec any more.
+  /// Returns the daemon's description of an exec whose stream has ended. Returns no value if the daemon does not have
+  /// the exec any more.
   static awaitable<std::optional<boost::json::object>> inspect(std::shared_ptr<exec_place> self, std::string exec) {
     static const std::vector<int> absent{404};
     const api_call doing = self->api_->call("look at a command of the container", self->name_);

@@ -17,12 +17,12 @@ namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
 ///
 /// ```
 /// reference = [registry "/"] path [":" tag] ["@" digest] / id
-/// registry  = host [":" port]          ; has a "." or a ":" in it, or is "localhost"; else it is part of the path
-/// path      = part *("/" part)         ; "busybox" is docker.io/library/busybox
+/// registry  = host [":" port]          ; contains a "." or a ":", or is "localhost"; otherwise it belongs to the path
+/// path      = part *("/" part)         ; "busybox" means docker.io/library/busybox
 /// part      = alnum *(sep alnum)       ; alnum = 1*(a-z / 0-9), sep = "." / "_" / "__" / 1*"-"
-/// tag       = (letter / digit / "_") 0*127(letter / digit / "_" / "." / "-")       ; "latest" where there is no digest
-/// digest    = "sha256:" 64hex / "sha384:" 96hex / "sha512:" 128hex                 ; lower case
-/// id        = ["sha256:"] 64hex        ; an image that the daemon has already; cannot be pulled
+/// tag       = (letter / digit / "_") 0*127(letter / digit / "_" / "." / "-")   ; default: "latest" if there is no digest
+/// digest    = "sha256:" 64hex / "sha384:" 96hex / "sha512:" 128hex             ; lower case
+/// id        = ["sha256:"] 64hex        ; an image that the daemon already has; an id cannot be pulled
 /// ```
 /// \par Source  distribution/reference (grammar and normalisation); opencontainers/go-digest; `docker run` for ids.
 class image_name {

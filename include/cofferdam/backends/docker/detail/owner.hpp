@@ -171,8 +171,8 @@ inline constexpr std::string_view own_label_prefix = "cofferdam.";
 
 /// The value of the label `cofferdam.owner`: the identity of the owner, and the name of the labelled object. The name
 /// is needed because labels are inherited: an image that was committed from a container has the labels of the
-/// container, and so has each container that is started from that image. Such a container has another name than its
-/// label, and is therefore not treated as one of this library's containers.
+/// container, and so has each container that is started from that image. Such a container has another name than the
+/// label contains, and is therefore not treated as one of this library's containers.
 ///
 /// ```
 /// label = "1:" boot ":" pid-namespace ":" pid ":" start-time ":" name

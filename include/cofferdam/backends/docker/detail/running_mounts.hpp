@@ -39,7 +39,7 @@ inline std::string mount_table_here(const engine& api, const host_view& host, co
   try {
     std::string table = host.read("/proc/" + std::to_string(number) + "/mountinfo").value_or(std::string());
     // The daemon behind the socket may run on another machine, where this process id means another process. Docker's
-    // own mounts contain the container's id, so a table without it is not that of the container.
+    // own mounts contain the container's id, so a table without the id belongs to another process.
     return table.find(id) == std::string::npos ? std::string() : table;
   } catch (const error&) {  // this user may not read the file
     return {};

@@ -157,7 +157,7 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
     std::exception_ptr failure;
     try {
       if (self->owned_) {
-        // Commands get no time to end by themselves, because the removal ends everything in the container.
+        // The commands get no grace period, because the removal ends everything in the container.
         self->session_.abandon();
         co_await self->owned_->remove();
       } else if (self->session_) {

@@ -23,8 +23,8 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
 
-/// Creates a container that is never started, calls `work`, and removes the container. The daemon's archive calls can
-/// read and write files of such a container.
+/// Creates a container that is never started, calls `work`, and removes the container. The daemon's archive calls
+/// (which read and write files as tar archives) also work on such a container.
 /// \param host_config  the member HostConfig of the request; it may contain mounts.
 /// \param work         called with the id of the container.
 inline awaitable<void> with_scratch_container(std::shared_ptr<engine> api, std::string image, owner here,

@@ -61,8 +61,8 @@ inline awaitable<void> rest(std::chrono::steady_clock::time_point until, const c
     throw error(exec_errc::cancelled, std::string("e2b: cannot ") + doing + ": cancelled while it waited");
 }
 
-/// The pauses between the attempts of one call. Each pause is twice as long as the previous one, has a random part, and
-/// ends before a common deadline.
+/// The pauses between the attempts of one call. Each pause is about twice as long as the previous one and has a random
+/// part. All attempts begin before a common deadline.
 class back_off {
  public:
   using clock = std::chrono::steady_clock;

@@ -26,8 +26,8 @@ class status_words {
   static std::string message(int value) { return "HTTP status " + std::to_string(value); }
 };
 
-/// Returns the error category of HTTP statuses, in which this backend reports a failed call as the `cause()` of its
-/// error.
+/// Returns the error category of HTTP statuses. If the service answers a call with a failure status, the `cause()` of
+/// the error has this category and the status as its value.
 inline const std::error_category& status_category() noexcept {
   return cofferdam::detail::category_of<detail::status_words>();
 }

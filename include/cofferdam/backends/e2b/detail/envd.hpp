@@ -215,7 +215,8 @@ class envd : public std::enable_shared_from_this<envd> {
     }
   }
 
-  /// Returns the next message of such a stream. Returns no value at the regular end of the stream.
+  /// Returns the next message of a stream that was opened by `stream`. Returns no value at the regular end of the
+  /// stream.
   /// \param stream  the caller keeps it until the awaitable completes. The returned message is valid until the next
   ///                call.
   static awaitable<std::optional<std::string_view>> next_message(std::shared_ptr<envd> self,

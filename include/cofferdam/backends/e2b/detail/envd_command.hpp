@@ -199,8 +199,8 @@ class envd_command final : public cofferdam::detail::tracked_command {
     }
   }
 
-  /// Stops the stream if it does not end by itself within `tail_limit`. It does not end if a process outside the
-  /// session has the output open.
+  /// Stops the stream if it does not end by itself within `tail_limit`. The stream does not end if a process outside
+  /// the session has the output open.
   void on_end_marked() override {
     tail_.expires_after(tail_limit);
     tail_.async_wait([self = shared()](std::error_code failure) {
