@@ -323,7 +323,7 @@ class code_interpreter {
   using shared = std::shared_ptr<detail::sandbox>;
   using client = std::shared_ptr<cofferdam::detail::http_client>;
   static constexpr std::size_t max_answer = std::size_t{1024} * 1024;
-  static constexpr std::chrono::seconds silence{30};  // limit without a byte; the service sends a keep-alive every 5 s
+  static constexpr std::chrono::seconds silence{30};  // limit without data; the service sends a keep-alive every 5 s
   static constexpr std::chrono::milliseconds longest = std::chrono::hours(24 * 365);
 
   http_request request(std::string method, std::string_view path) const;

@@ -20,7 +20,7 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::e2b {
 
-/// The network rules of a sandbox: which addresses it may connect to, and access to its own ports.
+/// The network rules of a sandbox: the addresses that the sandbox may connect to, and the access to its ports.
 class network_rules {
  public:
   network_rules() = default;

@@ -30,7 +30,8 @@ class sandbox_list {
   /// Selects the account and the service.
   /// \param who     the options of the account, including the API key.
   /// \param around  the environment variables for options that `who` does not set. Default: those of this process.
-  /// \throws error{exec_errc::invalid_argument} if there is no API key, or a URL is invalid or neither TLS nor local.
+  /// \throws error{exec_errc::invalid_argument} if there is no API key, a URL is invalid, or a URL is an `http://`
+  ///     address of another machine and this is not allowed.
   explicit sandbox_list(const account_options& who = account_options(),
                         const surroundings& around = surroundings::of_this_process());
 

@@ -92,7 +92,7 @@ class container_checker {
   static std::string_view capability(std::string_view name) { return name.starts_with("CAP_") ? name.substr(4) : name; }
 
   // Returns true if all capabilities except the requested ones are dropped. Docker reports the requested list, ALL.
-  // Podman reports each capability that it has removed from its own default set.
+  // Podman reports each capability that it has removed from Podman's default set.
   bool drops_all() const {
     const boost::json::array* const dropped = array_at(host_, "CapDrop");
     if (holds_text(dropped, "ALL")) return true;

@@ -63,8 +63,8 @@ inline std::vector<std::string_view> account_fields(std::string_view line) {
   }
 }
 
-/// Returns the ids of a user, determined as the daemon determines them. If no group is given, the group is that of the
-/// user's line in /etc/passwd.
+/// Returns the ids of a user, determined as the daemon determines them. If no group is given, the user's line in
+/// /etc/passwd determines the group.
 /// \param user    `app`, `app:staff`, `1000` or `1000:1000`.
 /// \param passwd  the content of /etc/passwd of the image; empty if the image has none.
 /// \param group   the content of /etc/group of the image.

@@ -34,7 +34,7 @@ inline constexpr std::array<std::string_view, 54> powerful_places{
     // the homes of all users, which contain the paths of the next list
     "/home", "/Users"};
 
-/// Folders in a user's home that contain such sockets or such state.
+/// Folders in a user's home that contain the sockets or the state of services that run programs as root.
 inline constexpr std::array<std::string_view, 12> powerful_places_at_home{"/.docker/run",
                                                                           "/.docker/desktop",
                                                                           "/.docker/machine",

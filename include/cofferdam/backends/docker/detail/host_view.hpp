@@ -22,7 +22,7 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
 
-/// The type of the file at a path of this machine; `nothing` if there is no file.
+/// The type of the file at a path of this machine. `nothing` means that there is no file.
 enum class path_kind { nothing, file, socket, other };
 
 /// The parts of this machine that the Docker backend reads: environment variables, the user's home, and small files. A
@@ -68,8 +68,8 @@ class host_view {
                      &real_host_path);
   }
 
-  /// Returns the value of a variable, or no value if it is not set. Docker treats an empty variable as not set; use
-  /// `said` to do the same.
+  /// Returns the value of a variable, or no value if it is not set. Docker treats an empty variable as not set; to do
+  /// the same, call `said` instead.
   std::optional<std::string> variable(std::string_view name) const {
     const auto found = variables_.find(name);
     if (found == variables_.end()) return std::nullopt;

@@ -20,7 +20,7 @@ namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
 /// registry  = host [":" port]          ; contains a "." or a ":", or is "localhost"; otherwise it belongs to the path
 /// path      = part *("/" part)         ; "busybox" means docker.io/library/busybox
 /// part      = alnum *(sep alnum)       ; alnum = 1*(a-z / 0-9), sep = "." / "_" / "__" / 1*"-"
-/// tag       = (letter / digit / "_") 0*127(letter / digit / "_" / "." / "-")   ; default: "latest" if there is no digest
+/// tag       = (letter / digit / "_") 0*127(letter / digit / "_" / "." / "-")   ; default: "latest", if no digest
 /// digest    = "sha256:" 64hex / "sha384:" 96hex / "sha512:" 128hex             ; lower case
 /// id        = ["sha256:"] 64hex        ; an image that the daemon already has; an id cannot be pulled
 /// ```

@@ -24,7 +24,7 @@ class account {
  public:
   /// Resolves the account. An option overrides its environment variable, which overrides the default.
   /// \throws error{exec_errc::invalid_argument} if there is no key (the message explains where to get one), if a URL is
-  ///     invalid, or if a URL is neither TLS nor local and `allow_plain_http` is not set.
+  ///     invalid, or if a URL is an `http://` address of another machine and `allow_plain_http` is not set.
   static account resolve(const account_options& options, const surroundings& from) {
     account result;
     const auto chosen = [&](const std::string& option, std::string_view variable, std::string_view otherwise) {
@@ -62,8 +62,8 @@ class account {
 
   /// Returns the address of a port of a sandbox.
   /// \param domain  from the service's description of that sandbox. If it is empty, the account's domain is used.
-  /// \throws error{exec_errc::invalid_argument} for the reasons of `sandbox_endpoint`, or if the address is neither TLS
-  ///     nor local and `allow_plain_http` is not set.
+  /// \throws error{exec_errc::invalid_argument} for the reasons of `sandbox_endpoint`, or if the address is an
+  ///     `http://` address of another machine and `allow_plain_http` is not set.
   endpoint sandbox(std::uint16_t port, const std::string& id, const std::string& domain) const {
     endpoint there = sandbox_endpoint(sandbox_url_, port, id, domain.empty() ? domain_ : domain);
     require_protected(there, "sandbox_url (E2B_SANDBOX_URL)");

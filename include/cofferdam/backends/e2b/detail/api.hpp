@@ -44,12 +44,12 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::e2b::detail {
 
-/// The value of the `User-Agent` field. It must not resemble that of a browser, because the service's proxies send HTML
-/// pages to browsers.
+/// The value of the `User-Agent` field. It must not look like the value of a browser, because the service's proxies
+/// send HTML pages to browsers.
 inline constexpr std::string_view user_agent = "cofferdam-e2b/0.1";
 
 /// Waits until a point in time.
-/// \param doing  the purpose for the error message.
+/// \param doing  the purpose of the waiting call, such as `create a sandbox`, for the error message.
 /// \throws error{exec_errc::cancelled} if the awaiting coroutine is cancelled.
 inline awaitable<void> rest(std::chrono::steady_clock::time_point until, const char* doing) {
   asio::any_io_executor executor = co_await asio::this_coro::executor;

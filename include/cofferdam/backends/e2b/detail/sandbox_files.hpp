@@ -216,8 +216,8 @@ s=$(stat -c '%s %a' "$t") || exit 45
 printf '%s %s' "$s" "${t#"$r"/}")sh";
 
   /// A shell script that moves an uploaded file to its final path. The arguments: $1 is the final path, $2 the current
-  /// path, $3 the expected size, $4 the workspace, $5 the mode. If $5 is empty, the mode is that of the replaced file,
-  /// or 644 if there is none.
+  /// path, $3 the expected size, $4 the workspace, $5 the mode. If $5 is empty, the script uses the mode of the
+  /// replaced file, or 644 if no file is replaced.
   static constexpr std::string_view place_script = R"sh(f=$2 m=$5
 die() { rm -f "$f"; exit "$1"; }
 r=$(pwd -P); [ "$r" = "$4" ] || die 42; r=${r%/}
