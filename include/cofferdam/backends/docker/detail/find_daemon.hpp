@@ -137,7 +137,7 @@ class daemon_finder {
   }
 
   // Switches an address to TLS if the options or the variables require it. As for the docker command, any value of a
-  // variable counts as yes, even "0". The docker command uses TLS without verification for some values; this library
+  // variable counts as yes, even "0". The docker command uses TLS without verification for some variables; this library
   // always verifies, because only the program may switch that off, not a variable.
   daemon_location with_tls(daemon_location location, const std::string& said_by) const {
     const bool is_tls = location.transport() == daemon_transport::tls;

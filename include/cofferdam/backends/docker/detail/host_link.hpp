@@ -89,7 +89,7 @@ class host_link {
     }
     const bool in_time = self->waits_for_ != nullptr || self->met_;
     self->waits_for_ = nullptr;
-    std::error_code ignored;  // closing the acceptor of a path cannot fail in a way that matters here
+    std::error_code ignored;  // a failed close is ignored: nothing uses the acceptor after this
     self->listener_.close(ignored);
     self->patience_.cancel();
     remove(self->home_);

@@ -149,7 +149,7 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
     }
   }
 
-  // ---- lifetime ----
+  // ---- pause, resume, and the end of the sandbox ----
 
   static awaitable<void> pause(std::shared_ptr<sandbox> self) {
     self->require_open();
