@@ -43,107 +43,138 @@ class sandbox_settings;
 
 class code_interpreter;
 
-/// An open sandbox. Models every refinement.
+/// An open sandbox (a virtual machine of E2B or a compatible service), and the workspace in it. Models every concept
+/// that refines `code_exec_environment`.
 ///
-/// Its commands are processes of the sandbox's daemon, each inside a small script and in its own session. A time limit,
-/// a cancellation and the destructor of a `process` end all processes of that session, and all with the command's
-/// variables (SIGTERM, the grace period, SIGKILL). When a command ends, the remaining processes of its session are
-/// ended, and so are those that still have its output open; others continue until the sandbox ends. A hostile command
-/// can fake another exit code. Death by SIGPIPE looks like exit code 141; death by SIGINT like 130, unless ^C was typed
-/// on the command's terminal. `background_policy::keep` is error{exec_errc::unsupported}. The sandbox needs /bin/sh,
-/// and for files cat, stat, readlink, mv, mkdir, find; with `setsid` whole trees can be ended.
+/// The sandbox's daemon starts each command as a process, inside a small script and in a session (setsid(2)) of its
+/// own. The following limits apply:
+/// * A time limit, a cancellation and the destructor of a running `process` end all processes of the command's session,
+///   and all processes that have the command's variables. They get SIGTERM, and SIGKILL after the grace period.
+/// * When a command ends, the remaining processes of its session are ended, and so are processes that still have its
+///   output open. Other processes that it has started continue until the sandbox ends. `background_policy::keep` is
+///   error{exec_errc::unsupported}.
+/// * A hostile command can fake its exit code. Death by SIGPIPE looks like exit code 141. Death by SIGINT looks like
+///   exit code 130, unless ^C was typed on the command's terminal.
+/// * The sandbox needs /bin/sh, and for file operations cat, stat, readlink, mv, mkdir and find. Ending the whole
+///   process tree of a command also needs `setsid`.
 ///
-/// If this program ends without `close()`, the sandbox ends when its `lifetime` is over. While commands run, and at
-/// each use, its remaining lifetime is kept at half of `lifetime` or more.
-/// \par Threads  any, as for `local_environment`. Movable while idle.
+/// If this program ends without `close()`, the sandbox continues until its lifetime is over (see `provider::lifetime`).
+/// While commands run, and at each operation, the library extends the remaining lifetime to at least half of
+/// `lifetime`.
+///
+/// The environment may be moved while no operation is under way.
+/// \par Threads  any thread, as `local_environment` documents it.
 class environment {
  public:
-  /// Holds no environment: operations throw `error{exec_errc::environment_closed}`.
+  /// Makes an object without an environment. Its operations throw error{exec_errc::environment_closed}.
   environment();
   explicit environment(std::shared_ptr<detail::sandbox> inside);
   environment(environment&&) noexcept;
   environment& operator=(environment&&) noexcept;
   ~environment();
 
-  /// Runs a command to its end. Every outcome is a result, including a time limit. A command that may have started is
-  /// never sent again.
-  /// \throws error{exec_errc::environment_closed}; error{exec_errc::outside_workspace, not_found, not_a_directory} for
-  ///     its working directory; error{exec_errc::provider_lost} if the sandbox or the connection is lost, with the
-  ///     output so far.
-  /// \par Cancellation  terminal: SIGTERM, the grace, SIGKILL to all that the command has started; then
-  ///                    error{exec_errc::cancelled}.
+  /// Runs a command to its end. Every outcome of the command is a result, never an exception; this includes a time
+  /// limit. A command that may have started is never sent again.
+  /// \throws error{exec_errc::environment_closed}; error{exec_errc::outside_workspace, not_found, not_a_directory} if
+  ///     the command's working directory is not a directory of the workspace; error{exec_errc::provider_lost}, with the
+  ///     output so far, if the sandbox or the connection is lost.
+  /// \par Cancellation  terminal: all processes that the command has started get SIGTERM, and SIGKILL after the grace
+  ///                    period (`provider::kill_grace`). Then this function throws error{exec_errc::cancelled}.
   awaitable<command_result> run_command(command c);
 
-  /// Starts a command. If it cannot be started, the process has already ended, and its result has the reason.
-  /// \throws as `run_command`.
+  /// Starts a command, and returns the running process. If the command cannot be started, the returned process has
+  /// already ended, and its result contains the reason.
+  /// \throws the errors of `run_command`.
   awaitable<process> start(command c);
 
+  /// Reads a whole file of the workspace.
+  /// \param path       relative to the workspace.
+  /// \param max_bytes  maximum size of the file in bytes.
+  /// \throws error{exec_errc::too_large} if the file is larger; error{exec_errc::not_found};
+  ///     error{exec_errc::outside_workspace}; error{exec_errc::environment_closed}.
   awaitable<bytes> read_file(std::string path, std::size_t max_bytes);
+  /// Writes a file of the workspace, and makes missing folders. The file is written whole or not at all.
+  /// \param path     relative to the workspace.
+  /// \param content  the caller keeps these bytes until the awaitable completes.
+  /// \throws error{exec_errc::outside_workspace}; error{exec_errc::environment_closed}.
   awaitable<void> write_file(std::string path, bytes_view content);
-  /// Takes temporary bytes, which the awaitable owns. So the awaitable may be kept and awaited later.
+  /// Writes a file from temporary bytes, which the awaitable takes over. The awaitable can therefore be stored and
+  /// awaited later.
   template <std::same_as<bytes> Bytes>
   awaitable<void> write_file(std::string path, Bytes&& content) {
     return cofferdam::write_bytes(*this, std::move(path), std::move(content));
   }
-  /// Returns the file operations of the workspace: list, stat, remove, whole trees at once.
+  /// Returns the file operations of the workspace: list, stat, remove, and transfers of whole directory trees.
   file_system files();
 
-  /// Pauses the sandbox with its memory, until `resume()`. Commands that begin meanwhile wait. A paused sandbox costs
-  /// storage until it is resumed or ended, and its lifetime does not run. If another client has paused it, or the end
-  /// of its lifetime with `auto_pause`, commands and files are error{exec_errc::unavailable}, cause()
-  /// sandbox_errc::paused, until `resume()`.
+  /// Pauses the sandbox, including its memory, until `resume()`. Commands that begin in the meantime wait. The lifetime
+  /// of a paused sandbox does not run, but its storage costs money until the sandbox is resumed or ended.
+  ///
+  /// A sandbox can also be paused by another client, or at the end of its lifetime if `auto_pause` is set. Commands and
+  /// file operations are then error{exec_errc::unavailable}, with the cause sandbox_errc::paused, until `resume()`.
   /// \throws error{exec_errc::unsupported} while commands run, because their output would be lost.
   awaitable<void> pause();
-  /// Resumes the sandbox, paused by any client; its lifetime is `lifetime` from then on.
+  /// Resumes the sandbox, no matter which client has paused it. Its remaining lifetime is then `lifetime`.
   awaitable<void> resume();
-  /// Keeps a copy of the sandbox.
-  /// \return  a name for `provider::template_id`.
+  /// Makes a snapshot of the sandbox, which the service keeps.
+  /// \return  the name of the snapshot, for `provider::template_id`.
   awaitable<std::string> snapshot();
 
-  /// Sets the remaining lifetime, longer or shorter than before; whole seconds, rounded up.
+  /// Sets the remaining lifetime of the sandbox. It may be longer or shorter than before.
+  /// \param time  rounded up to whole seconds.
   awaitable<void> set_lifetime(std::chrono::milliseconds time);
-  /// Returns its load; may be empty if it is new.
+  /// Returns the measured load of the sandbox: processor, memory and disk. The list is empty if the sandbox is so new
+  /// that there is no measurement yet.
   awaitable<std::vector<sandbox_metrics>> metrics();
 
-  /// Returns the newest lines of the service's log of the sandbox, in order; at most a thousand.
-  /// \throws error{exec_errc::unsupported} or another error of the service if it keeps no log.
+  /// Returns the newest lines of the sandbox's log in the service, oldest first; at most 1000 lines.
+  /// \throws error{exec_errc::unsupported}, or another error of the service, if the service keeps no log.
   awaitable<std::vector<sandbox_log_line>> logs();
 
-  /// Returns the running processes that the sandbox's daemon has started for any client.
+  /// Returns the running processes that the sandbox's daemon has started, for this or any other client.
   awaitable<std::vector<running_process>> processes();
-  /// Kills one of these processes, but not its children.
-  /// \return  false if there is no such process.
+  /// Kills one of the processes that `processes()` returns, but not its children.
+  /// \return  true if it was killed; false if there is no such process.
   awaitable<bool> end_process(std::int64_t pid);
 
-  /// Returns the output of a running process from now on.
-  /// \throws error{exec_errc::not_found} if there is no such process; the follower may throw it instead.
+  /// Begins to follow the output of a running process. Output from before this call is not available.
+  /// \param pid  `running_process::pid()`.
+  /// \throws error{exec_errc::not_found} if there is no such process. If the service detects this later,
+  ///     `process_follower::next` throws instead.
   awaitable<process_follower> follow(std::int64_t pid);
 
-  /// Watches a folder from now on.
-  /// \param path   relative to the workspace; `.` is the workspace.
-  /// \param depth  the folder alone, or also all folders beneath it.
-  /// \throws error{exec_errc::not_found}; error{exec_errc::unsupported} if the daemon does not support it.
+  /// Begins to watch a folder for changes.
+  /// \param path   relative to the workspace; `.` is the workspace itself.
+  /// \param depth  `folder` watches only this folder, `tree` also all folders beneath it.
+  /// \throws error{exec_errc::not_found} if the folder does not exist; error{exec_errc::unsupported} if the sandbox's
+  ///     daemon cannot watch with this depth.
   awaitable<folder_watch> watch(std::string path, watch_depth depth = watch_depth::folder);
 
-  /// Returns a URL with which any client can read (GET) or write (POST, as `multipart/form-data`) one file. Treat the
-  /// URL as a secret.
-  /// \param path        relative to the workspace. Links are followed there, as root.
-  /// \param expiration  seconds since 1970; no value: as long as the sandbox lives.
+  /// Returns a URL with which any client can read a file by GET. Keep the URL secret.
+  /// \param path        relative to the workspace. The service follows symbolic links with the rights of root.
+  /// \param expiration  end of validity in seconds since 1970. Without a value, the URL is valid as long as the sandbox
+  ///                    lives.
   std::string download_url(const std::string& path, std::optional<std::int64_t> expiration = std::nullopt) const;
+  /// Returns a URL with which any client can write a file by POST (`multipart/form-data`). Keep the URL secret.
+  /// \param path        as for `download_url`.
+  /// \param expiration  as for `download_url`.
   std::string upload_url(const std::string& path, std::optional<std::int64_t> expiration = std::nullopt) const;
 
-  /// Returns the sandbox's id, for `in_sandbox`.
+  /// Returns the sandbox's id, which other programs can pass to `in_sandbox`.
   const std::string& id() const;
-  /// Returns the service's information from the time when the sandbox was opened.
+  /// Returns the service's information about the sandbox, as it was when the sandbox was opened.
   const sandbox_info& info() const;
-  /// Returns the workspace's path in the sandbox.
+  /// Returns the absolute path of the workspace in the sandbox.
   const std::string& workspace() const;
-  /// Returns the address of a port, for example of a server that a command has started.
+  /// Returns the URL of a port of the sandbox, for example for a server that a command has started.
   std::string port_url(std::uint16_t port) const;
-  /// Ends all commands, and the sandbox; of a connected sandbox, only ends the processes of its commands. Pending
-  /// commands fail with error{exec_errc::environment_closed}. Cannot be cancelled; a second call waits for the first.
-  /// \throws error{exec_errc::provider_lost} if the service cannot be reached any more: the sandbox then ends by
-  /// itself.
+  /// Ends all commands and the sandbox. A sandbox that was connected to by `in_sandbox` continues to run; only the
+  /// processes of this environment's commands are ended. Commands that are still running fail with
+  /// error{exec_errc::environment_closed}.
+  ///
+  /// This function cannot be cancelled, and a second call waits for the first.
+  /// \throws error{exec_errc::provider_lost} if the service cannot be reached any more. The sandbox then ends when its
+  ///     lifetime is over.
   awaitable<void> close();
 
  private:
@@ -165,87 +196,100 @@ class environment {
   cofferdam::detail::environment_handle<detail::sandbox> handle_;
 };
 
-/// Runs commands in a sandbox of E2B, or of a compatible service, one for each environment:
-/// `e2b::from_template("base")`.
+/// A recipe for environments in sandboxes of E2B or a compatible service: `e2b::from_template("base")`. Each `open()`
+/// makes a new sandbox.
 ///
-/// By default the key is in the environment variable E2B_API_KEY, and the service is e2b.app. Variables (E2B_DOMAIN,
-/// E2B_API_URL, E2B_SANDBOX_URL) and setters override this. Variables are read by `open()`. TLS always verifies. No
-/// error, warning or result contains the key or a token. Redirects are not followed.
+/// By default, the API key is the value of the environment variable E2B_API_KEY, and the service is e2b.app. The
+/// variables E2B_DOMAIN, E2B_API_URL and E2B_SANDBOX_URL select another service. Setters override the variables, which
+/// are read by `open()`. TLS certificates are always verified. No error, warning or result contains the key or a token.
+/// Redirects are not followed.
 ///
-/// There are three time limits: `request_timeout` for one call to the service, `default_timeout` for a command,
-/// `lifetime` for the sandbox. If the service is too busy for a call (429, 503), the call is repeated after growing
-/// pauses, at least those that the service requests. Other failed calls are repeated only if they cannot be executed
-/// twice.
+/// There are three time limits: `request_timeout` for one call to the service, `default_timeout` for a command, and
+/// `lifetime` for the sandbox. If the service responds that it is too busy (status 429 or 503), the call is repeated
+/// after increasing pauses, which are at least as long as the service requests. Calls that fail for other reasons are
+/// repeated only if a repetition cannot execute them twice.
 ///
-/// The workspace is the folder `workspace` in the user's home, made if it is missing; HOME is the workspace. A
-/// value: holds no connection. Setters chain.
+/// The workspace is the folder `workspace` in the user's home. It is made if it is missing, and HOME is the workspace.
+///
+/// A provider is a value: it holds no connection and can be copied. Its setters can be chained.
 class provider {
  public:
   explicit provider(std::shared_ptr<const detail::sandbox_settings> settings) : settings_(std::move(settings)) {}
 
-  /// Sets the key, instead of E2B_API_KEY.
+  /// Sets the API key. Default: the value of E2B_API_KEY.
   provider& api_key(std::string key);
-  /// Sets the service's domain: `e2b.app`, or that of another service.
+  /// Sets the domain of the service. Default: the value of E2B_DOMAIN, or `e2b.app`.
   provider& domain(std::string name);
-  /// Sets the control plane's base URL. Default: `https://api.DOMAIN`.
+  /// Sets the base URL of the service's API, which creates and ends sandboxes. Default: the value of E2B_API_URL, or
+  /// `https://api.DOMAIN`.
   provider& api_url(std::string url);
-  /// Sets one base URL for all sandboxes; `{port}`, `{id}` and `{domain}` in it are replaced. Default:
-  /// `https://PORT-ID.DOMAIN`.
+  /// Sets the base URL of connections into sandboxes. `{port}`, `{id}` and `{domain}` in it are replaced. Default: the
+  /// value of E2B_SANDBOX_URL, or `https://PORT-ID.DOMAIN`.
   provider& sandbox_url(std::string url);
-  /// Sets all account options at once.
+  /// Replaces all account options.
   provider& account(account_options new_options);
-  /// Trusts the certificates in this PEM file instead of the system's.
+  /// Trusts the certificates in a PEM file instead of the system's certificates.
   provider& ca_file(std::string path);
-  /// Allows `http://` to other machines. An attacker on the network can then read the key and all data.
+  /// Allows connections to other machines by `http://`. An attacker on the network can then read the key and all data.
   provider& allow_plain_http();
-  /// Sets the form of the calls. Default: the first, and the second if the service does not know the first.
+  /// Sets the version of the calls that create a sandbox and connect to it. Default: version 1, or version 2 if the
+  /// service does not support version 1.
   provider& form(dialect which);
-  /// Limits the time of one call to the service. Default: 60 s; more than zero.
+  /// Sets the time limit of one call to the service.
+  /// \param limit  more than zero. Default: 60 s.
   provider& request_timeout(std::chrono::milliseconds limit);
-  /// Sets the pause before a call is repeated; doubled each time. Default: 250 ms; more than zero.
+  /// Sets the pause before a failed call is repeated for the first time. Each further pause is twice as long.
+  /// \param time  more than zero. Default: 250 ms.
   provider& first_pause(std::chrono::milliseconds time);
-  /// Limits how often sandboxes may be created. All copies of the gate share the limit.
+  /// Sets a limit on how often sandboxes are created. All copies of the rate limiter share the limit. Default: no
+  /// limit.
   provider& gate(rate_limiter limiter);
 
-  /// Sets the template, or the name of a snapshot. Default: `base`.
+  /// Sets the template from which the sandbox is made.
+  /// \param name  the id or name of a template, or the name of a snapshot. Default: `base`.
   provider& template_id(std::string name);
-  /// Sets the sandbox's lifetime without use. Default: 5 minutes; whole seconds, rounded up. Services may impose a
-  /// maximum.
+  /// Sets the time after which the service ends an unused sandbox. Each use extends the remaining time.
+  /// \param time  more than zero; rounded up to whole seconds. Default: 5 minutes. The service may impose a maximum.
   provider& lifetime(std::chrono::milliseconds time);
-  /// Adds an entry to the sandbox's metadata.
+  /// Adds an entry to the sandbox's metadata, which `sandbox_list` shows.
   provider& metadata(std::string key, std::string value);
-  /// Pauses the sandbox at the end of its lifetime, instead of killing it. Operations are then
-  /// error{exec_errc::unavailable} with sandbox_errc::paused. `environment::resume()` continues the sandbox, and
-  /// `close()` ends it.
+  /// Requests that the service pauses the sandbox at the end of its lifetime, instead of killing it. Operations on a
+  /// paused sandbox are error{exec_errc::unavailable} with the cause sandbox_errc::paused. `environment::resume()`
+  /// continues the sandbox, and `close()` ends it.
   provider& auto_pause();
-  /// Sets a variable for all processes in the sandbox.
+  /// Sets an environment variable of all processes in the sandbox.
   provider& variable(std::string name, std::string value);
-  /// Denies internet access. Default: the service's setting, which usually allows it.
+  /// Denies the sandbox internet access. Default: the service's setting, which usually allows internet access.
   provider& without_internet();
-  /// Sets its network access.
+  /// Sets the rules for connections from the sandbox and to its ports.
   provider& network(network_rules rules);
-  /// Creates the sandbox without a token, so that any client can use its daemon: for services without tokens.
+  /// Creates the sandbox without a token, for services that do not support tokens. Any client can then use the
+  /// sandbox's daemon.
   provider& without_token();
-  /// Adds members to the request that creates the sandbox; they override those of the options.
+  /// Sets additional members of the JSON request that creates the sandbox. They override members that result from other
+  /// settings.
   provider& create_fields(boost::json::object fields);
 
-  /// Sets the user of commands. Default: the template's own user.
+  /// Sets the user of the commands. Default: the template's own user.
   provider& user(std::string name);
-  /// Sets the folder of the workspace: absolute, or relative to the user's home. Default: `workspace`.
+  /// Sets the folder of the workspace.
+  /// \param path  absolute, or relative to the user's home. Default: `workspace`.
   provider& workspace(std::string path);
-  /// Sets the time limit of commands without one. Default: 5 minutes; `no_timeout` for none.
+  /// Sets the time limit of commands that have no timeout of their own.
+  /// \param limit  more than zero, or `no_timeout` for no limit. Default: 5 minutes.
   provider& default_timeout(std::chrono::milliseconds limit);
-  /// Sets the time from SIGTERM to SIGKILL. Default: 500 ms; zero or more.
+  /// Sets the grace period: the time from SIGTERM to SIGKILL when processes are ended.
+  /// \param time  zero or more. Default: 500 ms.
   provider& kill_grace(std::chrono::milliseconds time);
-  /// Replaces the environment variables of the process: for tests.
+  /// Replaces the environment variables that the library reads from this process. For tests.
   provider& variables_from(surroundings around);
 
-  /// Creates a sandbox, or connects to one.
-  /// \throws error{exec_errc::invalid_argument} if there is no key, or an option is invalid;
-  ///     error{exec_errc::permission_denied} if the service refuses the key; error{exec_errc::not_found} for a template
-  ///     or sandbox that does not exist; error{exec_errc::provider_failed} if the service cannot be reached or fails;
-  ///     error{exec_errc::cancelled}. Nothing is left behind if the service can be reached; otherwise a sandbox ends
-  ///     with its lifetime.
+  /// Creates a sandbox, or connects to the sandbox of `in_sandbox`, and returns an environment in it.
+  /// \throws error{exec_errc::invalid_argument} if there is no API key, or an option is invalid;
+  ///     error{exec_errc::permission_denied} if the service rejects the key; error{exec_errc::not_found} if the
+  ///     template or the sandbox does not exist; error{exec_errc::provider_failed} if the service cannot be reached or
+  ///     fails; error{exec_errc::cancelled}. After an exception, the new sandbox is ended. If the service cannot be
+  ///     reached for that, the sandbox ends when its lifetime is over.
   awaitable<environment> open() const;
 
  private:
@@ -259,14 +303,15 @@ class provider {
   std::shared_ptr<const detail::sandbox_settings> settings_;
 };
 
-/// Runs commands in new sandboxes of a template: `e2b::from_template("base")`.
+/// Returns a provider that runs commands in new sandboxes of a template: `e2b::from_template("base")`.
 /// \param name  the id or the name of a template, or the name of a snapshot.
 provider from_template(std::string name = "base");
 
-/// Runs commands in an existing sandbox, which `close()` leaves running. It is resumed if it is paused. Its remaining
-/// lifetime becomes at least `lifetime`. The variables of the options are set for each command.
-/// \param id  from `environment::id()`.
-/// \throws error{exec_errc::invalid_argument} for an invalid id.
+/// Returns a provider that runs commands in an existing sandbox. `open()` resumes the sandbox if it is paused, and
+/// extends its remaining lifetime to at least `lifetime`. `close()` leaves the sandbox running. Variables set by
+/// `provider::variable` are set for each command.
+/// \param id  the sandbox's id, from `environment::id()`.
+/// \throws error{exec_errc::invalid_argument} if the id is malformed.
 provider in_sandbox(std::string id);
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::e2b

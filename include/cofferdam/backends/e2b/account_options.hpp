@@ -15,16 +15,17 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::e2b {
 
-/// A rate limit for the creation of sandboxes: a token bucket. Copies share it, so one gate can serve several
-/// providers, because E2B counts by account (5 per second for most accounts).
-/// \par Threads  any.
+/// A rate limiter (token bucket) for the creation of sandboxes. Copies share one limit, so that one limiter can serve
+/// several providers. E2B limits the rate per account; most accounts may create 5 sandboxes per second.
+/// \par Threads  any thread.
 class rate_limiter {
  public:
   using clock = std::chrono::steady_clock;
 
-  /// \param burst     number of creations that may follow each other without a pause; at least 1.
-  /// \param interval  time for one more creation; zero or more.
-  /// \throws error{exec_errc::invalid_argument} for another number or interval.
+  /// Makes a rate limiter.
+  /// \param burst     number of sandboxes that may be created without a pause between them; at least 1.
+  /// \param interval  time until one more sandbox may be created; zero or more.
+  /// \throws error{exec_errc::invalid_argument} if `burst` or `interval` is out of range.
   rate_limiter(std::size_t burst, std::chrono::milliseconds interval) {
     if (burst == 0) throw error(exec_errc::invalid_argument, "e2b: a rate_limiter lets at least one through");
     if (interval < std::chrono::milliseconds::zero())
@@ -34,8 +35,8 @@ class rate_limiter {
     state_->room = interval * static_cast<std::chrono::milliseconds::rep>(burst - 1);
   }
 
-  /// Takes a token.
-  /// \return  the time from which it may be used: now, or later.
+  /// Reserves the creation of one sandbox.
+  /// \return  the time from which the sandbox may be created. It is never before `now`.
   clock::time_point reserve(clock::time_point now = clock::now()) const {
     const std::lock_guard lock(state_->mutex);
     const clock::time_point mine = std::max(state_->next, now - state_->room);
@@ -53,39 +54,42 @@ class rate_limiter {
   std::shared_ptr<state> state_;
 };
 
-/// The form of the calls that create and connect.
+/// The version of the API calls that create a sandbox and connect to one.
 enum class dialect {
-  automatic,  ///< the first form, or the second if the service does not know the first
-  v1,         ///< `POST /sandboxes`
-  v2,         ///< `POST /v2/sandboxes`
+  automatic,  ///< version 1, or version 2 if the service does not support version 1
+  v1,         ///< version 1: `POST /sandboxes`
+  v2,         ///< version 2: `POST /v2/sandboxes`
 };
 
-/// The account and the service. An option overrides its environment variable, which overrides the default. An empty
-/// variable counts as not set. A value.
-/// \par Source  E2B's SDKs, ConnectionConfig.
+/// The options that select the account and the service. An option overrides its environment variable, and the variable
+/// overrides the default. An empty variable counts as not set. A value.
 class account_options {
  public:
   account_options() = default;
 
-  /// E2B_API_KEY. Any form is accepted, because other services have other forms.
+  /// The API key. Variable: E2B_API_KEY. Its format is not checked, because compatible services use other formats than
+  /// E2B.
   secret_string api_key;
-  /// E2B_DOMAIN; default `e2b.app`.
+  /// The domain of the service. Variable: E2B_DOMAIN. Default: `e2b.app`.
   std::string domain;
-  /// E2B_API_URL; default `https://api.DOMAIN`.
+  /// The base URL of the API that creates and ends sandboxes. Variable: E2B_API_URL. Default: `https://api.DOMAIN`.
   std::string api_url;
-  /// E2B_SANDBOX_URL: one base URL for all sandboxes, in which `{port}`, `{id}` and `{domain}` are replaced. Default:
-  /// each sandbox has its own, `https://PORT-ID.DOMAIN`.
+  /// The base URL for connections into sandboxes. `{port}`, `{id}` and `{domain}` in it are replaced. Variable:
+  /// E2B_SANDBOX_URL. Default: a URL for each sandbox, `https://PORT-ID.DOMAIN`.
   std::string sandbox_url;
-  /// A PEM file of certificates to trust instead of the system's.
+  /// The path of a PEM file with certificates to trust instead of the system's certificates. Default: empty, the
+  /// system's certificates.
   std::string ca_file;
+  /// The version of the API calls that create a sandbox and connect to one.
   dialect form = dialect::automatic;
-  /// The time limit of one call, from its beginning to the end of its response, including retries.
+  /// The time limit of one call, from its beginning to the end of the response, including repetitions.
   std::chrono::milliseconds request_timeout{std::chrono::seconds(60)};
-  /// The pause before the first retry; doubled each time, with jitter.
+  /// The pause before a failed call is repeated for the first time. Each further pause is twice as long. A random part
+  /// is subtracted, so that many clients do not retry at the same time.
   std::chrono::milliseconds first_pause{250};
-  /// Allows `http://` to other machines: an attacker on the network can read the key.
+  /// True to allow `http://` to other machines. An attacker on the network can then read the key.
   bool allow_plain_http = false;
-  /// Limits how often sandboxes may be created.
+  /// The limit on how often sandboxes are created. Without a value, there is no limit.
   std::optional<rate_limiter> gate;
 };
 

@@ -50,14 +50,15 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::e2b {
 
-/// The limits on the kept output of a run.
+/// The limits on the output that is kept of one run of code. Defaults: 1 MiB of each of the two outputs, 64 MiB of
+/// results.
 class execution_limits {
  public:
   execution_limits() = default;
   execution_limits(std::size_t output, std::size_t results) noexcept : output_(output), results_(results) {}
-  /// Returns the maximum bytes of each output.
+  /// Returns the maximum number of bytes that are kept of standard output, and of standard error.
   std::size_t output() const noexcept { return output_; }
-  /// Returns the maximum bytes of all results together; further results are only counted.
+  /// Returns the maximum size in bytes of all results together. Further results are dropped and only counted.
   std::size_t results() const noexcept { return results_; }
 
  private:
@@ -65,11 +66,13 @@ class execution_limits {
   std::size_t results_ = std::size_t{64} * 1024 * 1024;
 };
 
-/// A value that code has displayed: the value of its last expression, a chart, a table; in all its forms.
+/// A value that code has displayed, such as a chart, a table, or the value of its last expression. It has one or more
+/// forms, for example text and a PNG image.
 class rich_output {
  public:
   rich_output() = default;
-  /// \param line  a line of the type `result`.
+  /// Parses a message of the service.
+  /// \param line  a JSON line with the type `result`.
   explicit rich_output(const boost::json::object& line)
       : is_value_(cofferdam::detail::is_true_at(line, "is_main_result")) {
     for (const auto& [key, value] : line) {
@@ -82,12 +85,13 @@ class rich_output {
     }
   }
 
-  /// Returns true if it is the value of the last expression, and false if it was displayed before.
+  /// Returns true if this is the value of the last expression, false if the code displayed it explicitly.
   bool is_value() const noexcept { return is_value_; }
-  /// Returns the forms by name: `text`, `html`, `markdown`, `svg`, `png`, `jpeg`, `pdf` (the last three in base64),
-  /// `latex`, `json`, `javascript`, `data`, `chart`. A form that is not a text is JSON.
+  /// Returns the forms by name: `text`, `html`, `markdown`, `svg`, `png`, `jpeg`, `pdf`, `latex`, `json`, `javascript`,
+  /// `data`, `chart`. `png`, `jpeg` and `pdf` are base64. A form that the service did not send as a string is JSON
+  /// text.
   const std::map<std::string, std::string>& forms() const noexcept { return forms_; }
-  /// Returns one form; empty if there is none of that name.
+  /// Returns the form of this name, or an empty text if there is none.
   std::string_view form(const std::string& name) const noexcept {
     const auto found = forms_.find(name);
     return found == forms_.end() ? std::string_view() : std::string_view(found->second);
@@ -98,14 +102,14 @@ class rich_output {
   bool is_value_ = false;
 };
 
-/// An uncaught exception of the code.
+/// The exception that ended the code because the code did not catch it.
 class code_error {
  public:
   code_error() = default;
 
-  std::string name;       ///< `ValueError`
-  std::string value;      ///< its message
-  std::string traceback;  ///< lines, possibly with terminal colours
+  std::string name;       ///< the type of the exception, such as `ValueError`
+  std::string value;      ///< the message of the exception
+  std::string traceback;  ///< the traceback: several lines, possibly with terminal colour codes
 };
 
 /// The outcome of a run of code. A value.
@@ -113,20 +117,26 @@ class execution {
  public:
   execution() = default;
 
+  /// The code's standard output.
   captured_output out;
+  /// The code's standard error.
   captured_output err;
+  /// The values that the code displayed, in order.
   std::vector<rich_output> results;
-  /// The number of results that did not fit.
+  /// The number of results that were dropped because of `execution_limits::results()`.
   std::size_t dropped = 0;
+  /// The uncaught exception that ended the code; no value if there was none.
   std::optional<code_error> error;
-  /// True if it was interrupted at its time limit.
+  /// True if the code was interrupted at its time limit.
   bool timed_out = false;
-  /// The number of runs in its context so far; 0 if the service does not send it.
+  /// The number of runs in the same context so far, including this run; 0 if the service does not send it.
   std::int64_t number = 0;
+  /// The time from the call of `run` to the end of the response.
   std::chrono::nanoseconds duration{};
 
+  /// Returns true if the code ended without an uncaught exception and within its time limit.
   bool ok() const noexcept { return !error && !timed_out; }
-  /// Returns the value of the last expression as text; empty if there is none.
+  /// Returns the value of the last expression as text, or an empty text if it has no value.
   std::string_view value() const noexcept {
     for (const rich_output& result : results)
       if (result.is_value()) return result.form("text");
@@ -134,16 +144,16 @@ class execution {
   }
 };
 
-/// A parser of the code interpreter's report of a run: JSON, one object per line. Sans-I/O; the input may be cut
-/// anywhere.
-/// \par Source  E2B's code interpreter SDK.
+/// A parser of the code interpreter's response to a run: one JSON object per line. It does no I/O: the caller passes
+/// the received text, cut anywhere, to `feed`, and calls `take` at the end.
 class execution_reader {
  public:
   explicit execution_reader(const execution_limits& limits = execution_limits())
       : limits_(limits), out_(limits.output()), err_(limits.output()) {}
 
-  /// \throws error{exec_errc::io_error} with net_errc::malformed for a line that is not a JSON object;
-  ///     error{exec_errc::too_large} for a line that is longer than the limit of all results plus one mebibyte.
+  /// Parses the next piece of the response.
+  /// \throws error{exec_errc::io_error}, with the cause net_errc::malformed, for a line that is not a JSON object;
+  ///     error{exec_errc::too_large} for a line that is longer than the limit of all results plus 1 MiB.
   void feed(std::string_view text) {
     while (!text.empty()) {
       const std::size_t end = std::min(text.find('\n'), text.size());
@@ -158,11 +168,13 @@ class execution_reader {
     }
   }
 
-  /// Returns true if the run is over.
+  /// Returns true if the response contained the end of the run, or `time_out` was called.
   bool ended() const noexcept { return ended_; }
-  /// Ends the run at its time limit.
+  /// Marks the run as interrupted at its time limit.
   void time_out() noexcept { ended_ = made_.timed_out = true; }
 
+  /// Returns the outcome of the run. Call this once, as the last function.
+  /// \param took  the duration of the run, which becomes `execution::duration`.
   execution take(std::chrono::nanoseconds took) {
     made_.out = out_.take();
     made_.err = err_.take();
@@ -211,7 +223,8 @@ class execution_reader {
   bool ended_ = false;
 };
 
-/// A place that runs code of one language and keeps its definitions.
+/// A context of the code interpreter: one process of the sandbox that runs code of one language and keeps its
+/// definitions from run to run.
 class code_context {
  public:
   code_context() = default;
@@ -219,6 +232,7 @@ class code_context {
       : id_(std::move(id)), language_(std::move(language)), directory_(std::move(directory)) {}
   const std::string& id() const noexcept { return id_; }
   const std::string& language() const noexcept { return language_; }
+  /// Returns the initial working directory of the code, as an absolute path in the sandbox.
   const std::string& directory() const noexcept { return directory_; }
 
  private:
@@ -227,28 +241,34 @@ class code_context {
   std::string directory_;
 };
 
-/// Code with its settings: `code("1 + 1").timeout(10s)`.
+/// A piece of code to run, with its settings: `code("1 + 1").timeout(10s)`.
 class code {
  public:
-  /// \param source  UTF-8.
+  /// Makes a request to run this code with default settings.
+  /// \param source  the text of the code, in UTF-8.
   explicit code(std::string source) : source_(std::move(source)) {}
 
-  /// Sets the context. Default: the service's default context, which all clients share.
+  /// Sets the context that runs the code. Default: the service's default context for Python, which all clients of the
+  /// sandbox share.
   code& in(const code_context& where);
-  /// Runs the code in the default context of this language: python, javascript, typescript, r, java, bash. Not together
-  /// with `in`.
+  /// Sets the language. The code runs in the default context of this language. Do not combine this with `in`.
+  /// \param name  `python`, `javascript`, `typescript`, `r`, `java` or `bash`.
   code& language(std::string name);
+  /// Sets an environment variable of the code.
   code& variable(std::string name, std::string value);
-  /// Sets the time after which the code is interrupted. Default: 5 minutes; `no_timeout` for none; more than zero.
+  /// Sets the time after which the code is interrupted.
+  /// \param limit  more than zero, or `no_timeout` for no limit. Default: 5 minutes.
   code& timeout(std::chrono::milliseconds limit);
-  /// Sets the number of bytes that are kept of each output, and of all results together. Default: 1 MiB and 64 MiB.
+  /// Sets how much output is kept.
+  /// \param output   maximum bytes of standard output, and of standard error. Default: 1 MiB.
+  /// \param results  maximum bytes of all results together. Default: 64 MiB.
   code& keep(std::size_t output, std::size_t results);
 
   std::chrono::milliseconds timeout() const noexcept { return timeout_; }
   const execution_limits& limits() const noexcept { return limits_; }
 
-  /// Returns the body of the `/execute` request.
-  /// \par Source  E2B's code interpreter SDK.
+  /// Returns the JSON body of the `/execute` request.
+  /// \throws error{exec_errc::invalid_argument} if the code is not UTF-8.
   boost::json::object body() const;
 
  private:
@@ -260,55 +280,62 @@ class code {
   execution_limits limits_;
 };
 
-/// E2B's code interpreter: runs code in a sandbox made from a template that has one, such as `code-interpreter-v1`.
-/// Definitions stay, as in a notebook; each context runs one piece of code at a time.
+/// A client of E2B's code interpreter, which runs code in a sandbox. The sandbox must be made from a template that
+/// contains the interpreter, such as `code-interpreter-v1`. Definitions persist between runs, as in a notebook. Each
+/// context runs one piece of code at a time.
 ///
 ///     e2b::environment env = co_await e2b::from_template("code-interpreter-v1").open();
 ///     e2b::code_interpreter python(env);
 ///     e2b::execution done = co_await python.run(e2b::code("[i * i for i in range(5)]"));
 ///
-/// \par Errors        as the environment's; error{exec_errc::unsupported} if the sandbox has no code interpreter.
-/// \par Lifetime      not beyond its environment, whose `close()` ends all runs.
-/// \par Cancellation  terminal: the code is interrupted; throws error{exec_errc::cancelled}.
-/// \par Threads       any, as for the environment.
+/// \par Errors        the errors of `environment`; error{exec_errc::unsupported} if the sandbox has no code
+///                    interpreter.
+/// \par Lifetime      must not outlive its environment, whose `close()` ends all runs.
+/// \par Cancellation  terminal: the code is interrupted, and the function throws error{exec_errc::cancelled}.
+/// \par Threads       any thread, as for `environment`.
 /// \par Source        E2B's code interpreter SDK.
 class code_interpreter {
  public:
+  /// The port of the code interpreter in the sandbox.
   static constexpr std::uint16_t port = 49999;
 
-  /// \param in  kept open by the caller.
+  /// Uses the code interpreter in this environment's sandbox.
+  /// \param in  the caller keeps it open.
   explicit code_interpreter(environment& in);
 
-  /// Runs code to its end. Every outcome is a result, including an exception of the code and its time limit.
+  /// Runs code to its end. Every outcome of the code is a result, including an uncaught exception and a time limit.
   awaitable<execution> run(code what);
 
-  /// Makes a context.
-  /// \param language   empty: python.
-  /// \param directory  the initial directory of its code, relative to the workspace.
+  /// Makes a new context.
+  /// \param language   a language as for `code::language`; empty for Python.
+  /// \param directory  the initial working directory of the code, relative to the workspace. Default: the workspace.
   awaitable<code_context> make_context(std::string language = {}, std::string directory = ".");
+  /// Returns all contexts of the sandbox.
   awaitable<std::vector<code_context>> contexts();
-  /// Removes all definitions of a context.
-  /// \throws error{exec_errc::not_found}.
+  /// Restarts the process of a context, which removes all definitions.
+  /// \throws error{exec_errc::not_found} if the context does not exist.
   awaitable<void> restart(code_context which);
-  /// \throws error{exec_errc::not_found}.
+  /// Removes a context.
+  /// \throws error{exec_errc::not_found} if the context does not exist.
   awaitable<void> remove(code_context which);
 
  private:
   using shared = std::shared_ptr<detail::sandbox>;
   using client = std::shared_ptr<cofferdam::detail::http_client>;
   static constexpr std::size_t max_answer = std::size_t{1024} * 1024;
-  static constexpr std::chrono::seconds silence{30};  // the service sends a keep-alive every 5 s
+  static constexpr std::chrono::seconds silence{30};  // limit without data; the service sends a keep-alive every 5 s
   static constexpr std::chrono::milliseconds longest = std::chrono::hours(24 * 365);
 
   http_request request(std::string method, std::string_view path) const;
 
-  /// Sends a request, and throws unless the status is 200.
+  /// Sends a request to the code interpreter, and throws unless the status of the response is 200.
   static awaitable<cofferdam::detail::http_exchange> ask(shared inside, client by, redactor redact, http_request what,
                                                          const char* doing, cofferdam::detail::http_limits limits);
 
   static cofferdam::detail::http_limits usual(const shared& inside);
 
-  /// A run that is under way. The awaiting coroutine may be destroyed first.
+  /// The state of a run, shared with the coroutine that reads its response. That coroutine may end after the awaiting
+  /// coroutine was destroyed.
   class timed_run {
    public:
     timed_run(const asio::any_io_executor& executor, const execution_limits& limits)
@@ -322,7 +349,8 @@ class code_interpreter {
     asio::cancellation_signal stop;
     std::exception_ptr failure;
     bool reads = true;
-    bool has_read = false;  // a coroutine that has ended must not be signalled
+    bool has_read =
+        false;  // true once the reading coroutine is at its end; emitting its cancellation signal is not allowed then
     bool expired = false;
   };
 

@@ -20,16 +20,18 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::e2b {
 
-/// The network access of a sandbox: outgoing connections, and access to its ports.
-/// \par Source  E2B's API, openapi.yml.
+/// The network rules of a sandbox: the addresses that the sandbox may connect to, and the access to its ports.
 class network_rules {
  public:
   network_rules() = default;
-  /// Addresses, ranges, or names (`*.example.com`) that are always reachable, even if they are denied below.
+  /// The addresses, address ranges or names (`*.example.com`) that are always reachable, even if `deny_out` contains
+  /// them.
   std::vector<std::string> allow_out;
-  /// Addresses or ranges that are not reachable; `0.0.0.0/0` is all. Needed if `allow_out` has a name.
+  /// The addresses or address ranges that are not reachable; `0.0.0.0/0` means all addresses. Must not be empty if
+  /// `allow_out` contains a name.
   std::vector<std::string> deny_out;
-  /// False: each request to its ports needs a token.
+  /// True if requests to the sandbox's ports need no token, false if each request needs one. Without a value, the
+  /// service's default applies.
   std::optional<bool> allow_public_traffic;
 };
 
@@ -39,28 +41,32 @@ class create_options {
  public:
   create_options() = default;
 
-  /// A template's id or name; default `base`.
+  /// The template's id or name, or the name of a snapshot. Default: `base`.
   std::string template_id = "base";
-  /// The lifetime, unless it is extended; whole seconds, rounded up; at least one.
+  /// The time after which the service ends the sandbox, unless it is extended. At least one second; rounded up to whole
+  /// seconds.
   std::chrono::milliseconds lifetime{std::chrono::seconds(300)};
+  /// Names and values that the service stores with the sandbox and shows in lists.
   std::map<std::string, std::string> metadata;
-  /// Environment variables of all its processes.
+  /// The environment variables of all processes in the sandbox.
   std::map<std::string, std::string> variables;
+  /// True to allow internet access, false to deny it. Without a value, the service's default applies.
   std::optional<bool> allow_internet;
+  /// The network rules. Without a value, the service's default applies.
   std::optional<network_rules> network;
-  /// The daemon requires a token in each request. Services that imitate E2B may support only `false`.
+  /// True if the sandbox's daemon requires a token in each request. Services that imitate E2B may support only `false`.
   bool secure = true;
-  /// Pauses the sandbox at the end of its lifetime, instead of killing it.
+  /// True if the service pauses the sandbox at the end of its lifetime, instead of killing it.
   bool auto_pause = false;
-  /// Overrides all of the above in the request.
+  /// Additional members of the JSON request. They override members of the same name that result from the other options.
   boost::json::object extra;
 
-  /// Returns the lifetime in seconds, as in the service's API.
+  /// Returns the lifetime in whole seconds, rounded up, as the service's API needs it.
   std::int64_t seconds() const { return std::chrono::ceil<std::chrono::seconds>(lifetime).count(); }
 
-  /// Returns the body of the request.
-  /// \param form  v1 or v2; automatic is v1.
-  /// \throws error{exec_errc::invalid_argument} for text that is not UTF-8, which JSON cannot contain.
+  /// Returns the JSON body of the request that creates the sandbox.
+  /// \param form  the version of the API call; `automatic` means `v1`.
+  /// \throws error{exec_errc::invalid_argument} if a text is not UTF-8, because JSON cannot contain it.
   boost::json::object body(dialect form) const {
     boost::json::object result;
     result["templateID"] = text(template_id);

@@ -20,15 +20,15 @@ class envd;
 /// The kind of a change to a file.
 enum class file_change { created, written, removed, renamed, mode_changed, other };
 
-/// The watched files: those of one folder, or also those in its subfolders.
+/// The extent of a watch: `folder` is the files of one folder, `tree` also the files of its subfolders.
 enum class watch_depth { folder, tree };
 
-/// A change in a watched folder.
+/// A change to a file in a watched folder.
 class folder_event {
  public:
   folder_event() = default;
   folder_event(std::string path, file_change what) : path_(std::move(path)), what_(what) {}
-  /// Returns the path relative to the folder.
+  /// Returns the path of the changed file, relative to the watched folder.
   const std::string& path() const noexcept { return path_; }
   file_change what() const noexcept { return what_; }
 
@@ -37,22 +37,21 @@ class folder_event {
   file_change what_ = file_change::other;
 };
 
-/// A stream of the changes in a folder. The destructor ends it.
-/// \par Lifetime  not beyond its environment, whose `close()` ends it.
-/// \par Threads   any; one `next` at a time.
+/// A stream of the changes in a folder of a sandbox. The destructor ends the watch.
+/// \par Lifetime  must not outlive its environment, whose `close()` ends the watch.
+/// \par Threads   any thread, but only one `next` at a time.
 class folder_watch {
  public:
   folder_watch() = default;
   folder_watch(std::shared_ptr<detail::envd> place, cofferdam::detail::connect_stream stream);
 
   /// Waits for the next change.
-  /// \return no value at the end of the watch.
+  /// \return the change, or no value at the end of the watch.
   /// \throws error{exec_errc::provider_lost} if the sandbox or the connection is lost.
-  /// \par Cancellation  terminal: ends the watch; throws error{exec_errc::cancelled}.
+  /// \par Cancellation  terminal: ends the watch, and throws error{exec_errc::cancelled}.
   awaitable<std::optional<folder_event>> next();
 
-  /// Parses one message of the stream; no value if it is not an event.
-  /// \par Source  envd's filesystem.proto.
+  /// Parses one message of the stream. Returns no value if the message is not a change to a file.
   static std::optional<folder_event> parse(std::string_view text);
 
  private:
@@ -60,7 +59,7 @@ class folder_watch {
                                                         std::shared_ptr<cofferdam::detail::connect_stream> stream);
 
   std::shared_ptr<detail::envd> place_;
-  std::shared_ptr<cofferdam::detail::connect_stream> stream_;  // used and ended on the environment's strand
+  std::shared_ptr<cofferdam::detail::connect_stream> stream_;  // used and destroyed on the environment's strand
 };
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::e2b

@@ -24,29 +24,33 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::e2b {
 
-/// The end of a process, as reported by the daemon.
+/// The end of a process, as the sandbox's daemon reports it.
 class process_end {
  public:
   process_end() = default;
 
-  int exit_code = -1;  ///< 0 to 255; -1 if a signal ended it
-  int signal = 0;      ///< 0 if no signal ended it; -1 if its name is not known
+  int exit_code = -1;  ///< from 0 to 255; -1 if a signal ended the process
+  int signal = 0;      ///< 0 if no signal ended the process; -1 if the name of the signal is unknown
 };
 
-/// One message of a process's stream.
+/// One message of the stream that the sandbox's daemon sends about a process: its start, a piece of its output, or its
+/// end.
 class process_event {
  public:
   process_event() = default;
 
+  /// The kind of message: `out` and `err` are output on standard output and standard error, `terminal` is output on the
+  /// process's terminal.
   enum class kind { start, out, err, terminal, end, other };
   kind what = kind::other;
-  std::int64_t pid = 0;  ///< of `start`
-  bytes data;            ///< of `out`, `err` and `terminal`
-  process_end end;       ///< of `end`
+  std::int64_t pid = 0;  ///< the process id, if `what` is `start`
+  bytes data;            ///< the output, if `what` is `out`, `err` or `terminal`
+  process_end end;       ///< the end, if `what` is `end`
 
-  /// \param text  the message: `{"event":{...}}`. An unknown event is `other`.
-  /// \throws error{exec_errc::io_error} with net_errc::malformed if it is not a JSON object, or if its data is not
-  /// base64.
+  /// Parses a message.
+  /// \param text  JSON of the form `{"event":{...}}`. An event of an unknown kind yields `other`.
+  /// \throws error{exec_errc::io_error}, with the cause net_errc::malformed, if the text is not a JSON object, or if
+  ///     its output is not base64.
   /// \par Source  envd's process.proto, in proto3's JSON.
   static process_event parse(std::string_view text) {
     namespace json = cofferdam::detail;
@@ -77,8 +81,9 @@ class process_event {
   static constexpr std::array<std::pair<std::string_view, kind>, 3> outputs{
       {{"stdout", kind::out}, {"stderr", kind::err}, {"pty", kind::terminal}}};
 
-  /// Parses output in the exact form of the daemon, which is the most frequent message. Base64 needs no JSON escapes,
-  /// so the text can be used directly. No value for any other form.
+  // Parses an output message without a JSON parser, because such messages are the most frequent. Base64 contains no
+  // characters that JSON escapes, so the text can be decoded directly. Returns no value if the message does not have
+  // the exact form that the daemon writes.
   static std::optional<process_event> plain_output(std::string_view text) {
     constexpr std::string_view before = R"({"event":{"data":{")";
     constexpr std::string_view between = R"(":")";
@@ -100,7 +105,7 @@ class process_event {
     return std::nullopt;
   }
 
-  /// Decodes either alphabet, with or without padding: protobuf's JSON mapping requires this.
+  // Decodes base64 in either of the two alphabets, with or without padding. Protobuf's JSON mapping requires both.
   static bytes decoded(std::string_view text) {
     std::optional<bytes> plain = cofferdam::detail::base64_decode(text);
     if (!plain) {
@@ -132,7 +137,8 @@ class process_event {
     return result;
   }
 
-  /// Returns the signal for its name in the daemon's language (Go).
+  // Returns the number of a signal, or -1 if it is unknown.
+  // \param words  the name that Go's standard library prints, because the daemon is written in Go.
   static int signal_named(std::string_view words) {
     constexpr std::array<std::pair<std::string_view, int>, 31> names{{{"hangup", SIGHUP},
                                                                       {"interrupt", SIGINT},

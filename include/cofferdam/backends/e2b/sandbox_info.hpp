@@ -18,11 +18,12 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::e2b {
 
-/// A process that the daemon of a sandbox has started for any client.
+/// A running process that the sandbox's daemon has started, for this or another client.
 class running_process {
  public:
   running_process() = default;
-  /// \param fields  ProcessInfo of envd's process.proto.
+  /// Parses the daemon's description of a process.
+  /// \param fields  the message ProcessInfo of envd's process.proto, in its JSON form.
   explicit running_process(const boost::json::object& fields) {
     namespace json = cofferdam::detail;
     pid_ = json::number_at(fields, "pid").value_or(0);
@@ -35,11 +36,12 @@ class running_process {
         if (const boost::json::string* const text = each.if_string()) words_.emplace_back(text->data(), text->size());
   }
 
-  /// Returns its process number in the sandbox.
+  /// Returns the process id in the sandbox.
   std::int64_t pid() const noexcept { return pid_; }
-  /// Returns the tag that the starting client gave it; often empty.
+  /// Returns the tag that the client set when it started the process; often empty.
   const std::string& tag() const noexcept { return tag_; }
-  /// Returns the program and its arguments. Commands of this library are inside a script.
+  /// Returns the program and its arguments. For a command of this library, the program is /bin/sh, and the arguments
+  /// contain a script with the command.
   const std::vector<std::string>& words() const noexcept { return words_; }
 
  private:
@@ -48,12 +50,11 @@ class running_process {
   std::vector<std::string> words_;
 };
 
-/// The service's information about a sandbox. Missing fields are empty or 0.
-/// \par Source  E2B's API, openapi.yml: Sandbox, SandboxDetail, ListedSandbox.
+/// The service's description of a sandbox. A text that the service did not send is empty, and a number is 0.
 class sandbox_info {
  public:
   sandbox_info() = default;
-  /// Accepts any object; `id()` is empty if it is not a sandbox.
+  /// Parses the service's description. Accepts any JSON object; if it does not describe a sandbox, `id()` is empty.
   explicit sandbox_info(const boost::json::object& fields) {
     using cofferdam::detail::text_at;
     id_ = text_at(fields, "sandboxID");
@@ -77,22 +78,30 @@ class sandbox_info {
 
   const std::string& id() const noexcept { return id_; }
   const std::string& template_id() const noexcept { return template_id_; }
+  /// Returns the name of the template.
   const std::string& alias() const noexcept { return alias_; }
+  /// Returns the version of the sandbox's daemon, envd.
   const std::string& envd_version() const noexcept { return envd_version_; }
+  /// Returns the domain at which the sandbox can be reached; empty if it is the account's domain.
   const std::string& domain() const noexcept { return domain_; }
-  /// Returns `running` or `paused`; empty in the response to a create.
+  /// Returns `running` or `paused`. Empty if the service sent this description in response to the creation of the
+  /// sandbox.
   const std::string& state() const noexcept { return state_; }
-  /// Returns the time in RFC 3339, as the service writes it.
+  /// Returns the time of the start, in the format of RFC 3339.
   const std::string& started_at() const noexcept { return started_at_; }
-  /// Returns the time when it ends, unless its lifetime is extended; for a paused sandbox, the time of the pause.
+  /// Returns the time at which the service ends the sandbox unless its lifetime is extended, in the format of RFC 3339.
+  /// For a paused sandbox, the time of the pause.
   const std::string& end_at() const noexcept { return end_at_; }
   const std::map<std::string, std::string>& metadata() const noexcept { return metadata_; }
+  /// Returns the number of virtual processors.
   std::int64_t cpus() const noexcept { return cpus_; }
+  /// Returns the memory in MiB.
   std::int64_t memory_mib() const noexcept { return memory_mib_; }
+  /// Returns the size of the disk in MiB.
   std::int64_t disk_mib() const noexcept { return disk_mib_; }
-  /// Returns the token for the sandbox's own daemon; empty if the daemon requires none.
+  /// Returns the token for requests to the sandbox's daemon; empty if the daemon requires none.
   const secret_string& access_token() const noexcept { return access_token_; }
-  /// Returns the token for its other ports, if they are not public.
+  /// Returns the token for requests to the other ports of the sandbox; empty if these ports are public.
   const secret_string& traffic_token() const noexcept { return traffic_token_; }
 
  private:
@@ -112,7 +121,7 @@ class sandbox_info {
   std::int64_t disk_mib_ = 0;
 };
 
-/// The load of a sandbox at one time.
+/// The load of a sandbox at one point in time. A number that the service did not send is 0.
 class sandbox_metrics {
  public:
   sandbox_metrics() = default;
@@ -132,16 +141,16 @@ class sandbox_metrics {
     disk_total = bytes_at("diskTotal");
   }
 
-  std::int64_t timestamp = 0;  ///< seconds since 1970
+  std::int64_t timestamp = 0;  ///< the time of the measurement, in seconds since 1970
   std::int64_t cpus = 0;
   double cpu_percent = 0;
-  std::uint64_t memory_used = 0;  ///< bytes, as all that follow
+  std::uint64_t memory_used = 0;  ///< in bytes, like the next three numbers
   std::uint64_t memory_total = 0;
   std::uint64_t disk_used = 0;
   std::uint64_t disk_total = 0;
 };
 
-/// A line of a sandbox's log.
+/// A line of the log that the service keeps of a sandbox.
 class sandbox_log_line {
  public:
   sandbox_log_line() = default;
@@ -152,8 +161,8 @@ class sandbox_log_line {
     message = text_at(fields, "message");
   }
 
-  std::string timestamp;  ///< as the service writes it: `2026-01-31T12:00:00.123Z`
-  std::string level;      ///< `debug`, `info`, `warn`, `error`
+  std::string timestamp;  ///< in the service's format: `2026-01-31T12:00:00.123Z`
+  std::string level;      ///< the severity: `debug`, `info`, `warn` or `error`
   std::string message;
 };
 

@@ -22,10 +22,14 @@ namespace cofferdam::inline COFFERDAM_ABI::e2b {
 /// The access that a signed URL allows.
 enum class file_access { read, write };
 
-/// Returns the signature of a file's address. With it, any client can read or write that one file without a token.
-/// \param path        as in the URL, decoded.
-/// \param user        as in the URL; empty if there is none.
-/// \param expiration  seconds since 1970; no value: as long as the sandbox lives.
+/// Returns the signature for a URL of one file. With this signature in the URL, any client can access the file without
+/// a token.
+/// \param path        the path in the URL, not percent-encoded.
+/// \param access      reading or writing the file; the signature is valid for only one of them.
+/// \param user        the user in the URL; empty if the URL names none.
+/// \param token       the token of the sandbox's daemon.
+/// \param expiration  end of validity in seconds since 1970. Without a value, the URL is valid as long as the sandbox
+///                    lives.
 /// \par Source        E2B's SDKs, signature.
 inline std::string file_signature(std::string_view path, file_access access, std::string_view user,
                                   const secret_string& token, std::optional<std::int64_t> expiration) {
@@ -43,9 +47,10 @@ inline std::string file_signature(std::string_view path, file_access access, std
   return "v1_" + text;
 }
 
-/// Returns a URL with which any client can read (GET) or write (POST) one file of a sandbox. With a token the URL is
-/// signed; without a token the sandbox accepts unsigned URLs.
-/// \param base  the sandbox's daemon.
+/// Returns a URL with which any client can read (GET) or write (POST) one file of a sandbox. With a token, the URL is
+/// signed. Without a token, the sandbox accepts unsigned URLs.
+/// \param base        the address of the sandbox's daemon.
+/// \param expiration  end of validity in seconds since 1970, if the URL is signed.
 inline std::string file_url(const detail::endpoint& base, std::string_view path, file_access access,
                             std::string_view user, const secret_string& token, std::optional<std::int64_t> expiration) {
   std::string url = base.text() + "/files?";

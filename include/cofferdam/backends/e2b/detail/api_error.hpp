@@ -26,12 +26,14 @@ class status_words {
   static std::string message(int value) { return "HTTP status " + std::to_string(value); }
 };
 
-/// Returns the category of the HTTP statuses that are the `cause()` of this backend's errors.
+/// Returns the error category of HTTP statuses. If the service answers a call with a failure status, the `cause()` of
+/// the error has this category and the status as its value.
 inline const std::error_category& status_category() noexcept {
   return cofferdam::detail::category_of<detail::status_words>();
 }
 
-/// Returns true if a failed call may have been executed: there was no response, or one of a proxy.
+/// Returns true if a failed call may have been executed by the service. That is possible if there was no response, or
+/// if the status may come from a proxy in front of the service.
 inline bool leaves_in_doubt(const error& failure) noexcept {
   if (failure.cause() == make_error_code(sandbox_errc::not_reached)) return false;
   if (failure.cause().category() != status_category()) return true;
@@ -39,8 +41,8 @@ inline bool leaves_in_doubt(const error& failure) noexcept {
   return status >= 500 && status != 501 && status != 503;
 }
 
-/// Returns the message of a failed answer: `error_code` and `message` of a JSON object, else the body's first 400
-/// bytes.
+/// Returns the message in the response to a failed call: the members `error_code` and `message` if the body is a JSON
+/// object, otherwise the first 400 bytes of the body.
 inline std::string said_message(std::string_view body) {
   std::error_code broken;
   const boost::json::value value = boost::json::parse(boost::json::string_view(body.data(), body.size()), broken);
@@ -55,9 +57,9 @@ inline std::string said_message(std::string_view body) {
 }
 
 /// Makes the error for a call that the service refused.
-/// \param doing    `create a sandbox`.
-/// \param status   the HTTP status.
-/// \param message  the service's message, without secrets; shown in part, escaped.
+/// \param doing    the purpose of the call, such as `create a sandbox`.
+/// \param status   the HTTP status of the response.
+/// \param message  the service's message, with secrets removed. The error contains at most 400 bytes of it, escaped.
 /// \par Source    E2B's API, openapi.yml.
 inline error refused_error(std::string_view doing, int status, std::string_view message) {
   exec_errc code = exec_errc::provider_failed;
@@ -105,7 +107,7 @@ inline error refused_error(std::string_view doing, int status, std::string_view 
 }
 
 /// Makes the error for a call that the sandbox's daemon refused.
-/// \param doing    `start a command`.
+/// \param doing    the purpose of the call, such as `start a command`.
 /// \param message  as for `refused_error`.
 inline error failed_call_error(std::string_view doing, cofferdam::detail::connect_code which,
                                std::string_view message) {

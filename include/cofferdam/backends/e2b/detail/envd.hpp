@@ -48,11 +48,12 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::e2b::detail {
 
-/// The daemon in one sandbox: processes and files. Shared by its coroutines.
+/// A client of envd, the daemon in a sandbox, which starts processes and transfers files. It is shared by the
+/// coroutines of all operations.
 class envd : public std::enable_shared_from_this<envd> {
  public:
   static constexpr std::uint16_t port = 49983;
-  /// The maximum size of a message in a stream; the daemon's own have 32 KiB of output.
+  /// The maximum size in bytes of a message in a stream. The daemon itself sends at most 32 KiB of output in a message.
   static constexpr std::size_t max_message = std::size_t{8} * 1024 * 1024;
 
   envd(asio::any_io_executor executor, std::shared_ptr<api> service, const sandbox_info& info, std::string user)
@@ -83,9 +84,10 @@ class envd : public std::enable_shared_from_this<envd> {
   const redactor& redact() const noexcept { return redact_; }
   std::chrono::milliseconds request_timeout() const { return service_->who().options().request_timeout; }
 
-  /// Sets a function that is called once if the sandbox is lost.
+  /// Sets a function that is called once, with the reason, when the sandbox is lost.
   void on_lost(std::function<void(const error&)> tell) { tell_ = std::move(tell); }
   const std::optional<error>& lost() const noexcept { return lost_; }
+  /// Marks the sandbox as lost, and calls the function set by `on_lost`.
   void lose(const error& reason) {
     if (lost_ || closed_) return;
     lost_ = reason;
@@ -99,7 +101,7 @@ class envd : public std::enable_shared_from_this<envd> {
   }
   awaitable<void> close_connections() { return client_.close(); }
 
-  /// Applies the new information of a connect call.
+  /// Takes over the token from the response to a connect call, because the service may have issued a new one.
   void renew(const sandbox_info& info) {
     if (!info.access_token().empty()) token_ = info.access_token();
     redact_.hide(token_);
@@ -107,11 +109,12 @@ class envd : public std::enable_shared_from_this<envd> {
 
   // ---- calls ----
 
-  /// Makes a unary call. A refusal by the daemon is an answer. If the proxy reports that the sandbox does not exist,
-  /// the sandbox is lost.
-  /// \param doing      `start a command`; outlives the call.
-  /// \param limit      time limit for the start of the answer; no value: none.
-  /// \param idempotent may be made twice.
+  /// Makes a call with one request and one response. If the daemon refuses the call, the refusal is returned as the
+  /// answer. If the proxy in front of the sandbox reports that the sandbox does not exist, the sandbox is marked as
+  /// lost.
+  /// \param doing      the purpose for error messages, such as `start a command`. The text must outlive the call.
+  /// \param limit      time limit for the start of the response. No value means no limit.
+  /// \param idempotent true if the call may be executed twice without harm.
   static awaitable<cofferdam::detail::connect_answer> call(std::shared_ptr<envd> self, std::string path,
                                                            boost::json::object message, const char* doing,
                                                            std::optional<std::chrono::milliseconds> limit,
@@ -148,8 +151,8 @@ class envd : public std::enable_shared_from_this<envd> {
     co_return answer;
   }
 
-  /// Makes a call and returns the object in its answer.
-  /// \throws error made by `failed_call_error`.
+  /// Makes a call and returns the JSON object in the response.
+  /// \throws the error made by `failed_call_error` if the daemon refuses the call.
   static awaitable<boost::json::object> ask(std::shared_ptr<envd> self, std::string path, boost::json::object message,
                                             const char* doing, bool idempotent) {
     cofferdam::detail::connect_answer answer =
@@ -167,10 +170,10 @@ class envd : public std::enable_shared_from_this<envd> {
     return failed_call_error(doing, failure.code(), redact_.clean(failure.message()));
   }
 
-  /// Makes a call whose response is a stream. Repeats it if the sandbox was busy, but not after a lost connection,
-  /// because it may have been executed.
-  /// \param user     the user; empty: the configured one.
-  /// \param enforce  time limit for the daemon, in case this program dies; no value: none.
+  /// Makes a call whose response is a stream of messages. Repeats the call if the sandbox was busy. Does not repeat it
+  /// after a lost connection, because the call may have been executed.
+  /// \param user     the user for this call. If it is empty, the configured user is used.
+  /// \param enforce  time limit that the daemon enforces even if this program has died. No value means no limit.
   static awaitable<cofferdam::detail::connect_stream> stream(std::shared_ptr<envd> self, std::string path,
                                                              boost::json::object message, const char* doing,
                                                              std::string user,
@@ -212,8 +215,10 @@ class envd : public std::enable_shared_from_this<envd> {
     }
   }
 
-  /// Returns the next message of such a stream; no value at its regular end.
-  /// \param stream  kept by the caller; the message is valid until the next call.
+  /// Returns the next message of a stream that was opened by `stream`. Returns no value at the regular end of the
+  /// stream.
+  /// \param stream  the caller keeps it until the awaitable completes. The returned message is valid until the next
+  ///                call.
   static awaitable<std::optional<std::string_view>> next_message(std::shared_ptr<envd> self,
                                                                  cofferdam::detail::connect_stream& stream,
                                                                  const char* doing) {
@@ -236,7 +241,8 @@ class envd : public std::enable_shared_from_this<envd> {
     co_return message;
   }
 
-  /// Returns the error for the error at the end of a stream. `unavailable`: the connection was lost on the peer's side.
+  /// Returns the error for a failure that the end of a stream reports. The code `unavailable` means that the far side
+  /// lost the connection, so `explain` looks up the reason.
   static awaitable<error> ended_by(std::shared_ptr<envd> self, cofferdam::detail::connect_failure failure,
                                    const char* doing) {
     if (failure.code() != cofferdam::detail::connect_code::unavailable) co_return self->refusal(failure, doing);
@@ -248,8 +254,9 @@ class envd : public std::enable_shared_from_this<envd> {
   }
 
   /// Runs a small script of this library to its end, and discards its output.
-  /// \param as_root  true: as root if the daemon allows that, because processes of a command may have another user.
-  /// \return         true if it exited with 0.
+  /// \param as_root  true to run the script as root, because processes of a command may belong to another user. If the
+  ///                 daemon does not allow root, the script runs as the configured user.
+  /// \return         true if the script exited with status 0.
   static awaitable<bool> run_script(std::shared_ptr<envd> self, std::vector<std::string> words, bool as_root,
                                     const char* doing) {
     boost::json::object message = start_message("/bin/sh", words, ".", false);
@@ -275,7 +282,7 @@ class envd : public std::enable_shared_from_this<envd> {
     }
   }
 
-  /// Returns the message of the `Start` call.
+  /// Returns the request message of the daemon's `Start` call.
   static boost::json::object start_message(std::string_view program, const std::vector<std::string>& words,
                                            std::string_view directory, bool has_input) {
     boost::json::object process;
@@ -292,8 +299,8 @@ class envd : public std::enable_shared_from_this<envd> {
 
   // ---- files ----
 
-  /// Makes a request for a file.
-  /// \param path  for the daemon: absolute, or relative to the user's home.
+  /// Makes an HTTP request to read or write a file.
+  /// \param path  the path as the daemon interprets it: absolute, or relative to the user's home.
   http_request file_request(std::string method, std::string_view path) const {
     std::string query = "/files?path=" + cofferdam::detail::percent_encoded(path);
     if (!user_.empty()) query += "&username=" + cofferdam::detail::percent_encoded(user_);
@@ -302,8 +309,10 @@ class envd : public std::enable_shared_from_this<envd> {
     return what;
   }
 
-  /// \param  own  the failure of the body's source, if any; kept by the caller until this completes.
-  /// \throws error: that failure, or the failure of the connection as error{exec_errc::provider_lost}.
+  /// Sends a request, and returns the exchange when the head of the response has arrived.
+  /// \param  own  the failure of the source of the request's body, if there is one; may be null. The caller keeps it
+  ///              until this completes.
+  /// \throws the failure in `own` if it caused the connection to fail; otherwise the error made by `explain`.
   static awaitable<cofferdam::detail::http_exchange> exchange(std::shared_ptr<envd> self, http_request what,
                                                               const char* doing, const std::optional<error>* own) {
     self->require();
@@ -325,10 +334,12 @@ class envd : public std::enable_shared_from_this<envd> {
     co_return answer;
   }
 
-  /// Finds the reason of a lost connection: checks if the sandbox still exists.
+  /// Returns the error for a lost connection. Calls the daemon's health check to find out whether the sandbox still
+  /// exists.
   awaitable<error> explain(error reason, const char* doing) {
     if (lost_) co_return *lost_;
-    // invalid_argument: our own body is wrong, which is not the sandbox's fault.
+    // These errors were caused on this side. For example, invalid_argument means that the body of our request was
+    // invalid.
     for (const exec_errc own : {exec_errc::too_large, exec_errc::environment_closed, exec_errc::invalid_argument})
       if (reason.code() == own) co_return reason;
     bool gone = false;
@@ -354,8 +365,8 @@ class envd : public std::enable_shared_from_this<envd> {
     co_return why;
   }
 
-  /// Throws if a response comes from a proxy that could not reach the daemon. Only a sandbox that neither the proxy nor
-  /// the service finds is lost.
+  /// Throws if a response comes from a proxy that could not reach the daemon. The sandbox is marked as lost only if
+  /// neither the proxy nor the service finds it.
   static awaitable<void> check_proxy(std::shared_ptr<envd> self, int status, std::string body, const char* doing) {
     const std::error_code cause(status, status_category());
     if (status == 502 && says_not_found(body)) {
@@ -378,16 +389,16 @@ class envd : public std::enable_shared_from_this<envd> {
 
  private:
   static bool says_not_found(std::string_view body) { return body.find("was not found") != std::string_view::npos; }
-  /// Returns true if the sandbox runs, but its daemon does not listen at the moment.
+  /// Returns true if the response means that the sandbox runs, but its daemon does not listen at the moment.
   static bool is_port_closed(int status, std::string_view body) {
     return status == 502 && body.find("port is not open") != std::string_view::npos;
   }
-  /// Returns true if the sandbox is being paused or resumed.
+  /// Returns true if the response means that the sandbox is being paused or resumed.
   static bool is_in_transition(int status, std::string_view body) {
     return status == 409 && body.find("transitioning") != std::string_view::npos;
   }
-  /// Returns true if a refused call may succeed soon.
-  /// \param busy  statuses that mean this for the call, besides those that always do.
+  /// Returns true if a refused call may succeed when it is repeated soon.
+  /// \param busy  additional statuses for which this call may be repeated.
   static bool may_be_repeated(const cofferdam::detail::connect_answer& answer, std::initializer_list<int> busy) {
     const std::string& message = answer.failure()->message();
     const int status = answer.status();
@@ -396,7 +407,8 @@ class envd : public std::enable_shared_from_this<envd> {
     return should_retry(answer.fields()).value_or(usual);
   }
 
-  /// Finds the reason why the proxy does not find the sandbox: it also does not find paused ones.
+  /// Returns the error for a sandbox that the proxy does not find. The proxy also does not find paused sandboxes, so
+  /// the service is queried.
   static awaitable<error> missing(std::shared_ptr<envd> self, const char* doing, std::error_code cause) {
     if (self->lost_) co_return *self->lost_;
     const presence found = co_await self->service_->presence_of(self->id_);

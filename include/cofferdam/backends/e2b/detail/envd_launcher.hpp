@@ -30,20 +30,22 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::e2b::detail {
 
-/// The daemon does not start processes in their own sessions, and a process tree without a session cannot be ended. If
-/// `setsid` exists, this script starts the following script in a new session, unless it has one already. Otherwise the
-/// tree can only be identified by its variables.
+/// The shell script that runs a command in a session (setsid(2)) of its own. The daemon does not start processes in new
+/// sessions, and without a session the library cannot find all processes of a command. If the program `setsid` exists,
+/// and the script is not in a new session already, it starts the following script in a new session. Without `setsid`,
+/// the processes can only be found by a variable in their environment.
 ///
-/// $1: the script; then its arguments.
+/// The arguments: $1 is the following script, and the rest are the arguments of that script.
 inline constexpr std::string_view session_script = R"sh({ read -r _cx </proc/$$/stat; } 2>/dev/null
 _cx=${_cx##*') '}; _cy=${_cx#* * }; _cy=${_cy%% *}; _cx=${_cx#* * * }; _cx=${_cx%% *}
 if [ "$_cx" = $$ ] || [ "$_cy" = $$ ] || ! command -v setsid >/dev/null 2>&1
 then _ce=$1; shift 2; eval "$_ce"; else exec setsid /bin/sh -c "$@"; fi)sh";
 
-/// Starts commands in a sandbox.
+/// A launcher of commands in a sandbox, by calls to the sandbox's daemon.
 class envd_launcher final : public cofferdam::detail::command_launcher {
  public:
-  /// \param workspace  its path for the daemon.
+  /// Makes a launcher. Call `watch` before anything else.
+  /// \param workspace  the workspace's path as the daemon interprets it: absolute, or relative to the user's home.
   /// \param used       called before each command.
   envd_launcher(std::shared_ptr<envd> place, command_settings settings, std::string workspace,
                 std::function<void()> used)
@@ -52,7 +54,8 @@ class envd_launcher final : public cofferdam::detail::command_launcher {
         workspace_(std::move(workspace)),
         used_(std::move(used)) {}
 
-  /// Watches the sandbox, whose end ends all commands. Must be called first after construction.
+  /// Makes all commands fail when the sandbox is lost. Must be called once, directly after the construction, because it
+  /// needs `weak_from_this`.
   void watch() {
     place_->on_lost([weak = weak_from_this()](const error& reason) {
       const auto self = std::static_pointer_cast<envd_launcher>(weak.lock());
@@ -113,7 +116,7 @@ class envd_launcher final : public cofferdam::detail::command_launcher {
 
   boost::json::object message_for(const cofferdam::detail::exec_order& order, const command& c, bool has_input) const {
     std::vector<std::string> words;
-    // A terminal always has its own session.
+    // A command with a terminal is already in a session of its own, so it does not need `session_script`.
     if (!c.terminal()) words = {"-c", std::string(session_script), "sh"};
     words.insert(words.end(), order.words().begin() + (c.terminal() ? 1 : 2), order.words().end());
     boost::json::object message = envd::start_message("/bin/sh", words, workspace_, has_input);

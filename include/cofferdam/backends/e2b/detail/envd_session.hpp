@@ -16,11 +16,12 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::e2b::detail {
 
-/// A session whose commands the daemon of a sandbox runs.
+/// A command session (the object that starts and tracks commands) for a sandbox, whose daemon runs the commands.
 class envd_session : public command_session {
  public:
   envd_session() = default;
-  /// \param workspace  its path for the daemon.
+  /// Makes a session.
+  /// \param workspace  the workspace's path as the daemon interprets it: absolute, or relative to the user's home.
   /// \param used       called before each command.
   envd_session(std::shared_ptr<envd> place, command_settings settings, std::string workspace,
                std::function<void()> used)
@@ -29,9 +30,11 @@ class envd_session : public command_session {
     commands()->watch();
   }
 
+  /// Returns true if a command is running.
   bool is_busy() const { return commands()->is_busy(); }
 
-  /// \param variables  the environment of the commands that are needed besides the daemon's file calls.
+  /// Returns the file operations of the workspace. They use the daemon's file calls, and additional commands.
+  /// \param variables  the environment variables of these commands.
   sandbox_files files(workspace_place where, std::vector<std::string> variables) const {
     return sandbox_files(commands(), std::move(where), std::move(variables));
   }
