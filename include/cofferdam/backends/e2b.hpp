@@ -58,7 +58,7 @@ class code_interpreter;
 ///
 /// If this program ends without `close()`, the sandbox ends when its `lifetime` is over. The remaining lifetime is kept
 /// at half of `lifetime` or more while commands run, and at each use of the environment.
-/// \par Threads  any, as for `local_environment`. An environment may be moved only while no operation is under way.
+/// \par Threads  may be used from several threads. It may be moved only while no operation is under way.
 class environment {
  public:
   /// Makes an object without a sandbox. Every operation throws `error{exec_errc::environment_closed}`.

@@ -43,7 +43,8 @@ using pyodide_core = driver_core<pyodide_settings>;
 ///
 /// A runner may be moved only while no operation is under way. The destructor ends all runs if `close()` was not
 /// called.
-/// \par Threads  any, as for `python_runner`.
+/// \par Threads  may be used from several threads. Host functions and listeners of a request run on the executor of the
+///               coroutine that calls `run_code`. If this executor is not a strand, they run on a strand over it.
 class pyodide_runner {
  public:
   /// Makes an object without a runner. Every operation throws `error{exec_errc::environment_closed}`.

@@ -41,7 +41,7 @@ namespace cofferdam::inline COFFERDAM_ABI {
 ///
 /// A runner may be moved only while no operation is under way. The destructor ends all runs if `close()` was not
 /// called, and so does the destructor of the environment in it.
-/// \par Threads  any, as for `local_environment`. Host functions and listeners of a request run on the executor of the
+/// \par Threads  may be used from several threads. Host functions and listeners of a request run on the executor of the
 ///               coroutine that calls `run_code`. If this executor is not a strand, they run on a strand over it.
 template <streaming_environment E>
 class python_runner {

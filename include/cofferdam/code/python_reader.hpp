@@ -14,7 +14,8 @@ namespace cofferdam::inline COFFERDAM_ABI {
 /// The place of the Python process that parses code for guards: on the host, or in the guest (the environment in which
 /// the code runs).
 enum class analysis_place {
-  automatic,  ///< on the host; in the guest if the host has no Python, or another version that finds a syntax error
+  automatic,  ///< on the host; in the guest if the host has no Python, or if its version differs and reports a
+              ///< syntax error
   host,       ///< only on the host
   guest,      ///< only in the guest. Code that has run earlier in this environment could have tampered with the
               ///< process.

@@ -474,7 +474,8 @@ class pattern_policy {
 /// \return      a refusal is a `code_result` of kind `error_kind::security_violation`. Its reason has the line, the
 ///              text of the line and the findings.
 /// \throws      error{exec_errc::provider_failed} if there is no Python that can parse the code.
-/// \par Cost    the cost of `check_syntax`, with which it shares the parsing.
+/// \par Cost    some tenths of a millisecond for 50 lines. All guards of a runner share this cost: the code is parsed
+///              once.
 /// \par Source  kodeagent's detector, without its bypasses and false alarms.
 class reject_patterns : public guard<reject_patterns> {
  public:

@@ -29,7 +29,7 @@ enum class agent_event_kind {
   tool_output,  ///< a piece of the tool's output; `name()`, `call_id()`, `stream()`; `text()` may have any bytes
   tool_ended,   ///< the tool has returned; `name()`, `call_id()`, `success()`, `duration()`; `text()` has its result
   shortened,    ///< the conversation was too long for the model; `text()` describes how it was shortened
-  saved,        ///< a file was copied to the output directory; `name()`; `text()` has its path on the host; `size()`
+  saved,        ///< a file was copied to the host; `name()`: path in the workspace, `text()`: host path, `size()`
   not_saved,    ///< a file was not copied; `name()` has its path in the workspace, `text()` the reason
 };
 

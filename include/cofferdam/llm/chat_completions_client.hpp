@@ -61,8 +61,8 @@ class completions_core {
       if (each.value().size() >= 16) redactor_.hide(secret_string(each.value()));
     if (key.empty()) return;
     std::string text("Bearer ");
-    text.reserve(text.size() + key.size());  // prevents a reallocation, which would leave an unwiped copy of the key in
-                                             // freed memory
+    // Prevents a reallocation, which would leave an unwiped copy of the key in freed memory.
+    text.reserve(text.size() + key.size());
     text += key;
     authorization_ = secret_string(std::move(text));
     // Detects a key with a line break here instead of at the first request. The message of the error does not contain
@@ -130,8 +130,8 @@ class completions_core {
  private:
   static chat_completions_options resolved(chat_completions_options options) {
     options.resolve([](const char* name) {
-      const char* const value = std::getenv(name);  // std::getenv is safe as long as no other thread changes the
-                                                    // variables
+      // std::getenv is safe as long as no other thread changes the variables.
+      const char* const value = std::getenv(name);
       if (value != nullptr && std::string_view(name).ends_with("_API_KEY")) keep_out_of_core_dumps(value);
       return std::string(value == nullptr ? "" : value);
     });
@@ -267,8 +267,8 @@ inline awaitable<completion_attempt> attempt_completion(std::shared_ptr<completi
     constexpr std::size_t max_complaint = 256 * 1024;
     const bytes text = co_await answer.read_all(max_complaint);
     service_complaint complaint = service_complaint::read(core->clean(as_text(text)));
-    complaint.message = core->clean(complaint.message);  // a second time, because JSON escapes can hide a secret from
-                                                         // the first time
+    // The message is cleaned again, because JSON escapes could have hidden a secret from the first time.
+    complaint.message = core->clean(complaint.message);
     const int status = answer.status();
     const chat_errc why = classify(status, complaint);
     result.failure = chat_failure(why, complaint_sentence(peer, status, why, complaint));

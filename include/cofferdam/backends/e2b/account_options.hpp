@@ -18,7 +18,7 @@ namespace cofferdam::inline COFFERDAM_ABI::e2b {
 /// A rate limiter for the creation of sandboxes, implemented as a token bucket. Copies share one bucket. Use one rate
 /// limiter for several providers of the same account, because E2B limits the rate of an account (5 sandboxes per second
 /// for most accounts).
-/// \par Threads  any.
+/// \par Threads  may be used from several threads.
 class rate_limiter {
  public:
   using clock = std::chrono::steady_clock;

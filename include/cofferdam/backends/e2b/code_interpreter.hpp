@@ -279,7 +279,7 @@ class code {
 ///                    sandbox has no code interpreter.
 /// \par Lifetime      must not outlive its environment. `close()` of the environment ends all runs.
 /// \par Cancellation  terminal. The code is interrupted, and the function throws error{exec_errc::cancelled}.
-/// \par Threads       any, as for the environment.
+/// \par Threads       may be used from several threads.
 /// \par Source        E2B's code interpreter SDK.
 class code_interpreter {
  public:
@@ -307,8 +307,8 @@ class code_interpreter {
   using shared = std::shared_ptr<detail::sandbox>;
   using client = std::shared_ptr<cofferdam::detail::http_client>;
   static constexpr std::size_t max_answer = std::size_t{1024} * 1024;
-  static constexpr std::chrono::seconds silence{30};  // more than the 5 s between two keep-alive messages of the
-                                                      // service
+  // The service sends a keep-alive message every 5 s. If nothing arrives for longer than this, the run has failed.
+  static constexpr std::chrono::seconds silence{30};
   static constexpr std::chrono::milliseconds longest = std::chrono::hours(24 * 365);
 
   http_request request(std::string method, std::string_view path) const;

@@ -39,7 +39,7 @@ class folder_event {
 
 /// A stream of the changes in a folder. The destructor ends the stream.
 /// \par Lifetime  must not outlive its environment. `close()` of the environment ends the stream.
-/// \par Threads   any, but only one call of `next` at a time.
+/// \par Threads   may be used from several threads, but only one call of `next` at a time.
 class folder_watch {
  public:
   folder_watch() = default;

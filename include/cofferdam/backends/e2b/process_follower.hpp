@@ -21,7 +21,7 @@ class envd;
 /// stream and leaves the process running. If the stream is not read, the process blocks when the pipe for its output is
 /// full.
 /// \par Lifetime  must not outlive its environment. `close()` of the environment ends the stream.
-/// \par Threads   any, but only one call of `next` at a time.
+/// \par Threads   may be used from several threads, but only one call of `next` at a time.
 class process_follower {
  public:
   process_follower() = default;

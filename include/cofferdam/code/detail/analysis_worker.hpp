@@ -56,7 +56,7 @@ class analysis_worker {
     co_return facts;
   }
 
-  /// Ends the processes. A second call does nothing.
+  /// Ends the reader processes. A second call does nothing.
   static awaitable<void> close(std::shared_ptr<analysis_worker> self) {
     const asio::any_io_executor caller = co_await asio::this_coro::executor;
     const home_strand home = self->home_for(caller);
@@ -152,9 +152,8 @@ class analysis_worker {
   }
   std::shared_ptr<const code_analysis> keep(code_analysis facts) {
     auto analysis = std::make_shared<const code_analysis>(std::move(facts));
-    const bool may_change =
-        analysis->problem() && !analysis->problem()->note().empty();  // the result may change when the guest's reader
-                                                                      // can be used
+    // A problem with a note is not cached: its result changes if the reader in the guest can be used later.
+    const bool may_change = analysis->problem() && !analysis->problem()->note().empty();
     if (analysis->source().size() <= max_kept_bytes && !may_change) {
       kept_.push_front(analysis);
       if (kept_.size() > max_kept) kept_.pop_back();

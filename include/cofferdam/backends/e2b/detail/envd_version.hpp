@@ -50,7 +50,8 @@ class envd_version {
 };
 
 /// The calls and options that a daemon supports, by its version. If the version is not known, as with services that
-/// imitate E2B, the daemon counts as a recent one. Only for uploads, the form is used that every version supports.
+/// imitate E2B, the daemon counts as a recent one. Uploads are an exception: they use the form that every version
+/// supports.
 /// \par Source  the places in E2B's SDKs that compare envdVersion.
 class envd_abilities {
  public:
