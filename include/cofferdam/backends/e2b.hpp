@@ -82,7 +82,13 @@ class environment {
   /// \throws the errors of `run_command`.
   awaitable<process> start(command c);
 
+  /// Reads a whole file.
+  /// \param path       relative to the workspace.
+  /// \param max_bytes  the maximum size; for a larger file the function throws error{exec_errc::too_large}.
   awaitable<bytes> read_file(std::string path, std::size_t max_bytes);
+  /// Writes a whole file. An existing file is replaced in one step, and missing folders are created.
+  /// \param path     relative to the workspace.
+  /// \param content  the bytes of the file. The caller keeps them until the awaitable completes.
   awaitable<void> write_file(std::string path, bytes_view content);
   /// Writes temporary bytes to a file. The awaitable owns the bytes, so it may be stored and awaited later.
   template <std::same_as<bytes> Bytes>
@@ -132,12 +138,13 @@ class environment {
   /// cannot watch folders beneath it.
   awaitable<folder_watch> watch(std::string path, watch_depth depth = watch_depth::folder);
 
-  /// Returns a URL with which any client can read one file (GET), or for `upload_url` write it (POST, as
-  /// `multipart/form-data`). Treat the URL as a secret.
+  /// Returns a URL with which any client can read one file (GET). Treat the URL as a secret.
   /// \param path        relative to the workspace. The daemon follows symbolic links in it as root.
   /// \param expiration  the end of the URL's validity, in seconds since 1970. If absent, the URL is valid as long as
   ///                    the sandbox exists.
   std::string download_url(const std::string& path, std::optional<std::int64_t> expiration = std::nullopt) const;
+  /// Returns a URL with which any client can write one file (POST, as `multipart/form-data`). Treat the URL as a
+  /// secret. The parameters are those of `download_url`.
   std::string upload_url(const std::string& path, std::optional<std::int64_t> expiration = std::nullopt) const;
 
   /// Returns the id of the sandbox, for `in_sandbox`.

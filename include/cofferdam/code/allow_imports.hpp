@@ -222,9 +222,11 @@ class import_policy {
 /// \par Source  kodeagent's whitelist, without its bypasses.
 class allow_imports : public guard<allow_imports> {
  public:
+  /// \param names  dotted names of modules, which are allowed in addition to the five modules above.
   template <std::convertible_to<std::string>... Names>
   explicit allow_imports(const Names&... names) : allow_imports(std::vector<std::string>{std::string(names)...}) {}
 
+  /// \param names  dotted names of modules, which are allowed in addition to the five modules above.
   explicit allow_imports(std::vector<std::string> names) : policy_(with_defaults(std::move(names))) {}
 
   /// Allows only the named modules, without the five modules that the constructors add.

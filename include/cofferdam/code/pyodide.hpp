@@ -76,7 +76,8 @@ class pyodide_runner {
   /// \par Cancellation  terminal. The code is ended as at its time limit. Then `run_code` throws
   ///                    error{exec_errc::cancelled} with `partial()`.
   awaitable<code_result> run_code(code_request request) {
-    const auto core = require_core();  // before the environment is used: without a core there is no environment
+    // Comes first: if there is no runner, it throws before the null pointer `environment_` is used.
+    const auto core = require_core();
     return detail::run_by_driver(core, *environment_, std::move(request));
   }
 
@@ -254,9 +255,9 @@ class pyodide {
   /// is lost.
   ///
   /// The process checks its size every 50 ms. A limit of the kernel (RLIMIT_DATA), which is 1.5 GiB higher because V8
-  /// reserves about as much, stops faster growth. The kernel counts all memory that JavaScript can allocate there,
-  /// including the memory behind a SharedArrayBuffer and the shared memory of WebAssembly (Deno 2.9). Therefore a limit
-  /// by a control group would count nothing more.
+  /// reserves about as much, stops faster growth. Against RLIMIT_DATA the kernel counts all memory that JavaScript can
+  /// allocate, including the memory behind a SharedArrayBuffer and the shared memory of WebAssembly (Deno 2.9).
+  /// Therefore a limit by a control group would count nothing more.
   ///
   /// Default: the value of `memory_limit` plus 320 MiB, or plus 640 MiB if there are `packages`.
   /// \throws error{exec_errc::invalid_argument} if `size` is below 384 MiB, with which no interpreter starts.

@@ -80,7 +80,8 @@ class python_runner {
   /// \par Cancellation  terminal. The code is ended as at its time limit. Then `run_code` throws
   ///                    error{exec_errc::cancelled} with `partial()`.
   awaitable<code_result> run_code(code_request request) {
-    const auto core = require_core();  // before the environment is used: without a core there is no environment
+    // Comes first: if there is no runner, it throws before the null pointer `environment_` is used.
+    const auto core = require_core();
     return detail::run_by_driver(core, *environment_, std::move(request));
   }
 

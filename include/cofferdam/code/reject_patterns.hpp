@@ -480,7 +480,8 @@ class pattern_policy {
 class reject_patterns : public guard<reject_patterns> {
  public:
   reject_patterns() = default;
-  /// Ignores findings with these names ("os.remove", "pickle.load", "__class__"), or with these whole paths.
+  /// Ignores findings about these names ("os.remove", "pickle.load", "__class__"), or about texts that are exactly
+  /// these paths.
   template <std::convertible_to<std::string>... Names>
     requires(sizeof...(Names) > 0)
   reject_patterns& permit(const Names&... names) {

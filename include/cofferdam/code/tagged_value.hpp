@@ -21,7 +21,8 @@
 #include <utility>
 
 // Converts Python values to JSON and back. Values that go into a run or come out of it are JSON. A Python value that
-// JSON cannot represent is an object with the key "$python":
+// JSON cannot represent is an object with the key "$python". It has one of these forms; the right column lists further
+// uses of the form:
 //
 //   {"$python": "int", "text": "123456789012345678901234567890"}        beyond 64 bits; "0x..." if it is very long
 //   {"$python": "float", "text": "nan"}                                 nan, inf, -inf
@@ -43,7 +44,6 @@
 //
 // If the host passes an object with the key "$python" that has none of these forms, the run fails with a ValueError.
 // JSON from other programs may contain such a key, so pass it through `python_json`.
-// may contain such a key, through `python_json`.
 
 namespace cofferdam::inline COFFERDAM_ABI {
 

@@ -123,7 +123,7 @@ class agent_result {
   /// The model's explanation of the result: the argument `reason` of the call that ended the work, or the text of its
   /// last answer. Untrusted.
   std::string reason;
-  /// The arguments of the call that ended the work; empty if no call did.
+  /// The arguments of the call that ended the work; empty if no call has ended it.
   boost::json::object arguments;
   /// The files that were copied to the output directory, and the files that could not be copied. See
   /// `agent_session::save_unfinished`.

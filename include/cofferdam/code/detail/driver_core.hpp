@@ -46,7 +46,6 @@ namespace cofferdam::inline COFFERDAM_ABI::detail {
 /// `kept_output`, `max_files` and `limits`. `name` and `interpreter` are used in error messages. `driver_command()`
 /// starts the driver, and `driver_input()` is the first input of the driver. Two further members are optional: after a
 /// failed start, `version_command()` is run, and `require_version(result)` throws if a wrong version is the cause.
-/// wrong version is the cause.
 template <class Settings>
 class driver_core {
  public:

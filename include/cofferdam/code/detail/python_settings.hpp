@@ -126,8 +126,8 @@ class python_settings {
     return result;
   }
 
-  /// Returns the command that starts a reader for guards with the interpreter that runs the code, or with the reader's
-  /// own one if it is set for the guest.
+  /// Returns the command that starts a reader (a process that parses code for guards). The reader uses the interpreter
+  /// that runs the code, unless its settings place it in the guest and name another interpreter.
   command reader_command(const python_reader& reader) const {
     const bool other = reader.place() == analysis_place::guest && reader.interpreter() != python_reader().interpreter();
     command result = detail::reader_command(reader, other ? reader.interpreter() : interpreter);

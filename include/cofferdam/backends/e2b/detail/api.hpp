@@ -48,7 +48,7 @@ namespace cofferdam::inline COFFERDAM_ABI::e2b::detail {
 /// send HTML pages to browsers.
 inline constexpr std::string_view user_agent = "cofferdam-e2b/0.1";
 
-/// Waits until a time. Throws error{exec_errc::cancelled} if the awaiting coroutine is cancelled.
+/// Waits until the time `until`. Throws error{exec_errc::cancelled} if the awaiting coroutine is cancelled.
 /// \param doing  the purpose of the call that waits, for the message of the error.
 inline awaitable<void> rest(std::chrono::steady_clock::time_point until, const char* doing) {
   asio::any_io_executor executor = co_await asio::this_coro::executor;
