@@ -70,9 +70,10 @@ class environment {
 
   /// Runs a command to its end. Every outcome of the command is a result, including a time limit. A command that may
   /// have started is never sent again.
-  /// \throws error{exec_errc::environment_closed} after `close()`; error{exec_errc::outside_workspace, not_found,
-  ///     not_a_directory} if the working directory is not acceptable; error{exec_errc::provider_lost}, with the output
-  ///     so far, if the sandbox or the connection is lost.
+  /// \throws error{exec_errc::environment_closed} after `close()`.
+  /// \throws error{exec_errc::outside_workspace, not_found, not_a_directory} if the working directory is not
+  ///     acceptable.
+  /// \throws error{exec_errc::provider_lost}, with the output so far, if the sandbox or the connection is lost.
   /// \par Cancellation  terminal. All processes of the command get SIGTERM, and SIGKILL after the grace period. Then
   ///                    the function throws error{exec_errc::cancelled}.
   awaitable<command_result> run_command(command c);
@@ -127,15 +128,15 @@ class environment {
 
   /// Opens a stream of the output that a running process writes from now on.
   /// \throws error{exec_errc::not_found} if there is no such process. Some daemons report this only later: then
-  /// `process_follower::next` throws the error.
+  ///     `process_follower::next` throws the error.
   awaitable<process_follower> follow(std::int64_t pid);
 
   /// Opens a stream of the changes in a folder from now on.
   /// \param path   relative to the workspace; `.` is the workspace itself.
   /// \param depth  `watch_depth::folder` for the files of this folder only, `watch_depth::tree` for all folders beneath
   ///               it too.
-  /// \throws error{exec_errc::not_found} if the folder does not exist; error{exec_errc::unsupported} if the daemon
-  /// cannot watch folders beneath it.
+  /// \throws error{exec_errc::not_found} if the folder does not exist.
+  /// \throws error{exec_errc::unsupported} if the daemon cannot watch folders beneath it.
   awaitable<folder_watch> watch(std::string path, watch_depth depth = watch_depth::folder);
 
   /// Returns a URL with which any client can read one file (GET). Treat the URL as a secret.
@@ -159,7 +160,7 @@ class environment {
   /// commands, and the sandbox continues. Pending commands fail with error{exec_errc::environment_closed}. Cannot be
   /// cancelled. A second call waits for the first.
   /// \throws error{exec_errc::provider_lost} if the service cannot be reached any more. The sandbox ends at the end of
-  /// its lifetime in this case.
+  ///     its lifetime in this case.
   awaitable<void> close();
 
  private:
@@ -261,12 +262,13 @@ class provider {
   /// Reads these variables instead of the environment variables of this program, for tests.
   provider& variables_from(surroundings around);
 
-  /// Creates a sandbox, or connects to an existing one, and prepares the workspace.
-  /// \throws error{exec_errc::invalid_argument} if there is no key, or an option is invalid;
-  ///     error{exec_errc::permission_denied} if the service refuses the key; error{exec_errc::not_found} if the
-  ///     template or the sandbox does not exist; error{exec_errc::provider_failed} if the service cannot be reached or
-  ///     fails; error{exec_errc::cancelled}. After an error, a sandbox that this call has created is ended. If the
-  ///     service cannot be reached for this, the sandbox ends at the end of its lifetime.
+  /// Creates a sandbox, or connects to an existing one, and prepares the workspace. After an error, a sandbox that this
+  /// call has created is ended. If the service cannot be reached for this, the sandbox ends at the end of its lifetime.
+  /// \throws error{exec_errc::invalid_argument} if there is no key, or an option is invalid.
+  /// \throws error{exec_errc::permission_denied} if the service refuses the key.
+  /// \throws error{exec_errc::not_found} if the template or the sandbox does not exist.
+  /// \throws error{exec_errc::provider_failed} if the service cannot be reached or fails.
+  /// \throws error{exec_errc::cancelled} if the coroutine is cancelled.
   awaitable<environment> open() const;
 
  private:

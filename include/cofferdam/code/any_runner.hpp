@@ -65,7 +65,7 @@ class any_runner {
   /// Returns the environment in which the code runs. It is valid until the runner is destroyed, and is closed together
   /// with the runner.
   /// \throws error{exec_errc::unsupported} if there is no environment. For example, the files of Pyodide are inside the
-  /// interpreter.
+  ///     interpreter.
   any_environment& environment() {
     any_environment* const found = get().environment();
     if (found == nullptr)

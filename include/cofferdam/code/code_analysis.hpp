@@ -40,9 +40,9 @@ enum class feature_kind {
   builtin_name,  ///< the builtin `name`, or a name that begins and ends with two underscores
   call,          ///< `name` is called: a resolved name, a builtin, or ".name" of an object; detail is the first
                  ///< argument if that is a text
-  /// an attribute is looked up in `name` (a module, a dictionary of names, or empty for an unknown object), and the
-  /// attribute's name is computed; detail is "plain" if the object is unknown and the attribute's name is in a
-  /// variable; detail is "value" if the function `name`, which looks up attributes, is itself passed on
+  /// An attribute is looked up in `name`, and the attribute's name is computed. `name` is a module, a dictionary of
+  /// names, or empty for an unknown object. detail is "plain" if the object is unknown and the attribute's name is in a
+  /// variable. detail is "value" if the function `name`, which looks up attributes, is itself passed on.
   hidden_name,
   text,          ///< `name` is a text in the code, or is computed from constants; docstrings are left out
   endless_loop,  ///< a loop that no statement leaves; number is 2 if no statement in it can raise either

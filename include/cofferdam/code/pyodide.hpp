@@ -70,9 +70,9 @@ class pyodide_runner {
   ///
   /// The files of a result exist only in the memory of the interpreter, and the interpreter itself reports them.
   /// `code_request::keep_files` adds their contents to the result.
-  /// \throws error{exec_errc::environment_closed} after `close()`; error{exec_errc::provider_failed} if Deno cannot be
-  /// restarted;
-  ///     error{exec_errc::deadlock} if a host function waits for itself (see `tools::function`).
+  /// \throws error{exec_errc::environment_closed} after `close()`.
+  /// \throws error{exec_errc::provider_failed} if Deno cannot be restarted.
+  /// \throws error{exec_errc::deadlock} if a host function waits for itself (see `tools::function`).
   /// \par Cancellation  terminal. The code is ended as at its time limit. Then `run_code` throws
   ///                    error{exec_errc::cancelled} with `partial()`.
   awaitable<code_result> run_code(code_request request) {
@@ -147,16 +147,19 @@ class pyodide_runner {
 /// `urllib.request` for permitted hosts work. Functions that asyncio would run in a thread (`to_thread`,
 /// `run_in_executor(None, ...)`) run at once.
 ///
-/// **Fresh globals are not a fresh interpreter.** Before each run without a context, the state of the interpreter is
-/// reset as follows. Modules that were loaded at the start get their initial names back, and so do classes of the
-/// standard library that are written in Python. Other modules are removed. These settings are reset too: `sys.path`,
-/// `sys.argv`, `os.environ`, work directory, umask, streams and hooks; warnings filters, loggers, locale, limits of
-/// recursion and of digits; settings of gc, csv, calendar and reprlib; the time limit of sockets. Random numbers are
-/// seeded again. Functions registered with atexit are removed. Context variables are cleared, so that decimal numbers
-/// have the default precision.
+/// **Fresh globals are not a fresh interpreter.** Before each run without a context, this state of the interpreter is
+/// reset:
 ///
-/// Other state remains until the interpreter is replaced: files; attributes of functions, and of classes of other
-/// preloaded packages; registrations with abstract base classes and codecs, and csv dialects; caches. Use
+/// * Modules that were loaded at the start get their initial names back, and so do classes of the standard library that
+///   are written in Python. Other modules are removed.
+/// * Settings of the process: `sys.path`, `sys.argv`, `os.environ`, work directory, umask, streams and hooks.
+/// * Settings of modules: warnings filters, loggers, locale, limits of recursion and of digits, gc, csv, calendar,
+///   reprlib, and the time limit of sockets.
+/// * Random numbers are seeded again, functions registered with atexit are removed, and context variables are cleared,
+///   so that decimal numbers have the default precision.
+///
+/// Other state remains until the interpreter is replaced: files, caches, attributes of functions and of classes of
+/// other preloaded packages, csv dialects, and registrations with abstract base classes and codecs. Use
 /// `isolate_runs()` if runs must not see anything of each other.
 ///
 /// Deno and Pyodide come from npm (`npm install deno@2.9.6 pyodide@314.0.6`). They are found by the options `deno` and
@@ -182,8 +185,8 @@ class pyodide {
   /// \param host   the path of the directory or file on the host.
   /// \param guest  the absolute path in the guest. Default: a path beneath /mnt that ends with the last name of `host`.
   /// \throws error{exec_errc::invalid_argument} if a path is not acceptable. `open` throws
-  /// error{exec_errc::not_a_directory} if the host has no such directory or file, and error{exec_errc::collision} if
-  /// two of them have the same path in the guest.
+  ///     error{exec_errc::not_a_directory} if the host has no such directory or file, and error{exec_errc::collision}
+  ///     if two of them have the same path in the guest.
   pyodide& allow_read(std::string host, std::string guest = {}) {
     return mount(std::move(host), std::move(guest), false);
   }
@@ -307,12 +310,13 @@ class pyodide {
     return with([&](detail::pyodide_settings& settings) { settings.snapshots = std::move(path); });
   }
 
-  /// Finds the programs and starts the first interpreter.
-  /// \throws error{exec_errc::not_found} if Deno or Pyodide is not found; error{exec_errc::unsupported} if one of them
-  /// has the wrong version, or the program is not Deno. In these cases the message explains how to install them. Also
-  /// error{exec_errc::provider_failed} if Deno does not start, or a package cannot be loaded;
-  /// error{exec_errc::not_a_directory, collision, invalid_argument} if a directory of `allow_read` or `allow_write` is
-  /// not acceptable.
+  /// Finds the programs and starts the first interpreter. If a program is missing or has the wrong version, the message
+  /// of the error explains how to install it.
+  /// \throws error{exec_errc::not_found} if Deno or Pyodide is not found.
+  /// \throws error{exec_errc::unsupported} if one of them has the wrong version, or the program is not Deno.
+  /// \throws error{exec_errc::provider_failed} if Deno does not start, or a package cannot be loaded.
+  /// \throws error{exec_errc::not_a_directory, collision, invalid_argument} if a directory of `allow_read` or
+  ///     `allow_write` is not acceptable.
   awaitable<pyodide_runner> open() const { return open_with(settings_); }
 
  private:

@@ -73,10 +73,11 @@ class python_runner {
   ///
   /// At the time limit, a run without a context is killed. A run in a context is interrupted (KeyboardInterrupt). If
   /// its code does not end within the grace period, the context is killed.
-  /// \throws error{exec_errc::deadlock} if a host function waits for itself (see `tools::function`);
-  ///     error{exec_errc::environment_closed} after `close()`; error{exec_errc::provider_lost} and other exceptions of
-  ///     `start`, with `partial()`, if the environment fails; error{exec_errc::provider_failed} if the driver cannot be
-  ///     restarted.
+  /// \throws error{exec_errc::deadlock} if a host function waits for itself (see `tools::function`).
+  /// \throws error{exec_errc::environment_closed} after `close()`.
+  /// \throws error{exec_errc::provider_lost} and other exceptions of `start`, with `partial()`, if the environment
+  ///     fails.
+  /// \throws error{exec_errc::provider_failed} if the driver cannot be restarted.
   /// \par Cancellation  terminal. The code is ended as at its time limit. Then `run_code` throws
   ///                    error{exec_errc::cancelled} with `partial()`.
   awaitable<code_result> run_code(code_request request) {
@@ -162,9 +163,9 @@ class python_provider {
       : provider_(std::move(provider)), settings_(std::move(settings)) {}
 
   /// Opens the environment, installs the packages, starts the driver and imports the modules of `preload`.
-  /// \throws the exceptions of the provider's `open()` and of `start`; error{exec_errc::provider_failed} if the
-  /// interpreter is missing or too old, pip fails, or a module cannot be imported. The message of the error quotes the
-  /// original message.
+  /// \throws the exceptions of the provider's `open()` and of `start`.
+  /// \throws error{exec_errc::provider_failed} if the interpreter is missing or too old, pip fails, or a module cannot
+  ///     be imported. The message of the error quotes the original message.
   awaitable<runner> open() const { return open_with(provider_, settings_); }
 
  private:

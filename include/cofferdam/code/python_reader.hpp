@@ -27,11 +27,13 @@ enum class analysis_place {
 /// first piece of code, restarted if it has died, and ended by `close()`.
 ///
 /// **Versions.** The Python version that runs the code decides which syntax is valid. The runner reports this version.
-/// A reader of a newer version rejects syntax that the older version lacks, as far as CPython's parser supports this
-/// (`feature_version`): it finds `match`, `except*` and `type X = …`, but not the changes of f-strings in 3.12. If the
-/// reader on the host finds a syntax error and has another version, older or newer, the guest's own Python parses the
-/// code again, and this second result is used. With `analysis_place::host`, for guests that are not trusted, the first
-/// refusal is final, and its reason names both versions.
+///
+/// * If the reader has a newer version, it rejects most syntax that the older version lacks, because CPython's parser
+///   has a `feature_version`. It finds `match`, `except*` and `type X = …`, but not the changes of f-strings in 3.12.
+/// * If the reader on the host finds a syntax error and has another version, older or newer, the guest's own Python
+///   parses the code again. This second result is used.
+/// * With `analysis_place::host`, for guests that are not trusted, the first refusal is final. Its reason names both
+///   versions.
 ///
 /// With `pyodide()` the reader in the guest is Pyodide's Python in a Deno process of its own. This process runs no
 /// code, so code cannot tamper with it. It needs some seconds to start, 3 ms for 40 lines, and 170 MB of memory.

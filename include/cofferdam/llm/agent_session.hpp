@@ -84,14 +84,15 @@ class agent_session {
   }
 
   /// Lets the model work on a task until the task is finished or a limit is reached. A later call continues the same
-  /// conversation.
+  /// conversation. After an exception the history is consistent and can be saved.
   /// \param task  the text of the task for the model. It may be empty if the session has been resumed or has run
   ///              before.
-  /// \throws      error{exec_errc::invalid_argument} if a run is already under way, two tools have the same name, or
-  ///              there is no task; error{exec_errc::io_error} if an input file could not be copied;
-  ///              error{exec_errc::provider_lost} or error{exec_errc::environment_closed} if the environment can no
-  ///              longer be used; the exceptions of the model, for example if the conversation cannot be shortened
-  ///              enough. After an exception the history is consistent and can be saved.
+  /// \throws error{exec_errc::invalid_argument} if a run is already under way, two tools have the same name, or there
+  ///     is no task.
+  /// \throws error{exec_errc::io_error} if an input file could not be copied.
+  /// \throws error{exec_errc::provider_lost} or error{exec_errc::environment_closed} if the environment can no longer
+  ///     be used.
+  /// \throws the exceptions of the model, for example if the conversation cannot be shortened enough.
   /// \par Cancellation  terminal. The request or the tool that is under way is ended, and `run` throws
   ///                    error{exec_errc::cancelled}. The history is consistent, and another `run` can continue.
   awaitable<agent_result> run(std::string task);

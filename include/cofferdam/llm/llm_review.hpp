@@ -181,7 +181,7 @@ class reviewer {
 
   /// Returns the verdict about the code: from the cache, or from one or two requests to the model.
   /// \throws error{exec_errc::cancelled} if the awaiting coroutine is cancelled. A failure of the model is a verdict
-  /// that refuses the code.
+  ///     that refuses the code.
   static awaitable<review_verdict> judge(std::shared_ptr<reviewer> self, const std::string& code) {
     const std::string sha256 = cofferdam::detail::sha256_digits(code);
     std::string reason = refuse_before_review(code, self->settings.longest);

@@ -145,8 +145,8 @@ class execution_reader {
       : limits_(limits), out_(limits.output()), err_(limits.output()) {}
 
   /// Parses the next part of the report.
-  /// \throws error{exec_errc::io_error} with net_errc::malformed if a line is not a JSON object;
-  ///     error{exec_errc::too_large} if a line is longer than the limit of all results plus 1 MiB.
+  /// \throws error{exec_errc::io_error} with net_errc::malformed if a line is not a JSON object.
+  /// \throws error{exec_errc::too_large} if a line is longer than the limit of all results plus 1 MiB.
   void feed(std::string_view text) {
     while (!text.empty()) {
       const std::size_t end = std::min(text.find('\n'), text.size());

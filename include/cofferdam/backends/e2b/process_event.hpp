@@ -49,7 +49,7 @@ class process_event {
   /// \param text  the JSON text of the message: `{"event":{...}}`. For an unknown event the result has the kind
   ///              `other`.
   /// \throws error{exec_errc::io_error} with net_errc::malformed if the text is not a JSON object, or its data is not
-  /// base64.
+  ///     base64.
   /// \par Source  envd's process.proto, in proto3's JSON mapping.
   static process_event parse(std::string_view text) {
     namespace json = cofferdam::detail;

@@ -28,8 +28,8 @@ class process_follower {
   process_follower(std::shared_ptr<detail::envd> place, cofferdam::detail::connect_stream stream);
 
   /// Returns the next piece of the process's output, or the event of its end. After the end it returns no value.
-  /// \throws error{exec_errc::not_found} if there is no such process; error{exec_errc::provider_lost} if the sandbox or
-  /// the connection is lost.
+  /// \throws error{exec_errc::not_found} if there is no such process.
+  /// \throws error{exec_errc::provider_lost} if the sandbox or the connection is lost.
   /// \par Cancellation  terminal. It ends the stream, and `next` throws error{exec_errc::cancelled}.
   awaitable<std::optional<process_event>> next();
 

@@ -44,8 +44,9 @@ class analysis_worker {
   /// Returns the facts about the code. If the text is not Python, or is too costly to parse, the facts contain a
   /// problem.
   /// \param source, guest  kept by the caller until the awaitable completes.
-  /// \throws error{exec_errc::provider_failed} if there is no usable interpreter; error{exec_errc::cancelled};
-  ///     error{exec_errc::environment_closed} after `close`.
+  /// \throws error{exec_errc::provider_failed} if there is no usable interpreter.
+  /// \throws error{exec_errc::cancelled} if the coroutine is cancelled.
+  /// \throws error{exec_errc::environment_closed} after `close`.
   static awaitable<std::shared_ptr<const code_analysis>> read(std::shared_ptr<analysis_worker> self,
                                                               const std::string& source,
                                                               const interpreter_info& guest) {

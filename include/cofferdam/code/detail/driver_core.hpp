@@ -70,8 +70,10 @@ class driver_core {
   }
 
   /// Starts a driver unless one is already running.
-  /// \throws error{exec_errc::provider_failed} if the driver cannot be started; error{exec_errc::cancelled};
-  ///     error{exec_errc::environment_closed} if the runner is closed; the exceptions of `start` and `require_version`.
+  /// \throws error{exec_errc::provider_failed} if the driver cannot be started.
+  /// \throws error{exec_errc::cancelled} if the coroutine is cancelled.
+  /// \throws error{exec_errc::environment_closed} if the runner is closed.
+  /// \throws the exceptions of `start` and `require_version`.
   static awaitable<void> ensure(std::shared_ptr<driver_core> self, driver_place& environment) {
     co_await self->turn_.acquire(1, "run_code");
     const held_permits mine(self->turn_, 1);

@@ -19,8 +19,11 @@
 #include <utility>
 
 // Converts messages between host and driver to frames and back. A frame (see python_driver/base.py) has these parts:
-// the length of the rest and the length of the header, each in 32 bits, big-endian; the header, a JSON object; the
-// body, any bytes.
+//
+// * the length of all that follows, in 32 bits, big-endian
+// * the length of the header, in 32 bits, big-endian
+// * the header, a JSON object
+// * the body, any bytes
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
@@ -82,7 +85,7 @@ class driver_frames {
 
   /// Returns the next complete frame; no value if more input is needed.
   /// \throws error{exec_errc::io_error} if the input does not come from a driver. The parser cannot be used after this
-  /// error.
+  ///     error.
   std::optional<driver_frame> next() {
     if (!greeted_ && !take_greeting()) return std::nullopt;
     if (held_.size() - at_ < 8) return std::nullopt;

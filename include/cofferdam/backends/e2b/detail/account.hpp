@@ -23,7 +23,7 @@ class account {
  public:
   /// Determines the account from options and environment variables.
   /// \throws error{exec_errc::invalid_argument} if there is no API key (the message explains where to get one), or if a
-  /// URL is invalid or not protected by TLS.
+  ///     URL is invalid or not protected by TLS.
   static account resolve(const account_options& options, const surroundings& from) {
     account result;
     const auto chosen = [&](const std::string& option, std::string_view variable, std::string_view otherwise) {

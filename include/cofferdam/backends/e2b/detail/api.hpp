@@ -144,8 +144,9 @@ class api {
   /// \param fine   HTTP statuses that count as success, besides 200 to 299.
   /// \param key    the value of the field `Idempotency-Key`; empty to leave the field out.
   /// \param doubt  is set to true if a failed attempt may have been executed. May be null. The caller keeps it.
-  /// \throws the error of `refused_error`; error{exec_errc::provider_failed} if the service cannot be reached;
-  ///     error{exec_errc::cancelled}.
+  /// \throws the error of `refused_error`.
+  /// \throws error{exec_errc::provider_failed} if the service cannot be reached.
+  /// \throws error{exec_errc::cancelled} if the coroutine is cancelled.
   awaitable<http_response> ask(std::string method, std::string path, std::optional<boost::json::object> body,
                                const char* doing, std::vector<int> fine, std::string key = std::string(),
                                bool* doubt = nullptr) {

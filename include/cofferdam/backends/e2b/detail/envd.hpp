@@ -310,7 +310,7 @@ class envd : public std::enable_shared_from_this<envd> {
   /// \param  own  the failure of the source of the request's body, or an empty optional as long as there is none. May
   ///              be null. The caller keeps it until the awaitable completes.
   /// \throws the error in `own` if there is one; otherwise the failure of the connection as
-  /// error{exec_errc::provider_lost}.
+  ///     error{exec_errc::provider_lost}.
   static awaitable<cofferdam::detail::http_exchange> exchange(std::shared_ptr<envd> self, http_request what,
                                                               const char* doing, const std::optional<error>* own) {
     self->require();
