@@ -35,8 +35,7 @@ enum class feature_kind {
   /// the module `name` is passed on, stored or returned; detail is "names" if a dictionary of all its names is
   module_value,
   use,           ///< the resolved `name` is used
-  attribute,     ///< the attribute `.name` of an unknown object; detail is "own" if the object is a class of the code
-                 ///< itself
+  attribute,     ///< the attribute `.name` of an unknown object; detail is "own" if that is a class of the code itself
   builtin_name,  ///< the builtin `name`, or a name that begins and ends with two underscores
   call,          ///< `name` is called: a resolved name, a builtin, or ".name" of an object; detail is the first
                  ///< argument if that is a text

@@ -133,10 +133,13 @@ class code_result {
     return *this;
   }
 
-  /// Returns the kind of failure, or `error_kind::none`. `timeout`: the code ran into its time limit. `out_of_memory`:
-  /// the memory limit of the environment ended the code; the runner's own limit leads to a MemoryError in the code
-  /// instead. `execution_error`: the run could not begin, or the run, its driver or its context was lost. Guards set
-  /// other kinds, such as `security_violation`.
+  /// Returns the kind of failure, or `error_kind::none`:
+  ///
+  /// * `timeout`: the code ran into its time limit.
+  /// * `out_of_memory`: the memory limit of the environment ended the code. The runner's own limit leads to a
+  ///   MemoryError in the code instead.
+  /// * `execution_error`: the run could not begin, or the run, its driver or its context was lost.
+  /// * Guards set other kinds, such as `security_violation`.
   error_kind kind() const noexcept { return kind_; }
   code_result& kind(error_kind kind) {
     kind_ = kind;

@@ -90,8 +90,8 @@ class pyodide_runner {
   /// Returns the version of Pyodide, for example "314.0.6". The text is empty after `close`.
   std::string version() const { return core_ ? detail::version_of(*core_) : std::string(); }
 
-  /// Returns a description of the interpreter, for guards. With it they start Pyodide's own Python in another Deno
-  /// process, which parses code and never runs it.
+  /// Returns a description of the interpreter. Guards use it to start Pyodide's own Python in another Deno process,
+  /// which parses code and never runs it.
   interpreter_info guest() {
     interpreter_info there;
     there.python = detail::pyodide_settings::python_of(version());

@@ -105,8 +105,7 @@ class python_runner {
   /// `close`.
   std::string version() const { return core_ ? detail::version_of(*core_) : std::string(); }
 
-  /// Returns a description of the interpreter, for guards. With it they can start a process in the environment that
-  /// parses code.
+  /// Returns a description of the interpreter. Guards use it to start a process in the environment that parses code.
   interpreter_info guest() {
     interpreter_info there;
     there.python = version();

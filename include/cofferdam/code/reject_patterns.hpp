@@ -366,8 +366,8 @@ class pattern_policy {
     }
   }
 
-  /// Looks for two constructs that are harmless alone. The first passes on a module. The second takes a name of a
-  /// module from an unknown object. Together they are suspect: the check cannot follow the module through classes,
+  /// Looks for two constructs that are harmless alone. The first passes on a module as a value. The second takes a name
+  /// of a module from an unknown object. Together they are suspect: the check cannot follow the module through classes,
   /// lambdas and functions.
   template <class Add>
   void look_together(const code_analysis& facts, const Add& add) const {

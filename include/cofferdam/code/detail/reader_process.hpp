@@ -42,7 +42,8 @@ inline int minor_of(std::string_view version) {
   return minor > 0 && minor < 256 ? minor : 0;
 }
 
-/// One request to a reader and its answer. A request can be abandoned at its time limit.
+/// One request to a reader (a process that parses code for guards), and its answer. A request can be abandoned at its
+/// time limit.
 class reader_exchange {
  public:
   reader_exchange(const asio::any_io_executor& executor, bytes question)
@@ -158,7 +159,7 @@ class reader_process {
     try {
       if (!greets) co_await self->process_.write_input(exchange->sent);
     } catch (const error& reason) {
-      if (reason.code() == exec_errc::cancelled) throw;  // the process has ended; the loop below finds out how
+      if (reason.code() == exec_errc::cancelled) throw;  // any other failure: the loop below finds out how it ended
     }
     for (;;) {
       if (greets ? self->take_greeting() : self->take_answer(exchange->answer)) co_return;
