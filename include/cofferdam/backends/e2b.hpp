@@ -43,138 +43,124 @@ class sandbox_settings;
 
 class code_interpreter;
 
-/// An open sandbox (a virtual machine of E2B or a compatible service), and the workspace in it. Models every concept
-/// that refines `code_exec_environment`.
+/// An open sandbox (a virtual machine of E2B). Models every refinement of `code_exec_environment`.
 ///
-/// The sandbox's daemon starts each command as a process, inside a small script and in a session (setsid(2)) of its
-/// own. The following limits apply:
-/// * A time limit, a cancellation and the destructor of a running `process` end all processes of the command's session,
-///   and all processes that have the command's variables. They get SIGTERM, and SIGKILL after the grace period.
-/// * When a command ends, the remaining processes of its session are ended, and so are processes that still have its
-///   output open. Other processes that it has started continue until the sandbox ends. `background_policy::keep` is
-///   error{exec_errc::unsupported}.
-/// * A hostile command can fake its exit code. Death by SIGPIPE looks like exit code 141. Death by SIGINT looks like
-///   exit code 130, unless ^C was typed on the command's terminal.
-/// * The sandbox needs /bin/sh, and for file operations cat, stat, readlink, mv, mkdir and find. Ending the whole
-///   process tree of a command also needs `setsid`.
+/// Commands are processes of envd, E2B's daemon in the sandbox. Each command runs inside a small script and in its own
+/// session. A time limit, a cancellation and the destructor of a `process` end all processes of that session, and all
+/// processes that have the command's variables (SIGTERM, then SIGKILL after the grace period). When a command ends, the
+/// remaining processes of its session are ended. Processes outside the session are ended if they still have the
+/// command's output open; otherwise they continue until the sandbox ends.
 ///
-/// If this program ends without `close()`, the sandbox continues until its lifetime is over (see `provider::lifetime`).
-/// While commands run, and at each operation, the library extends the remaining lifetime to at least half of
-/// `lifetime`.
+/// A hostile command can fake its exit code. Death by SIGPIPE is reported as exit code 141. Death by SIGINT is reported
+/// as exit code 130, unless ^C was typed on the command's terminal. `background_policy::keep` leads to
+/// error{exec_errc::unsupported}. The sandbox must have /bin/sh, and for files also cat, stat, readlink, mv, mkdir and
+/// find. Whole process trees can be ended only if it has `setsid`.
 ///
-/// The environment may be moved while no operation is under way.
-/// \par Threads  any thread, as `local_environment` documents it.
+/// If this program ends without `close()`, the sandbox ends when its `lifetime` is over. The remaining lifetime is kept
+/// at half of `lifetime` or more while commands run, and at each use of the environment.
+/// \par Threads  may be used from several threads. It may be moved only while no operation is under way.
 class environment {
  public:
-  /// Makes an object without an environment. Its operations throw error{exec_errc::environment_closed}.
+  /// Makes an object without a sandbox. Every operation throws `error{exec_errc::environment_closed}`.
   environment();
   explicit environment(std::shared_ptr<detail::sandbox> inside);
   environment(environment&&) noexcept;
   environment& operator=(environment&&) noexcept;
   ~environment();
 
-  /// Runs a command to its end. Every outcome of the command is a result, never an exception; this includes a time
-  /// limit. A command that may have started is never sent again.
-  /// \throws error{exec_errc::environment_closed}; error{exec_errc::outside_workspace, not_found, not_a_directory} if
-  ///     the command's working directory is not a directory of the workspace; error{exec_errc::provider_lost}, with the
-  ///     output so far, if the sandbox or the connection is lost.
-  /// \par Cancellation  terminal: all processes that the command has started get SIGTERM, and SIGKILL after the grace
-  ///                    period (`provider::kill_grace`). Then this function throws error{exec_errc::cancelled}.
+  /// Runs a command to its end. Every outcome of the command is a result, including a time limit. A command that may
+  /// have started is never sent again.
+  /// \throws error{exec_errc::environment_closed} after `close()`.
+  /// \throws error{exec_errc::outside_workspace, not_found, not_a_directory} if the working directory is not
+  ///     acceptable.
+  /// \throws error{exec_errc::provider_lost}, with the output so far, if the sandbox or the connection is lost.
+  /// \par Cancellation  terminal. All processes of the command get SIGTERM, and SIGKILL after the grace period. Then
+  ///                    the function throws error{exec_errc::cancelled}.
   awaitable<command_result> run_command(command c);
 
-  /// Starts a command, and returns the running process. If the command cannot be started, the returned process has
-  /// already ended, and its result contains the reason.
+  /// Starts a command. If the command cannot be started, the returned process has already ended, and its result has the
+  /// reason.
   /// \throws the errors of `run_command`.
   awaitable<process> start(command c);
 
-  /// Reads a whole file of the workspace.
+  /// Reads a whole file.
   /// \param path       relative to the workspace.
-  /// \param max_bytes  maximum size of the file in bytes.
-  /// \throws error{exec_errc::too_large} if the file is larger; error{exec_errc::not_found};
-  ///     error{exec_errc::outside_workspace}; error{exec_errc::environment_closed}.
+  /// \param max_bytes  the maximum size; for a larger file the function throws error{exec_errc::too_large}.
   awaitable<bytes> read_file(std::string path, std::size_t max_bytes);
-  /// Writes a file of the workspace, and makes missing folders. The file is written whole or not at all.
+  /// Writes a whole file. An existing file is replaced in one step, and missing folders are created.
   /// \param path     relative to the workspace.
-  /// \param content  the caller keeps these bytes until the awaitable completes.
-  /// \throws error{exec_errc::outside_workspace}; error{exec_errc::environment_closed}.
+  /// \param content  the bytes of the file. The caller keeps them until the awaitable completes.
   awaitable<void> write_file(std::string path, bytes_view content);
-  /// Writes a file from temporary bytes, which the awaitable takes over. The awaitable can therefore be stored and
-  /// awaited later.
+  /// Writes temporary bytes to a file. The awaitable owns the bytes, so it may be stored and awaited later.
   template <std::same_as<bytes> Bytes>
   awaitable<void> write_file(std::string path, Bytes&& content) {
     return cofferdam::write_bytes(*this, std::move(path), std::move(content));
   }
-  /// Returns the file operations of the workspace: list, stat, remove, and transfers of whole directory trees.
+  /// Returns the file operations of the workspace: list, stat, remove, transfers of whole trees and others.
   file_system files();
 
-  /// Pauses the sandbox, including its memory, until `resume()`. Commands that begin in the meantime wait. The lifetime
-  /// of a paused sandbox does not run, but its storage costs money until the sandbox is resumed or ended.
-  ///
-  /// A sandbox can also be paused by another client, or at the end of its lifetime if `auto_pause` is set. Commands and
-  /// file operations are then error{exec_errc::unavailable}, with the cause sandbox_errc::paused, until `resume()`.
+  /// Pauses the sandbox and keeps its memory, until `resume()`. Commands that begin in the meantime wait. A paused
+  /// sandbox costs storage until it is resumed or ended, and its lifetime does not elapse. A sandbox can also be paused
+  /// by another client, or by `auto_pause` at the end of its lifetime. Then commands and file operations throw
+  /// error{exec_errc::unavailable}, whose `cause()` is sandbox_errc::paused, until `resume()`.
   /// \throws error{exec_errc::unsupported} while commands run, because their output would be lost.
   awaitable<void> pause();
   /// Resumes the sandbox, no matter which client has paused it. Its remaining lifetime is then `lifetime`.
   awaitable<void> resume();
-  /// Makes a snapshot of the sandbox, which the service keeps.
-  /// \return  the name of the snapshot, for `provider::template_id`.
+  /// Stores a copy of the sandbox at the service, from which new sandboxes can be created.
+  /// \return  the name of the copy, for `provider::template_id`.
   awaitable<std::string> snapshot();
 
-  /// Sets the remaining lifetime of the sandbox. It may be longer or shorter than before.
-  /// \param time  rounded up to whole seconds.
+  /// Sets the remaining lifetime. It may be longer or shorter than before. The time is rounded up to whole seconds.
   awaitable<void> set_lifetime(std::chrono::milliseconds time);
-  /// Returns the measured load of the sandbox: processor, memory and disk. The list is empty if the sandbox is so new
-  /// that there is no measurement yet.
+  /// Returns measurements of the sandbox's load. The list may be empty if the sandbox is new.
   awaitable<std::vector<sandbox_metrics>> metrics();
 
-  /// Returns the newest lines of the sandbox's log in the service, oldest first; at most 1000 lines.
+  /// Returns the newest lines of the log that the service keeps for the sandbox, at most a thousand, oldest first.
   /// \throws error{exec_errc::unsupported}, or another error of the service, if the service keeps no log.
   awaitable<std::vector<sandbox_log_line>> logs();
 
-  /// Returns the running processes that the sandbox's daemon has started, for this or any other client.
+  /// Returns the running processes that the sandbox's daemon has started, for this client and for all others.
   awaitable<std::vector<running_process>> processes();
-  /// Kills one of the processes that `processes()` returns, but not its children.
-  /// \return  true if it was killed; false if there is no such process.
+  /// Kills a process from `processes()`, but not its children.
+  /// \return  false if there is no such process.
   awaitable<bool> end_process(std::int64_t pid);
 
-  /// Begins to follow the output of a running process. Output from before this call is not available.
-  /// \param pid  `running_process::pid()`.
-  /// \throws error{exec_errc::not_found} if there is no such process. If the service detects this later,
-  ///     `process_follower::next` throws instead.
+  /// Opens a stream of the output that a running process writes from now on.
+  /// \throws error{exec_errc::not_found} if there is no such process. Some daemons report this only later: then
+  ///     `process_follower::next` throws the error.
   awaitable<process_follower> follow(std::int64_t pid);
 
-  /// Begins to watch a folder for changes.
+  /// Opens a stream of the changes in a folder from now on.
   /// \param path   relative to the workspace; `.` is the workspace itself.
-  /// \param depth  `folder` watches only this folder, `tree` also all folders beneath it.
-  /// \throws error{exec_errc::not_found} if the folder does not exist; error{exec_errc::unsupported} if the sandbox's
-  ///     daemon cannot watch with this depth.
+  /// \param depth  `watch_depth::folder` for the files of this folder only, `watch_depth::tree` for all folders beneath
+  ///               it too.
+  /// \throws error{exec_errc::not_found} if the folder does not exist.
+  /// \throws error{exec_errc::unsupported} if the daemon cannot watch folders beneath it.
   awaitable<folder_watch> watch(std::string path, watch_depth depth = watch_depth::folder);
 
-  /// Returns a URL with which any client can read a file by GET. Keep the URL secret.
-  /// \param path        relative to the workspace. The service follows symbolic links with the rights of root.
-  /// \param expiration  end of validity in seconds since 1970. Without a value, the URL is valid as long as the sandbox
-  ///                    lives.
+  /// Returns a URL with which any client can read one file (GET). Treat the URL as a secret.
+  /// \param path        relative to the workspace. The daemon follows symbolic links in it as root.
+  /// \param expiration  the end of the URL's validity, in seconds since 1970. If absent, the URL is valid as long as
+  ///                    the sandbox exists.
   std::string download_url(const std::string& path, std::optional<std::int64_t> expiration = std::nullopt) const;
-  /// Returns a URL with which any client can write a file by POST (`multipart/form-data`). Keep the URL secret.
-  /// \param path        as for `download_url`.
-  /// \param expiration  as for `download_url`.
+  /// Returns a URL with which any client can write one file (POST, as `multipart/form-data`). Treat the URL as a
+  /// secret. The parameters are those of `download_url`.
   std::string upload_url(const std::string& path, std::optional<std::int64_t> expiration = std::nullopt) const;
 
-  /// Returns the sandbox's id, which other programs can pass to `in_sandbox`.
+  /// Returns the id of the sandbox, for `in_sandbox`.
   const std::string& id() const;
-  /// Returns the service's information about the sandbox, as it was when the sandbox was opened.
+  /// Returns the service's information about the sandbox, from the time when it was opened.
   const sandbox_info& info() const;
   /// Returns the absolute path of the workspace in the sandbox.
   const std::string& workspace() const;
-  /// Returns the URL of a port of the sandbox, for example for a server that a command has started.
+  /// Returns the URL of a port in the sandbox, for example of a server that a command has started.
   std::string port_url(std::uint16_t port) const;
-  /// Ends all commands and the sandbox. A sandbox that was connected to by `in_sandbox` continues to run; only the
-  /// processes of this environment's commands are ended. Commands that are still running fail with
-  /// error{exec_errc::environment_closed}.
-  ///
-  /// This function cannot be cancelled, and a second call waits for the first.
-  /// \throws error{exec_errc::provider_lost} if the service cannot be reached any more. The sandbox then ends when its
-  ///     lifetime is over.
+  /// Ends all commands and the sandbox. If the environment comes from `in_sandbox`, it only ends the processes of its
+  /// commands, and the sandbox continues. Pending commands fail with error{exec_errc::environment_closed}. Cannot be
+  /// cancelled. A second call waits for the first.
+  /// \throws error{exec_errc::provider_lost} if the service cannot be reached any more. The sandbox ends at the end of
+  ///     its lifetime in this case.
   awaitable<void> close();
 
  private:
@@ -196,100 +182,93 @@ class environment {
   cofferdam::detail::environment_handle<detail::sandbox> handle_;
 };
 
-/// A recipe for environments in sandboxes of E2B or a compatible service: `e2b::from_template("base")`. Each `open()`
-/// makes a new sandbox.
+/// The recipe of environments in E2B or in a compatible service: `e2b::from_template("base")`. Each environment is one
+/// sandbox. A value type that holds no connection. Each setter returns the recipe, so that calls can be chained.
 ///
-/// By default, the API key is the value of the environment variable E2B_API_KEY, and the service is e2b.app. The
-/// variables E2B_DOMAIN, E2B_API_URL and E2B_SANDBOX_URL select another service. Setters override the variables, which
-/// are read by `open()`. TLS certificates are always verified. No error, warning or result contains the key or a token.
-/// Redirects are not followed.
+/// By default the API key is read from the environment variable E2B_API_KEY, and the service is e2b.app. Other
+/// variables (E2B_DOMAIN, E2B_API_URL, E2B_SANDBOX_URL) and the setters override these defaults. `open()` reads the
+/// variables. TLS certificates are always verified. No error, warning or result contains the key or a token. Redirects
+/// are not followed.
 ///
-/// There are three time limits: `request_timeout` for one call to the service, `default_timeout` for a command, and
-/// `lifetime` for the sandbox. If the service responds that it is too busy (status 429 or 503), the call is repeated
-/// after increasing pauses, which are at least as long as the service requests. Calls that fail for other reasons are
-/// repeated only if a repetition cannot execute them twice.
+/// There are three time limits: `request_timeout` for one call to the service, `default_timeout` for a command,
+/// `lifetime` for the sandbox. If the service is too busy for a call (429, 503), the call is repeated after growing
+/// pauses, which are at least as long as the service requests. Other failed calls are repeated only if a repetition
+/// cannot execute them twice.
 ///
-/// The workspace is the folder `workspace` in the user's home. It is made if it is missing, and HOME is the workspace.
-///
-/// A provider is a value: it holds no connection and can be copied. Its setters can be chained.
+/// The workspace is the folder `workspace` in the user's home. It is created if it does not exist. The variable HOME is
+/// the path of the workspace.
 class provider {
  public:
   explicit provider(std::shared_ptr<const detail::sandbox_settings> settings) : settings_(std::move(settings)) {}
 
   /// Sets the API key. Default: the value of E2B_API_KEY.
   provider& api_key(std::string key);
-  /// Sets the domain of the service. Default: the value of E2B_DOMAIN, or `e2b.app`.
+  /// Sets the domain of the service. Default: the value of E2B_DOMAIN, otherwise `e2b.app`.
   provider& domain(std::string name);
-  /// Sets the base URL of the service's API, which creates and ends sandboxes. Default: the value of E2B_API_URL, or
+  /// Sets the base URL of the API that creates and ends sandboxes. Default: the value of E2B_API_URL, otherwise
   /// `https://api.DOMAIN`.
   provider& api_url(std::string url);
-  /// Sets the base URL of connections into sandboxes. `{port}`, `{id}` and `{domain}` in it are replaced. Default: the
-  /// value of E2B_SANDBOX_URL, or `https://PORT-ID.DOMAIN`.
+  /// Sets one base URL for the daemons of all sandboxes. `{port}`, `{id}` and `{domain}` in it are replaced. Default:
+  /// the value of E2B_SANDBOX_URL, otherwise `https://PORT-ID.DOMAIN`.
   provider& sandbox_url(std::string url);
-  /// Replaces all account options.
+  /// Sets all options of the account at once, and so replaces earlier ones.
   provider& account(account_options new_options);
-  /// Trusts the certificates in a PEM file instead of the system's certificates.
+  /// Trusts the certificates in this PEM file instead of the certificates of the system.
   provider& ca_file(std::string path);
-  /// Allows connections to other machines by `http://`. An attacker on the network can then read the key and all data.
+  /// Permits `http://` URLs to other machines. An attacker on the network can then read the key and all data.
   provider& allow_plain_http();
-  /// Sets the version of the calls that create a sandbox and connect to it. Default: version 1, or version 2 if the
-  /// service does not support version 1.
+  /// Sets the form of the calls that create and connect. Default: `dialect::automatic`.
   provider& form(dialect which);
-  /// Sets the time limit of one call to the service.
-  /// \param limit  more than zero. Default: 60 s.
+  /// Sets the time limit of one call to the service, including its retries. More than zero. Default: 60 seconds.
   provider& request_timeout(std::chrono::milliseconds limit);
-  /// Sets the pause before a failed call is repeated for the first time. Each further pause is twice as long.
-  /// \param time  more than zero. Default: 250 ms.
+  /// Sets the pause before the first retry of a call. It is doubled for each further retry. More than zero. Default:
+  /// 250 ms.
   provider& first_pause(std::chrono::milliseconds time);
-  /// Sets a limit on how often sandboxes are created. All copies of the rate limiter share the limit. Default: no
-  /// limit.
+  /// Limits how often sandboxes are created. All copies of the rate limiter share this limit.
   provider& gate(rate_limiter limiter);
 
-  /// Sets the template from which the sandbox is made.
-  /// \param name  the id or name of a template, or the name of a snapshot. Default: `base`.
+  /// Sets the template of the sandbox: its id or name, or the name of a snapshot. Default: `base`.
   provider& template_id(std::string name);
-  /// Sets the time after which the service ends an unused sandbox. Each use extends the remaining time.
-  /// \param time  more than zero; rounded up to whole seconds. Default: 5 minutes. The service may impose a maximum.
+  /// Sets the time after which an unused sandbox ends. It is rounded up to whole seconds. A service may impose a
+  /// maximum. More than zero. Default: 5 minutes.
   provider& lifetime(std::chrono::milliseconds time);
-  /// Adds an entry to the sandbox's metadata, which `sandbox_list` shows.
+  /// Adds an entry to the metadata that the service stores with the sandbox.
   provider& metadata(std::string key, std::string value);
-  /// Requests that the service pauses the sandbox at the end of its lifetime, instead of killing it. Operations on a
-  /// paused sandbox are error{exec_errc::unavailable} with the cause sandbox_errc::paused. `environment::resume()`
-  /// continues the sandbox, and `close()` ends it.
+  /// Pauses the sandbox at the end of its lifetime, instead of ending it. Operations then throw
+  /// error{exec_errc::unavailable}, whose `cause()` is sandbox_errc::paused. `environment::resume()` continues the
+  /// sandbox, and `close()` ends it.
   provider& auto_pause();
-  /// Sets an environment variable of all processes in the sandbox.
+  /// Sets an environment variable for all processes in the sandbox.
   provider& variable(std::string name, std::string value);
-  /// Denies the sandbox internet access. Default: the service's setting, which usually allows internet access.
+  /// Denies the sandbox access to the internet. Default: the setting of the service, which usually permits access.
   provider& without_internet();
-  /// Sets the rules for connections from the sandbox and to its ports.
+  /// Sets rules for the outgoing connections of the sandbox and for access to its ports.
   provider& network(network_rules rules);
-  /// Creates the sandbox without a token, for services that do not support tokens. Any client can then use the
-  /// sandbox's daemon.
+  /// Creates the sandbox without an access token, so that any client can use its daemon. This is for services that do
+  /// not support tokens.
   provider& without_token();
-  /// Sets additional members of the JSON request that creates the sandbox. They override members that result from other
-  /// settings.
+  /// Adds members to the JSON object of the request that creates the sandbox. They replace members of the same name
+  /// that the other options have set.
   provider& create_fields(boost::json::object fields);
 
-  /// Sets the user of the commands. Default: the template's own user.
+  /// Sets the user under which commands run. Default: the user that the template has set.
   provider& user(std::string name);
-  /// Sets the folder of the workspace.
-  /// \param path  absolute, or relative to the user's home. Default: `workspace`.
+  /// Sets the folder of the workspace. The path is absolute, or relative to the user's home. Default: `workspace`.
   provider& workspace(std::string path);
-  /// Sets the time limit of commands that have no timeout of their own.
-  /// \param limit  more than zero, or `no_timeout` for no limit. Default: 5 minutes.
+  /// Sets the time limit of commands that have none. More than zero, or `no_timeout`. Default: 5 minutes.
   provider& default_timeout(std::chrono::milliseconds limit);
-  /// Sets the grace period: the time from SIGTERM to SIGKILL when processes are ended.
-  /// \param time  zero or more. Default: 500 ms.
+  /// Sets the time from SIGTERM to SIGKILL when a command is ended. Zero or more. Default: 500 ms.
   provider& kill_grace(std::chrono::milliseconds time);
-  /// Replaces the environment variables that the library reads from this process. For tests.
+  /// Reads these variables instead of the environment variables of this program, for tests.
   provider& variables_from(surroundings around);
 
-  /// Creates a sandbox, or connects to the sandbox of `in_sandbox`, and returns an environment in it.
-  /// \throws error{exec_errc::invalid_argument} if there is no API key, or an option is invalid;
-  ///     error{exec_errc::permission_denied} if the service rejects the key; error{exec_errc::not_found} if the
-  ///     template or the sandbox does not exist; error{exec_errc::provider_failed} if the service cannot be reached or
-  ///     fails; error{exec_errc::cancelled}. After an exception, the new sandbox is ended. If the service cannot be
-  ///     reached for that, the sandbox ends when its lifetime is over.
+  /// Creates a sandbox, or connects to an existing one, and prepares the workspace. After an error, a sandbox that this
+  /// call has created is ended. If the service cannot be reached for this, the sandbox ends at the end of its lifetime.
+  /// \throws error{exec_errc::invalid_argument} if there is no key, or an option is invalid.
+  /// \throws error{exec_errc::permission_denied} if the service refuses the key.
+  /// \throws error{exec_errc::not_found} if the template or the sandbox does not exist.
+  /// \throws error{exec_errc::provider_failed} if the service cannot be reached or fails.
+  /// \throws error{exec_errc::cancelled} if the coroutine is cancelled.
   awaitable<environment> open() const;
 
  private:
@@ -303,15 +282,15 @@ class provider {
   std::shared_ptr<const detail::sandbox_settings> settings_;
 };
 
-/// Returns a provider that runs commands in new sandboxes of a template: `e2b::from_template("base")`.
+/// Returns a recipe that creates a new sandbox for each environment: `e2b::from_template("base")`.
 /// \param name  the id or the name of a template, or the name of a snapshot.
 provider from_template(std::string name = "base");
 
-/// Returns a provider that runs commands in an existing sandbox. `open()` resumes the sandbox if it is paused, and
-/// extends its remaining lifetime to at least `lifetime`. `close()` leaves the sandbox running. Variables set by
-/// `provider::variable` are set for each command.
-/// \param id  the sandbox's id, from `environment::id()`.
-/// \throws error{exec_errc::invalid_argument} if the id is malformed.
+/// Returns a recipe that connects to an existing sandbox. `open()` resumes the sandbox if it is paused, and extends its
+/// remaining lifetime to at least `lifetime`. `close()` leaves the sandbox running. The variables of the recipe are set
+/// for each command.
+/// \param id  the result of `environment::id()`.
+/// \throws error{exec_errc::invalid_argument} if this is not a valid id.
 provider in_sandbox(std::string id);
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::e2b

@@ -15,17 +15,17 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::e2b {
 
-/// A rate limiter (token bucket) for the creation of sandboxes. Copies share one limit, so that one limiter can serve
-/// several providers. E2B limits the rate per account; most accounts may create 5 sandboxes per second.
-/// \par Threads  any thread.
+/// A rate limiter for the creation of sandboxes, implemented as a token bucket. Copies share one bucket. Use one rate
+/// limiter for several providers of the same account, because E2B limits the rate of an account (5 sandboxes per second
+/// for most accounts).
+/// \par Threads  may be used from several threads.
 class rate_limiter {
  public:
   using clock = std::chrono::steady_clock;
 
-  /// Makes a rate limiter.
-  /// \param burst     number of sandboxes that may be created without a pause between them; at least 1.
-  /// \param interval  time until one more sandbox may be created; zero or more.
-  /// \throws error{exec_errc::invalid_argument} if `burst` or `interval` is out of range.
+  /// \param burst     the number of sandboxes that may be created without a pause; at least 1.
+  /// \param interval  the time until one more sandbox may be created; zero or more.
+  /// \throws error{exec_errc::invalid_argument} if `burst` is 0 or `interval` is negative.
   rate_limiter(std::size_t burst, std::chrono::milliseconds interval) {
     if (burst == 0) throw error(exec_errc::invalid_argument, "e2b: a rate_limiter lets at least one through");
     if (interval < std::chrono::milliseconds::zero())
@@ -35,8 +35,8 @@ class rate_limiter {
     state_->room = interval * static_cast<std::chrono::milliseconds::rep>(burst - 1);
   }
 
-  /// Reserves the creation of one sandbox.
-  /// \return  the time from which the sandbox may be created. It is never before `now`.
+  /// Takes a token from the bucket.
+  /// \return  the time at which the token may be used: `now`, or a later time for which the caller must wait.
   clock::time_point reserve(clock::time_point now = clock::now()) const {
     const std::lock_guard lock(state_->mutex);
     const clock::time_point mine = std::max(state_->next, now - state_->room);
@@ -54,42 +54,44 @@ class rate_limiter {
   std::shared_ptr<state> state_;
 };
 
-/// The version of the API calls that create a sandbox and connect to one.
+/// The form of the HTTP calls that create a sandbox or connect to one.
 enum class dialect {
-  automatic,  ///< version 1, or version 2 if the service does not support version 1
-  v1,         ///< version 1: `POST /sandboxes`
-  v2,         ///< version 2: `POST /v2/sandboxes`
+  automatic,  ///< `v1`, or `v2` if the service does not support `v1`
+  v1,         ///< `POST /sandboxes`
+  v2,         ///< `POST /v2/sandboxes`
 };
 
-/// The options that select the account and the service. An option overrides its environment variable, and the variable
-/// overrides the default. An empty variable counts as not set. A value.
+/// Options that identify the account and the service. Each of them overrides an environment variable, and the variable
+/// overrides the default. An empty variable counts as not set. A value type.
+/// \par Source  E2B's SDKs, ConnectionConfig.
 class account_options {
  public:
   account_options() = default;
 
-  /// The API key. Variable: E2B_API_KEY. Its format is not checked, because compatible services use other formats than
-  /// E2B.
+  /// The API key; its variable is E2B_API_KEY. Its format is not checked, because compatible services use other formats
+  /// than E2B.
   secret_string api_key;
-  /// The domain of the service. Variable: E2B_DOMAIN. Default: `e2b.app`.
+  /// The domain of the service; its variable is E2B_DOMAIN. Default: `e2b.app`.
   std::string domain;
-  /// The base URL of the API that creates and ends sandboxes. Variable: E2B_API_URL. Default: `https://api.DOMAIN`.
+  /// The base URL of the API that creates and ends sandboxes; its variable is E2B_API_URL. Default:
+  /// `https://api.DOMAIN`.
   std::string api_url;
-  /// The base URL for connections into sandboxes. `{port}`, `{id}` and `{domain}` in it are replaced. Variable:
-  /// E2B_SANDBOX_URL. Default: a URL for each sandbox, `https://PORT-ID.DOMAIN`.
+  /// One base URL for the daemons of all sandboxes; its variable is E2B_SANDBOX_URL. `{port}`, `{id}` and `{domain}` in
+  /// it are replaced. Default: each sandbox has its own URL, `https://PORT-ID.DOMAIN`.
   std::string sandbox_url;
-  /// The path of a PEM file with certificates to trust instead of the system's certificates. Default: empty, the
-  /// system's certificates.
+  /// A PEM file of certificates that are trusted instead of the system's; empty to trust the system's.
   std::string ca_file;
   /// The version of the API calls that create a sandbox and connect to one.
   dialect form = dialect::automatic;
-  /// The time limit of one call, from its beginning to the end of the response, including repetitions.
+  /// The time limit of one call, from its beginning to the end of the response, including all retries. Default: 60
+  /// seconds.
   std::chrono::milliseconds request_timeout{std::chrono::seconds(60)};
-  /// The pause before a failed call is repeated for the first time. Each further pause is twice as long. A random part
-  /// is subtracted, so that many clients do not retry at the same time.
+  /// The pause before the first retry. It is doubled for each further retry, and shortened by a random part of up to
+  /// half. Default: 250 ms.
   std::chrono::milliseconds first_pause{250};
-  /// True to allow `http://` to other machines. An attacker on the network can then read the key.
+  /// Permits `http://` URLs to other machines. An attacker on the network can then read the key and all data.
   bool allow_plain_http = false;
-  /// The limit on how often sandboxes are created. Without a value, there is no limit.
+  /// A limit on how often sandboxes are created; absent for no limit.
   std::optional<rate_limiter> gate;
 };
 

@@ -50,15 +50,15 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::e2b {
 
-/// The limits on the output that is kept of one run of code. Defaults: 1 MiB of each of the two outputs, 64 MiB of
-/// results.
+/// Limits on the output and results that are kept of one run.
 class execution_limits {
  public:
   execution_limits() = default;
   execution_limits(std::size_t output, std::size_t results) noexcept : output_(output), results_(results) {}
-  /// Returns the maximum number of bytes that are kept of standard output, and of standard error.
+  /// Returns the maximum number of bytes that are kept of each output stream. Default: 1 MiB.
   std::size_t output() const noexcept { return output_; }
-  /// Returns the maximum size in bytes of all results together. Further results are dropped and only counted.
+  /// Returns the maximum number of bytes of all results together. Default: 64 MiB. Results beyond it are counted, but
+  /// not kept.
   std::size_t results() const noexcept { return results_; }
 
  private:
@@ -66,13 +66,12 @@ class execution_limits {
   std::size_t results_ = std::size_t{64} * 1024 * 1024;
 };
 
-/// A value that code has displayed, such as a chart, a table, or the value of its last expression. It has one or more
-/// forms, for example text and a PNG image.
+/// A value that code has displayed, such as the value of the last expression, a chart or a table, in one or several
+/// forms.
 class rich_output {
  public:
   rich_output() = default;
-  /// Parses a message of the service.
-  /// \param line  a JSON line with the type `result`.
+  /// \param line  a JSON object of the type `result` from the service's report.
   explicit rich_output(const boost::json::object& line)
       : is_value_(cofferdam::detail::is_true_at(line, "is_main_result")) {
     for (const auto& [key, value] : line) {
@@ -85,13 +84,12 @@ class rich_output {
     }
   }
 
-  /// Returns true if this is the value of the last expression, false if the code displayed it explicitly.
+  /// Returns true if this is the value of the last expression, and false if the code called a display function.
   bool is_value() const noexcept { return is_value_; }
   /// Returns the forms by name: `text`, `html`, `markdown`, `svg`, `png`, `jpeg`, `pdf`, `latex`, `json`, `javascript`,
-  /// `data`, `chart`. `png`, `jpeg` and `pdf` are base64. A form that the service did not send as a string is JSON
-  /// text.
+  /// `data`, `chart`. `png`, `jpeg` and `pdf` are base64. A form that the service does not send as a text is JSON.
   const std::map<std::string, std::string>& forms() const noexcept { return forms_; }
-  /// Returns the form of this name, or an empty text if there is none.
+  /// Returns the form with this name; empty if the value has no such form.
   std::string_view form(const std::string& name) const noexcept {
     const auto found = forms_.find(name);
     return found == forms_.end() ? std::string_view() : std::string_view(found->second);
@@ -102,17 +100,17 @@ class rich_output {
   bool is_value_ = false;
 };
 
-/// The exception that ended the code because the code did not catch it.
+/// An uncaught exception that ended the code.
 class code_error {
  public:
   code_error() = default;
 
-  std::string name;       ///< the type of the exception, such as `ValueError`
+  std::string name;       ///< the class of the exception: `ValueError`
   std::string value;      ///< the message of the exception
-  std::string traceback;  ///< the traceback: several lines, possibly with terminal colour codes
+  std::string traceback;  ///< the lines of the traceback, possibly with colour codes for terminals
 };
 
-/// The outcome of a run of code. A value.
+/// The result of one run of code. A value type.
 class execution {
  public:
   execution() = default;
@@ -123,20 +121,20 @@ class execution {
   captured_output err;
   /// The values that the code displayed, in order.
   std::vector<rich_output> results;
-  /// The number of results that were dropped because of `execution_limits::results()`.
+  /// The number of results that were not kept because of the limits.
   std::size_t dropped = 0;
   /// The uncaught exception that ended the code; no value if there was none.
   std::optional<code_error> error;
   /// True if the code was interrupted at its time limit.
   bool timed_out = false;
-  /// The number of runs in the same context so far, including this run; 0 if the service does not send it.
+  /// The number of runs in the context so far, including this one; 0 if the service does not send it.
   std::int64_t number = 0;
   /// The time from the call of `run` to the end of the response.
   std::chrono::nanoseconds duration{};
 
   /// Returns true if the code ended without an uncaught exception and within its time limit.
   bool ok() const noexcept { return !error && !timed_out; }
-  /// Returns the value of the last expression as text, or an empty text if it has no value.
+  /// Returns the value of the last expression as a text; empty if there is no such value.
   std::string_view value() const noexcept {
     for (const rich_output& result : results)
       if (result.is_value()) return result.form("text");
@@ -144,16 +142,17 @@ class execution {
   }
 };
 
-/// A parser of the code interpreter's response to a run: one JSON object per line. It does no I/O: the caller passes
-/// the received text, cut anywhere, to `feed`, and calls `take` at the end.
+/// A parser of the service's report of a run, which has one JSON object in each line. It does no I/O. The input may be
+/// split at any byte.
+/// \par Source  E2B's code interpreter SDK.
 class execution_reader {
  public:
   explicit execution_reader(const execution_limits& limits = execution_limits())
       : limits_(limits), out_(limits.output()), err_(limits.output()) {}
 
-  /// Parses the next piece of the response.
-  /// \throws error{exec_errc::io_error}, with the cause net_errc::malformed, for a line that is not a JSON object;
-  ///     error{exec_errc::too_large} for a line that is longer than the limit of all results plus 1 MiB.
+  /// Parses the next part of the report.
+  /// \throws error{exec_errc::io_error} with net_errc::malformed if a line is not a JSON object.
+  /// \throws error{exec_errc::too_large} if a line is longer than the limit of all results plus 1 MiB.
   void feed(std::string_view text) {
     while (!text.empty()) {
       const std::size_t end = std::min(text.find('\n'), text.size());
@@ -168,13 +167,13 @@ class execution_reader {
     }
   }
 
-  /// Returns true if the response contained the end of the run, or `time_out` was called.
+  /// Returns true if the report of the run is complete, or `time_out` was called.
   bool ended() const noexcept { return ended_; }
-  /// Marks the run as interrupted at its time limit.
+  /// Marks the run as ended by its time limit.
   void time_out() noexcept { ended_ = made_.timed_out = true; }
 
-  /// Returns the outcome of the run. Call this once, as the last function.
-  /// \param took  the duration of the run, which becomes `execution::duration`.
+  /// Returns the result.
+  /// \param took  the duration of the run.
   execution take(std::chrono::nanoseconds took) {
     made_.out = out_.take();
     made_.err = err_.take();
@@ -223,8 +222,7 @@ class execution_reader {
   bool ended_ = false;
 };
 
-/// A context of the code interpreter: one process of the sandbox that runs code of one language and keeps its
-/// definitions from run to run.
+/// A context of the code interpreter: it runs code of one language, and keeps variables and functions from run to run.
 class code_context {
  public:
   code_context() = default;
@@ -241,34 +239,31 @@ class code_context {
   std::string directory_;
 };
 
-/// A piece of code to run, with its settings: `code("1 + 1").timeout(10s)`.
+/// A piece of code and the settings for its run: `code("1 + 1").timeout(10s)`.
 class code {
  public:
-  /// Makes a request to run this code with default settings.
-  /// \param source  the text of the code, in UTF-8.
+  /// \param source  the code, UTF-8.
   explicit code(std::string source) : source_(std::move(source)) {}
 
-  /// Sets the context that runs the code. Default: the service's default context for Python, which all clients of the
+  /// Sets the context in which the code runs. Default: the default context of the service, which all clients of the
   /// sandbox share.
   code& in(const code_context& where);
-  /// Sets the language. The code runs in the default context of this language. Do not combine this with `in`.
-  /// \param name  `python`, `javascript`, `typescript`, `r`, `java` or `bash`.
+  /// Runs the code in the default context of this language: python, javascript, typescript, r, java or bash. Cannot be
+  /// combined with `in`.
   code& language(std::string name);
-  /// Sets an environment variable of the code.
+  /// Sets an environment variable for the run.
   code& variable(std::string name, std::string value);
-  /// Sets the time after which the code is interrupted.
-  /// \param limit  more than zero, or `no_timeout` for no limit. Default: 5 minutes.
+  /// Sets the time after which the code is interrupted. More than zero, or `no_timeout`. Default: 5 minutes.
   code& timeout(std::chrono::milliseconds limit);
-  /// Sets how much output is kept.
-  /// \param output   maximum bytes of standard output, and of standard error. Default: 1 MiB.
-  /// \param results  maximum bytes of all results together. Default: 64 MiB.
+  /// Sets the maximum number of bytes that are kept of each output stream, and of all results together. Defaults: 1 MiB
+  /// and 64 MiB.
   code& keep(std::size_t output, std::size_t results);
 
   std::chrono::milliseconds timeout() const noexcept { return timeout_; }
   const execution_limits& limits() const noexcept { return limits_; }
 
   /// Returns the JSON body of the `/execute` request.
-  /// \throws error{exec_errc::invalid_argument} if the code is not UTF-8.
+  /// \par Source  E2B's code interpreter SDK.
   boost::json::object body() const;
 
  private:
@@ -280,62 +275,61 @@ class code {
   execution_limits limits_;
 };
 
-/// A client of E2B's code interpreter, which runs code in a sandbox. The sandbox must be made from a template that
-/// contains the interpreter, such as `code-interpreter-v1`. Definitions persist between runs, as in a notebook. Each
-/// context runs one piece of code at a time.
+/// A client of E2B's code interpreter, a service in sandboxes of certain templates, such as `code-interpreter-v1`. Each
+/// context keeps variables and functions from run to run, as in a notebook, and runs one piece of code at a time.
 ///
 ///     e2b::environment env = co_await e2b::from_template("code-interpreter-v1").open();
 ///     e2b::code_interpreter python(env);
 ///     e2b::execution done = co_await python.run(e2b::code("[i * i for i in range(5)]"));
 ///
-/// \par Errors        the errors of `environment`; error{exec_errc::unsupported} if the sandbox has no code
-///                    interpreter.
-/// \par Lifetime      must not outlive its environment, whose `close()` ends all runs.
-/// \par Cancellation  terminal: the code is interrupted, and the function throws error{exec_errc::cancelled}.
-/// \par Threads       any thread, as for `environment`.
+/// \par Errors        every function throws the errors of the environment, and error{exec_errc::unsupported} if the
+///                    sandbox has no code interpreter.
+/// \par Lifetime      must not outlive its environment. `close()` of the environment ends all runs.
+/// \par Cancellation  terminal. The code is interrupted, and the function throws error{exec_errc::cancelled}.
+/// \par Threads       may be used from several threads.
 /// \par Source        E2B's code interpreter SDK.
 class code_interpreter {
  public:
   /// The port of the code interpreter in the sandbox.
   static constexpr std::uint16_t port = 49999;
 
-  /// Uses the code interpreter in this environment's sandbox.
-  /// \param in  the caller keeps it open.
+  /// \param in  an open environment, which the caller keeps open.
   explicit code_interpreter(environment& in);
 
-  /// Runs code to its end. Every outcome of the code is a result, including an uncaught exception and a time limit.
+  /// Runs code to its end. Every outcome of the code is a result, including an uncaught exception and the time limit.
   awaitable<execution> run(code what);
 
-  /// Makes a new context.
-  /// \param language   a language as for `code::language`; empty for Python.
-  /// \param directory  the initial working directory of the code, relative to the workspace. Default: the workspace.
+  /// Creates a context.
+  /// \param language   the language of its code; empty for python.
+  /// \param directory  the initial working directory of its code, relative to the workspace. Default: the workspace.
   awaitable<code_context> make_context(std::string language = {}, std::string directory = ".");
   /// Returns all contexts of the sandbox.
   awaitable<std::vector<code_context>> contexts();
-  /// Restarts the process of a context, which removes all definitions.
-  /// \throws error{exec_errc::not_found} if the context does not exist.
+  /// Restarts a context, so that its variables and functions are lost.
+  /// \throws error{exec_errc::not_found} if there is no such context.
   awaitable<void> restart(code_context which);
   /// Removes a context.
-  /// \throws error{exec_errc::not_found} if the context does not exist.
+  /// \throws error{exec_errc::not_found} if there is no such context.
   awaitable<void> remove(code_context which);
 
  private:
   using shared = std::shared_ptr<detail::sandbox>;
   using client = std::shared_ptr<cofferdam::detail::http_client>;
   static constexpr std::size_t max_answer = std::size_t{1024} * 1024;
-  static constexpr std::chrono::seconds silence{30};  // limit without data; the service sends a keep-alive every 5 s
+  // The service sends a keep-alive message every 5 s. If nothing arrives for longer than this, the run has failed.
+  static constexpr std::chrono::seconds silence{30};
   static constexpr std::chrono::milliseconds longest = std::chrono::hours(24 * 365);
 
   http_request request(std::string method, std::string_view path) const;
 
-  /// Sends a request to the code interpreter, and throws unless the status of the response is 200.
+  /// Sends a request, and throws an error unless the status of the response is 200.
   static awaitable<cofferdam::detail::http_exchange> ask(shared inside, client by, redactor redact, http_request what,
                                                          const char* doing, cofferdam::detail::http_limits limits);
 
   static cofferdam::detail::http_limits usual(const shared& inside);
 
-  /// The state of a run, shared with the coroutine that reads its response. That coroutine may end after the awaiting
-  /// coroutine was destroyed.
+  /// A run that is under way. It is shared, because the coroutine that awaits the run may be destroyed before the run
+  /// ends.
   class timed_run {
    public:
     timed_run(const asio::any_io_executor& executor, const execution_limits& limits)
@@ -349,8 +343,7 @@ class code_interpreter {
     asio::cancellation_signal stop;
     std::exception_ptr failure;
     bool reads = true;
-    bool has_read =
-        false;  // true once the reading coroutine is at its end; emitting its cancellation signal is not allowed then
+    bool has_read = false;  // true: the coroutine has ended, so it must not be signalled any more
     bool expired = false;
   };
 

@@ -20,52 +20,53 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::e2b {
 
-/// The network rules of a sandbox: the addresses that the sandbox may connect to, and the access to its ports.
+/// Network rules of a sandbox: for its outgoing connections, and for access to its ports.
+/// \par Source  E2B's API, openapi.yml.
 class network_rules {
  public:
   network_rules() = default;
-  /// The addresses, address ranges or names (`*.example.com`) that are always reachable, even if `deny_out` contains
-  /// them.
+  /// Addresses, address ranges, or names (`*.example.com`) that the sandbox may always reach. They take precedence over
+  /// `deny_out`.
   std::vector<std::string> allow_out;
-  /// The addresses or address ranges that are not reachable; `0.0.0.0/0` means all addresses. Must not be empty if
-  /// `allow_out` contains a name.
+  /// Addresses or address ranges that the sandbox may not reach; `0.0.0.0/0` stands for all. The service requires this
+  /// list if `allow_out` contains a name.
   std::vector<std::string> deny_out;
-  /// True if requests to the sandbox's ports need no token, false if each request needs one. Without a value, the
-  /// service's default applies.
+  /// False: each request to a port of the sandbox needs a token. True: no token is needed. Absent: the default of the
+  /// service.
   std::optional<bool> allow_public_traffic;
 };
 
-/// The settings of a new sandbox. A value.
+/// Settings of a new sandbox. A value type.
 /// \par Source  E2B's API, openapi.yml, NewSandbox.
 class create_options {
  public:
   create_options() = default;
 
-  /// The template's id or name, or the name of a snapshot. Default: `base`.
+  /// The id or name of a template, or the name of a snapshot. Default: `base`.
   std::string template_id = "base";
-  /// The time after which the service ends the sandbox, unless it is extended. At least one second; rounded up to whole
-  /// seconds.
+  /// The lifetime of the sandbox, unless it is extended. It is rounded up to whole seconds. At least one second.
+  /// Default: 5 minutes.
   std::chrono::milliseconds lifetime{std::chrono::seconds(300)};
   /// Names and values that the service stores with the sandbox and shows in lists.
   std::map<std::string, std::string> metadata;
-  /// The environment variables of all processes in the sandbox.
+  /// Environment variables of all processes in the sandbox.
   std::map<std::string, std::string> variables;
-  /// True to allow internet access, false to deny it. Without a value, the service's default applies.
+  /// True: the sandbox may access the internet. False: it may not. Absent: the default of the service.
   std::optional<bool> allow_internet;
-  /// The network rules. Without a value, the service's default applies.
+  /// Detailed network rules. Absent: the default of the service.
   std::optional<network_rules> network;
-  /// True if the sandbox's daemon requires a token in each request. Services that imitate E2B may support only `false`.
+  /// Requires an access token in each request to the sandbox's daemon. Compatible services may support only `false`.
   bool secure = true;
-  /// True if the service pauses the sandbox at the end of its lifetime, instead of killing it.
+  /// Pauses the sandbox at the end of its lifetime, instead of ending it.
   bool auto_pause = false;
-  /// Additional members of the JSON request. They override members of the same name that result from the other options.
+  /// Further members of the request's JSON object. They replace members of the same name.
   boost::json::object extra;
 
-  /// Returns the lifetime in whole seconds, rounded up, as the service's API needs it.
+  /// Returns the lifetime in whole seconds, the unit of the service's API.
   std::int64_t seconds() const { return std::chrono::ceil<std::chrono::seconds>(lifetime).count(); }
 
   /// Returns the JSON body of the request that creates the sandbox.
-  /// \param form  the version of the API call; `automatic` means `v1`.
+  /// \param form  the form of the call; `automatic` gives the body of `v1`.
   /// \throws error{exec_errc::invalid_argument} if a text is not UTF-8, because JSON cannot contain it.
   boost::json::object body(dialect form) const {
     boost::json::object result;

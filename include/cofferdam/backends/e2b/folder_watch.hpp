@@ -17,13 +17,13 @@ namespace detail {
 class envd;
 }
 
-/// The kind of a change to a file.
+/// The kind of change to a file or folder.
 enum class file_change { created, written, removed, renamed, mode_changed, other };
 
-/// The extent of a watch: `folder` is the files of one folder, `tree` also the files of its subfolders.
+/// The folders that are watched: only the folder itself, or also all folders beneath it.
 enum class watch_depth { folder, tree };
 
-/// A change to a file in a watched folder.
+/// One change in a watched folder.
 class folder_event {
  public:
   folder_event() = default;
@@ -37,21 +37,22 @@ class folder_event {
   file_change what_ = file_change::other;
 };
 
-/// A stream of the changes in a folder of a sandbox. The destructor ends the watch.
-/// \par Lifetime  must not outlive its environment, whose `close()` ends the watch.
-/// \par Threads   any thread, but only one `next` at a time.
+/// A stream of the changes in a folder. The destructor ends the stream.
+/// \par Lifetime  must not outlive its environment. `close()` of the environment ends the stream.
+/// \par Threads   may be used from several threads, but only one call of `next` at a time.
 class folder_watch {
  public:
   folder_watch() = default;
   folder_watch(std::shared_ptr<detail::envd> place, cofferdam::detail::connect_stream stream);
 
   /// Waits for the next change.
-  /// \return the change, or no value at the end of the watch.
+  /// \return no value if the service has ended the stream.
   /// \throws error{exec_errc::provider_lost} if the sandbox or the connection is lost.
-  /// \par Cancellation  terminal: ends the watch, and throws error{exec_errc::cancelled}.
+  /// \par Cancellation  terminal. It ends the stream, and `next` throws error{exec_errc::cancelled}.
   awaitable<std::optional<folder_event>> next();
 
-  /// Parses one message of the stream. Returns no value if the message is not a change to a file.
+  /// Parses one message of the stream. Returns no value if the message is not about a change.
+  /// \par Source  envd's filesystem.proto.
   static std::optional<folder_event> parse(std::string_view text);
 
  private:

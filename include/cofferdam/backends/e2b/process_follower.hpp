@@ -17,20 +17,20 @@ namespace detail {
 class envd;
 }
 
-/// A stream of the output of a running process, from the time when the stream was opened. Earlier output is not
-/// available. The destructor ends the stream, but not the process. If the stream is not read, the process is blocked
-/// once the pipe of its output is full.
-/// \par Lifetime  must not outlive its environment, whose `close()` ends the stream.
-/// \par Threads   any thread, but only one `next` at a time.
+/// A stream of the output that a running process writes from now on; earlier output is lost. The destructor ends the
+/// stream and leaves the process running. If the stream is not read, the process blocks when the pipe for its output is
+/// full.
+/// \par Lifetime  must not outlive its environment. `close()` of the environment ends the stream.
+/// \par Threads   may be used from several threads, but only one call of `next` at a time.
 class process_follower {
  public:
   process_follower() = default;
   process_follower(std::shared_ptr<detail::envd> place, cofferdam::detail::connect_stream stream);
 
-  /// Waits for the next piece of output, or for the end of the process. After the end, returns no value.
-  /// \throws error{exec_errc::not_found} if there is no such process; error{exec_errc::provider_lost} if the sandbox or
-  ///     the connection is lost.
-  /// \par Cancellation  terminal: ends the stream, and throws error{exec_errc::cancelled}.
+  /// Returns the next piece of the process's output, or the event of its end. After the end it returns no value.
+  /// \throws error{exec_errc::not_found} if there is no such process.
+  /// \throws error{exec_errc::provider_lost} if the sandbox or the connection is lost.
+  /// \par Cancellation  terminal. It ends the stream, and `next` throws error{exec_errc::cancelled}.
   awaitable<std::optional<process_event>> next();
 
  private:

@@ -18,12 +18,11 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::e2b {
 
-/// A running process that the sandbox's daemon has started, for this or another client.
+/// A process that the daemon of a sandbox has started, for this client or for another one.
 class running_process {
  public:
   running_process() = default;
-  /// Parses the daemon's description of a process.
-  /// \param fields  the message ProcessInfo of envd's process.proto, in its JSON form.
+  /// \param fields  a ProcessInfo of envd's process.proto.
   explicit running_process(const boost::json::object& fields) {
     namespace json = cofferdam::detail;
     pid_ = json::number_at(fields, "pid").value_or(0);
@@ -38,10 +37,10 @@ class running_process {
 
   /// Returns the process id in the sandbox.
   std::int64_t pid() const noexcept { return pid_; }
-  /// Returns the tag that the client set when it started the process; often empty.
+  /// Returns the tag that a client has set when it started the process; often empty.
   const std::string& tag() const noexcept { return tag_; }
-  /// Returns the program and its arguments. For a command of this library, the program is /bin/sh, and the arguments
-  /// contain a script with the command.
+  /// Returns the program and its arguments. For a command of this library, the program is /bin/sh and the command is
+  /// inside a script.
   const std::vector<std::string>& words() const noexcept { return words_; }
 
  private:
@@ -50,11 +49,12 @@ class running_process {
   std::vector<std::string> words_;
 };
 
-/// The service's description of a sandbox. A text that the service did not send is empty, and a number is 0.
+/// The service's information about a sandbox. Texts that the service does not send are empty, and numbers are 0.
+/// \par Source  E2B's API, openapi.yml: Sandbox, SandboxDetail, ListedSandbox.
 class sandbox_info {
  public:
   sandbox_info() = default;
-  /// Parses the service's description. Accepts any JSON object; if it does not describe a sandbox, `id()` is empty.
+  /// Reads the fields of a response. If the object does not describe a sandbox, `id()` is empty.
   explicit sandbox_info(const boost::json::object& fields) {
     using cofferdam::detail::text_at;
     id_ = text_at(fields, "sandboxID");
@@ -84,13 +84,12 @@ class sandbox_info {
   const std::string& envd_version() const noexcept { return envd_version_; }
   /// Returns the domain at which the sandbox can be reached; empty if it is the account's domain.
   const std::string& domain() const noexcept { return domain_; }
-  /// Returns `running` or `paused`. Empty if the service sent this description in response to the creation of the
-  /// sandbox.
+  /// Returns `running` or `paused`; empty if the information comes from the call that created the sandbox.
   const std::string& state() const noexcept { return state_; }
-  /// Returns the time of the start, in the format of RFC 3339.
+  /// Returns the start time in the format of the service, RFC 3339.
   const std::string& started_at() const noexcept { return started_at_; }
-  /// Returns the time at which the service ends the sandbox unless its lifetime is extended, in the format of RFC 3339.
-  /// For a paused sandbox, the time of the pause.
+  /// Returns the time at which the sandbox ends unless its lifetime is extended, in the format of RFC 3339. For a
+  /// paused sandbox it is the time of the pause.
   const std::string& end_at() const noexcept { return end_at_; }
   const std::map<std::string, std::string>& metadata() const noexcept { return metadata_; }
   /// Returns the number of virtual processors.
@@ -99,9 +98,9 @@ class sandbox_info {
   std::int64_t memory_mib() const noexcept { return memory_mib_; }
   /// Returns the size of the disk in MiB.
   std::int64_t disk_mib() const noexcept { return disk_mib_; }
-  /// Returns the token for requests to the sandbox's daemon; empty if the daemon requires none.
+  /// Returns the token for the sandbox's daemon; empty if the daemon does not require one.
   const secret_string& access_token() const noexcept { return access_token_; }
-  /// Returns the token for requests to the other ports of the sandbox; empty if these ports are public.
+  /// Returns the token for the other ports of the sandbox; empty if these ports are public.
   const secret_string& traffic_token() const noexcept { return traffic_token_; }
 
  private:
@@ -121,7 +120,7 @@ class sandbox_info {
   std::int64_t disk_mib_ = 0;
 };
 
-/// The load of a sandbox at one point in time. A number that the service did not send is 0.
+/// The load of a sandbox at one moment.
 class sandbox_metrics {
  public:
   sandbox_metrics() = default;
@@ -144,13 +143,13 @@ class sandbox_metrics {
   std::int64_t timestamp = 0;  ///< the time of the measurement, in seconds since 1970
   std::int64_t cpus = 0;
   double cpu_percent = 0;
-  std::uint64_t memory_used = 0;  ///< in bytes, like the next three numbers
+  std::uint64_t memory_used = 0;  ///< in bytes, like the three members below
   std::uint64_t memory_total = 0;
   std::uint64_t disk_used = 0;
   std::uint64_t disk_total = 0;
 };
 
-/// A line of the log that the service keeps of a sandbox.
+/// One line of a sandbox's log.
 class sandbox_log_line {
  public:
   sandbox_log_line() = default;
@@ -161,8 +160,8 @@ class sandbox_log_line {
     message = text_at(fields, "message");
   }
 
-  std::string timestamp;  ///< in the service's format: `2026-01-31T12:00:00.123Z`
-  std::string level;      ///< the severity: `debug`, `info`, `warn` or `error`
+  std::string timestamp;  ///< in the format of the service: `2026-01-31T12:00:00.123Z`
+  std::string level;      ///< `debug`, `info`, `warn` or `error`
   std::string message;
 };
 

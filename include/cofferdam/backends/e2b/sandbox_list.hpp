@@ -19,40 +19,37 @@ namespace detail {
 class api;
 }
 
-/// A client for the list of all sandboxes of an account, no matter which client has created them. It can find and end
-/// forgotten sandboxes, for example.
+/// Access to all sandboxes of an account, no matter which client has created them. For example, a program can find and
+/// end forgotten sandboxes.
 ///
-/// A value; each call makes new connections.
-/// \par Errors        the errors of `provider::open`.
-/// \par Cancellation  terminal: throws error{exec_errc::cancelled}. The service may already have executed the call.
+/// A value type that holds no connection: each call makes a new one.
+/// \par Errors        every function throws the errors of `provider::open`, and the errors listed below.
+/// \par Cancellation  terminal. The function throws error{exec_errc::cancelled}. The service may or may not have
+///                    executed the call.
 class sandbox_list {
  public:
-  /// Selects the account and the service.
-  /// \param who     the options of the account, including the API key.
-  /// \param around  the environment variables for options that `who` does not set. Default: those of this process.
-  /// \throws error{exec_errc::invalid_argument} if there is no API key, a URL is invalid, or a URL is an `http://`
-  ///     address of another machine and this is not allowed.
+  /// \param who     the account and the service. Default: the environment variables determine both.
+  /// \param around  the environment variables to read. Default: the variables of this process.
+  /// \throws error{exec_errc::invalid_argument} if there is no API key, or a URL is invalid or not protected by TLS.
   explicit sandbox_list(const account_options& who = account_options(),
                         const surroundings& around = surroundings::of_this_process());
 
-  /// Returns all running and paused sandboxes, newest first.
+  /// Returns all running and paused sandboxes of the account, newest first.
   awaitable<std::vector<sandbox_info>> all() const { return list(who_); }
-  /// Returns the service's description of a sandbox.
+  /// Returns the information about one sandbox.
   /// \throws error{exec_errc::not_found} if there is no such sandbox.
   awaitable<sandbox_info> look(std::string id) const { return look_at(who_, std::move(id)); }
   /// Ends a sandbox.
-  /// \return  true if the sandbox was ended; false if there is no such sandbox.
+  /// \return  false if there is no such sandbox.
   awaitable<bool> kill(std::string id) const { return end(who_, std::move(id)); }
-  /// Pauses a sandbox.
-  /// \return  true if the sandbox was paused by this call; false if it was already paused.
+  /// Pauses a sandbox and keeps its memory.
+  /// \return  false if the sandbox is already paused.
   awaitable<bool> pause(std::string id) const { return pause_it(who_, std::move(id)); }
-  /// Sets the remaining lifetime of a sandbox.
-  /// \param time  rounded up to whole seconds.
+  /// Sets the remaining lifetime of a sandbox, rounded up to whole seconds.
   awaitable<void> set_lifetime(std::string id, std::chrono::milliseconds time) const;
-  /// Returns the measured load of a sandbox. The list is empty if the sandbox is so new that there is no measurement
-  /// yet.
+  /// Returns measurements of the sandbox's load. The list may be empty if the sandbox is new.
   awaitable<std::vector<sandbox_metrics>> metrics(std::string id) const { return measure(who_, std::move(id)); }
-  /// Returns the newest lines of a sandbox's log, oldest first; at most 1000 lines.
+  /// Returns the newest lines of the log that the service keeps for the sandbox, at most a thousand, oldest first.
   awaitable<std::vector<sandbox_log_line>> logs(std::string id) const { return read_logs(who_, std::move(id)); }
 
  private:

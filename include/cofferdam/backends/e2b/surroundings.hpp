@@ -15,13 +15,13 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::e2b {
 
-/// The environment variables that the E2B backend reads: those that begin with E2B_, and those that name a proxy. A
-/// value, so that tests can construct their own.
+/// The environment variables that the E2B backend reads. A value type, so that tests can provide other variables than
+/// those of the process.
 class surroundings {
  public:
   using variable_map = std::map<std::string, std::string, std::less<>>;
 
-  /// Contains no variables.
+  /// Makes an object without any variables.
   surroundings() = default;
   /// Takes these variables. The value of E2B_API_KEY is moved to `key()`, and its copy in the map is overwritten.
   explicit surroundings(variable_map variables) : variables_(std::move(variables)) {
@@ -32,8 +32,8 @@ class surroundings {
     variables_.erase(found);
   }
 
-  /// Returns copies of this process's variables. From then on, core dumps of this process omit the memory of its
-  /// variable E2B_API_KEY. The variable stays set.
+  /// Returns a copy of the variables of this process. From then on, core dumps leave out the memory with the API key,
+  /// both of the copy and of the original. The key is not removed from the variables of the process.
   static surroundings of_this_process() {
     surroundings result;
     for (char** entry = ::environ; entry != nullptr && *entry != nullptr; ++entry) {
@@ -51,9 +51,9 @@ class surroundings {
     return result;
   }
 
-  /// Returns the proxy settings in HTTPS_PROXY and NO_PROXY. The lower-case names `https_proxy` and `no_proxy` take
-  /// precedence, as in other programs.
-  /// \throws error{exec_errc::invalid_argument} if the value is not a valid proxy.
+  /// Returns the proxy rules in the variables HTTPS_PROXY and NO_PROXY. The lower-case variables take precedence over
+  /// the upper-case ones, as in other programs.
+  /// \throws error{exec_errc::invalid_argument} if the address of a proxy is invalid.
   proxy_rules proxies() const {
     const auto either = [this](std::string_view small, std::string_view large) {
       const std::string value = said(small);
@@ -64,8 +64,8 @@ class surroundings {
 
   /// Returns the value of E2B_API_KEY; empty if the variable is not set.
   const secret_string& key() const noexcept { return key_; }
-  /// Returns the value of a variable other than E2B_API_KEY; empty if it is not set. E2B treats an empty variable as
-  /// not set.
+  /// Returns the value of any variable except the key; empty if the variable is not set. E2B treats an empty variable
+  /// as not set.
   std::string said(std::string_view name) const {
     const auto found = variables_.find(name);
     return found == variables_.end() ? std::string() : found->second;

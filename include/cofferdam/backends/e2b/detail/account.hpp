@@ -18,13 +18,12 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::e2b::detail {
 
-/// The resolved account: the addresses of the service and the API key, chosen from the options and the environment
-/// variables.
+/// An account: the service and the API key, from the options of the recipe and the environment variables.
 class account {
  public:
-  /// Resolves the account. An option overrides its environment variable, which overrides the default.
-  /// \throws error{exec_errc::invalid_argument} if there is no key (the message explains where to get one), if a URL is
-  ///     invalid, or if a URL is an `http://` address of another machine and `allow_plain_http` is not set.
+  /// Determines the account from options and environment variables.
+  /// \throws error{exec_errc::invalid_argument} if there is no API key (the message explains where to get one), or if a
+  ///     URL is invalid or not protected by TLS.
   static account resolve(const account_options& options, const surroundings& from) {
     account result;
     const auto chosen = [&](const std::string& option, std::string_view variable, std::string_view otherwise) {
@@ -52,8 +51,8 @@ class account {
   }
 
   const secret_string& key() const noexcept { return key_; }
-  /// Returns true if E2B_DEBUG is `true`. In this mode no sandbox is created; all operations use one daemon on this
-  /// machine.
+  /// Returns true if E2B_DEBUG is "true". In this mode a daemon on this machine takes the place of every sandbox, and
+  /// no sandbox is created.
   bool is_debug() const noexcept { return debug_; }
   const std::string& domain() const noexcept { return domain_; }
   const endpoint& api() const noexcept { return api_; }
@@ -61,9 +60,9 @@ class account {
   const tls_settings& tls() const noexcept { return tls_; }
 
   /// Returns the address of a port of a sandbox.
-  /// \param domain  from the service's description of that sandbox. If it is empty, the account's domain is used.
-  /// \throws error{exec_errc::invalid_argument} for the reasons of `sandbox_endpoint`, or if the address is an
-  ///     `http://` address of another machine and `allow_plain_http` is not set.
+  /// \param domain  the domain from the service's information about the sandbox; empty to use the domain of the
+  ///                account.
+  /// \throws error{exec_errc::invalid_argument} if the address is invalid or not protected by TLS.
   endpoint sandbox(std::uint16_t port, const std::string& id, const std::string& domain) const {
     endpoint there = sandbox_endpoint(sandbox_url_, port, id, domain.empty() ? domain_ : domain);
     require_protected(there, "sandbox_url (E2B_SANDBOX_URL)");

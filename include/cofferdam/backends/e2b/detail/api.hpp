@@ -44,13 +44,12 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::e2b::detail {
 
-/// The value of the `User-Agent` field. It must not look like the value of a browser, because the service's proxies
+/// The User-Agent field of all requests. It must not resemble that of a browser, because the proxies of the service
 /// send HTML pages to browsers.
 inline constexpr std::string_view user_agent = "cofferdam-e2b/0.1";
 
-/// Waits until a point in time.
-/// \param doing  the purpose of the waiting call, such as `create a sandbox`, for the error message.
-/// \throws error{exec_errc::cancelled} if the awaiting coroutine is cancelled.
+/// Waits until the time `until`. Throws error{exec_errc::cancelled} if the awaiting coroutine is cancelled.
+/// \param doing  the purpose of the call that waits, for the message of the error.
 inline awaitable<void> rest(std::chrono::steady_clock::time_point until, const char* doing) {
   asio::any_io_executor executor = co_await asio::this_coro::executor;
   asio::steady_timer timer(executor, until);
@@ -61,8 +60,8 @@ inline awaitable<void> rest(std::chrono::steady_clock::time_point until, const c
     throw error(exec_errc::cancelled, std::string("e2b: cannot ") + doing + ": cancelled while it waited");
 }
 
-/// The pauses between the attempts of one call. Each pause is about twice as long as the previous one and has a random
-/// part. All attempts begin before a common deadline.
+/// The pauses between the attempts of one call. Each pause is twice as long as the previous one, minus a random part,
+/// and all attempts together have a time limit.
 class back_off {
  public:
   using clock = std::chrono::steady_clock;
@@ -75,11 +74,11 @@ class back_off {
     return std::max(std::chrono::milliseconds(1), std::chrono::ceil<std::chrono::milliseconds>(end_ - clock::now()));
   }
 
-  /// Returns the time of the next attempt, or no value if there should be none.
-  /// \param asked  the pause that the service requested; no value if it requested none.
+  /// Returns the time of the next attempt; no value if there were three retries, or the time would be after the limit.
+  /// \param asked  the pause that the service requests; no value if it requests none.
   std::optional<clock::time_point> again(std::optional<std::chrono::seconds> asked) {
     if (++tries_ > max_tries) return std::nullopt;
-    // The pause is between half of the nominal pause and all of it, so that many clients do not retry at the same time.
+    // The pause is between half and all of its length, so that many clients do not repeat their calls at the same time.
     const auto half = std::max<std::chrono::milliseconds::rep>(pause_.count() / 2, 0);
     const auto jitter = static_cast<std::chrono::milliseconds::rep>(cofferdam::detail::random_number() %
                                                                     (static_cast<std::uint64_t>(half) + 1));
@@ -99,7 +98,7 @@ class back_off {
   int tries_ = 0;
 };
 
-/// Returns the value of the field `Retry-After` in seconds. A date is ignored, as in the official clients.
+/// Returns the value of `Retry-After` in seconds. A date is ignored, as in E2B's SDKs.
 inline std::optional<std::chrono::seconds> retry_after(const http_fields& fields) {
   const std::optional<std::string_view> text = fields.find("Retry-After");
   if (!text || text->empty() || text->size() > 7) return std::nullopt;
@@ -111,19 +110,19 @@ inline std::optional<std::chrono::seconds> retry_after(const http_fields& fields
   return std::chrono::seconds(number);
 }
 
-/// Returns the value of the field `Should-Retry`, which takes precedence over the status. Returns no value if the
-/// response does not have this field.
+/// Returns the value of `Should-Retry`, which takes precedence over the HTTP status; no value if the response does not
+/// have this field.
 inline std::optional<bool> should_retry(const http_fields& fields) {
   const std::optional<std::string_view> text = fields.find("Should-Retry");
   if (!text) return std::nullopt;
   return cofferdam::detail::same_ignoring_case(*text, "true");
 }
 
-/// The state of a sandbox, as the service reports it.
+/// The state of a sandbox, as the service reports it. `unknown` means that the service gave no usable answer.
 enum class presence { running, paused, gone, unknown };
 
-/// A client of the service's API, which creates, finds and ends sandboxes. All calls must be made on one executor, and
-/// many calls may be under way at once.
+/// A client of the service's API, which creates, finds and ends sandboxes. It is used on one executor. Many calls may
+/// be under way at the same time.
 class api {
  public:
   api(asio::any_io_executor executor, account who)
@@ -133,20 +132,21 @@ class api {
 
   const account& who() const noexcept { return who_; }
   const redactor& redact() const noexcept { return redact_; }
-  /// Adds the tokens of a sandbox to the secrets that are removed from error messages.
+  /// Hides the tokens of a sandbox in error messages from now on, because responses may quote them.
   void hide(const sandbox_info& info) {
     redact_.hide(info.access_token());
     redact_.hide(info.traffic_token());
   }
 
-  /// Sends a request. Repeats it if the service is busy. After other failures, repeats it only if a second execution is
-  /// harmless.
-  /// \param fine   statuses that are not failures, in addition to 200 to 299.
-  /// \param key    the value of the field `Idempotency-Key`. If it is empty, the field is not sent.
-  /// \param doubt  set to true if a failed attempt may have been executed. May be null; otherwise the caller keeps it
-  ///               until this completes.
-  /// \throws the error made by `refused_error`; error{exec_errc::provider_failed} if the service cannot be reached;
-  ///     error{exec_errc::cancelled}.
+  /// Sends a request. Repeats the request if the service was too busy for it, or if it failed and may be executed
+  /// twice.
+  /// \param doing  the purpose of the call, such as `create a sandbox`. The text must outlive the call.
+  /// \param fine   HTTP statuses that count as success, besides 200 to 299.
+  /// \param key    the value of the field `Idempotency-Key`; empty to leave the field out.
+  /// \param doubt  is set to true if a failed attempt may have been executed. May be null. The caller keeps it.
+  /// \throws the error of `refused_error`.
+  /// \throws error{exec_errc::provider_failed} if the service cannot be reached.
+  /// \throws error{exec_errc::cancelled} if the coroutine is cancelled.
   awaitable<http_response> ask(std::string method, std::string path, std::optional<boost::json::object> body,
                                const char* doing, std::vector<int> fine, std::string key = std::string(),
                                bool* doubt = nullptr) {
@@ -179,14 +179,14 @@ class api {
         if (answer.ok() || std::find(fine.begin(), fine.end(), status) != fine.end()) co_return answer;
         const std::string message = redact_.clean(said_message(redact_.clean(answer.text())));
         const bool full = message.find("maximum number of concurrent") != std::string::npos;
-        // 429 and 503 mean that the request was not executed.
+        // With these statuses, the service has not executed the request.
         const bool busy = (status == 429 && !full) || status == 503;
         const bool broken = status == 500 || status == 502 || status == 504;
         const bool usual = busy || (broken && repeatable);
         if (should_retry(answer.head().fields).value_or(usual)) when = pauses.again(retry_after(answer.head().fields));
         const error refused = refused_error(doing, status, message);
-        // The message begins with "idempotency_" if an earlier attempt with the same key has been executed or is still
-        // running. The sandbox may exist in that case.
+        // The message begins with "idempotency_" if an earlier attempt with the same key was executed, or is still
+        // under way.
         if (doubt != nullptr && (leaves_in_doubt(refused) || message.starts_with("idempotency_"))) *doubt = true;
         if (!when) throw refused;
       }
@@ -200,17 +200,17 @@ class api {
                                            std::string("e2b: cannot ") + doing + ": the service's answer");
   }
 
-  /// Creates a sandbox. After a failure the sandbox may exist nevertheless, and the caller must end it by `end_strays`.
-  /// \param tag    digits that identify this sandbox; stored in its metadata.
-  /// \param doubt  as for `ask`.
+  /// Creates a sandbox. If the call fails, the sandbox may exist nevertheless, and the caller must end it with
+  /// `end_strays`.
+  /// \param tag    a random number that is stored in the sandbox's metadata, so that `end_strays` finds the sandbox.
+  /// \param doubt  as for `ask`: is set to true if the sandbox may exist although the call has failed.
   awaitable<sandbox_info> create(create_options options, std::string tag, bool* doubt) {
     constexpr const char* doing = "create a sandbox";
     if (who_.options().gate) {
       const auto when = who_.options().gate->reserve();
       co_await rest(when, doing);
     }
-    // All attempts use the same idempotency key, so that a service that supports such keys does not create a second
-    // sandbox.
+    // All attempts have the same key, so that a service that supports keys creates only one sandbox.
     const std::string key = "cofferdam-" + tag;
     options.metadata["cofferdam"] = std::move(tag);
     dialect form = who_.options().form == dialect::v2 ? dialect::v2 : dialect::v1;
@@ -226,7 +226,7 @@ class api {
     }
   }
 
-  /// Connects to a sandbox. Resumes it if it is paused, and extends its remaining lifetime to at least `seconds`.
+  /// Connects to a sandbox. If the sandbox is paused, it is resumed. Its remaining lifetime becomes at least `seconds`.
   awaitable<sandbox_info> connect(std::string id, std::int64_t seconds) {
     constexpr const char* doing = "connect to the sandbox";
     check_sandbox_id(id);
@@ -246,7 +246,7 @@ class api {
   }
 
   /// Ends a sandbox.
-  /// \return  true if the sandbox was ended; false if there is no such sandbox.
+  /// \return  false if there is no such sandbox.
   awaitable<bool> kill(std::string id) {
     check_sandbox_id(id);
     static const std::vector<int> fine{404};
@@ -255,7 +255,7 @@ class api {
   }
 
   /// Pauses a sandbox.
-  /// \return  true if the sandbox was paused by this call; false if it was already paused.
+  /// \return  false if the sandbox is already paused.
   awaitable<bool> pause(std::string id) {
     check_sandbox_id(id);
     static const std::vector<int> fine{409};
@@ -281,8 +281,7 @@ class api {
     co_return info_of(answer, doing);
   }
 
-  /// Returns the state of a sandbox. The result is `unknown` if the service cannot be reached or fails. Throws only for
-  /// a cancellation.
+  /// Returns the state of a sandbox that could not be reached. The only exception is error{exec_errc::cancelled}.
   awaitable<presence> presence_of(std::string id) {
     if (who_.is_debug()) co_return presence::gone;
     static const std::vector<int> fine{404};
@@ -336,8 +335,9 @@ class api {
     co_return name;
   }
 
-  /// Returns all sandboxes, or those with an entry in their metadata. Reads all pages of the service's list.
-  /// \param metadata  `key=value`, in characters that need no encoding. If it is empty, all sandboxes are returned.
+  /// Returns all sandboxes of the account, or only those with certain metadata. The service sends them in several
+  /// pages.
+  /// \param metadata  `key=value`, of characters that need no percent-encoding; empty for all sandboxes.
   awaitable<std::vector<sandbox_info>> list(std::string metadata) {
     constexpr const char* doing = "list the sandboxes";
     std::vector<sandbox_info> sandboxes;
@@ -354,13 +354,14 @@ class api {
     co_return sandboxes;
   }
 
-  /// Ends the sandbox that a failed `create` may have left.
+  /// Ends a sandbox that an interrupted call of `create` may have left running.
   awaitable<void> end_strays(std::string tag) {
     std::vector<sandbox_info> left = co_await list("cofferdam=" + tag);
     for (const sandbox_info& info : left) {
       const auto found = info.metadata().find("cofferdam");
       if (found == info.metadata().end() || found->second != tag)
-        continue;  // a service may ignore the filter and list all sandboxes
+        continue;  // some services ignore the filter of the
+                   // list
       co_await kill(info.id());
     }
   }
@@ -371,8 +372,8 @@ class api {
   static constexpr std::size_t max_answer = std::size_t{4} * 1024 * 1024;
   static constexpr int max_pages = 1000;
 
-  /// Returns true if the service does not support this call, and false if the call failed because a sandbox or template
-  /// does not exist.
+  /// Returns true if the service does not support the call. Returns false if the call failed because the sandbox or
+  /// template does not exist.
   static bool is_no_route(const http_response& answer) {
     const int status = answer.status();
     if (status == 405 || status == 410) return true;

@@ -48,12 +48,12 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::e2b::detail {
 
-/// A client of envd, the daemon in a sandbox, which starts processes and transfers files. It is shared by the
-/// coroutines of all operations.
+/// A client of the daemon (envd) in one sandbox, which runs processes and transfers files. All coroutines of the
+/// environment share it.
 class envd : public std::enable_shared_from_this<envd> {
  public:
   static constexpr std::uint16_t port = 49983;
-  /// The maximum size in bytes of a message in a stream. The daemon itself sends at most 32 KiB of output in a message.
+  /// The maximum size of one message in a stream, in bytes. A message of the daemon has up to 32 KiB of output.
   static constexpr std::size_t max_message = std::size_t{8} * 1024 * 1024;
 
   envd(asio::any_io_executor executor, std::shared_ptr<api> service, const sandbox_info& info, std::string user)
@@ -94,14 +94,14 @@ class envd : public std::enable_shared_from_this<envd> {
     if (const auto tell = std::exchange(tell_, nullptr)) tell(reason);
   }
 
-  /// Makes every later call fail.
+  /// Marks the client as closed, so that every later call fails.
   void close() {
     closed_ = true;
     tell_ = nullptr;
   }
   awaitable<void> close_connections() { return client_.close(); }
 
-  /// Takes over the token from the response to a connect call, because the service may have issued a new one.
+  /// Updates the token from the service's response to a connect call.
   void renew(const sandbox_info& info) {
     if (!info.access_token().empty()) token_ = info.access_token();
     redact_.hide(token_);
@@ -109,12 +109,12 @@ class envd : public std::enable_shared_from_this<envd> {
 
   // ---- calls ----
 
-  /// Makes a call with one request and one response. If the daemon refuses the call, the refusal is returned as the
-  /// answer. If the proxy in front of the sandbox reports that the sandbox does not exist, the sandbox is marked as
-  /// lost.
-  /// \param doing      the purpose for error messages, such as `start a command`. The text must outlive the call.
-  /// \param limit      time limit for the start of the response. No value means no limit.
-  /// \param idempotent true if the call may be executed twice without harm.
+  /// Makes a call with one request and one response. If the daemon refuses the call, the refusal is returned, not
+  /// thrown. If the proxy in front of the daemon reports that the sandbox does not exist, and the service confirms
+  /// this, the sandbox counts as lost.
+  /// \param doing       the purpose of the call, such as `start a command`. The text must outlive the call.
+  /// \param limit       the time limit until the response begins; no value means no limit.
+  /// \param idempotent  true if the call may be executed twice.
   static awaitable<cofferdam::detail::connect_answer> call(std::shared_ptr<envd> self, std::string path,
                                                            boost::json::object message, const char* doing,
                                                            std::optional<std::chrono::milliseconds> limit,
@@ -151,8 +151,8 @@ class envd : public std::enable_shared_from_this<envd> {
     co_return answer;
   }
 
-  /// Makes a call and returns the JSON object in the response.
-  /// \throws the error made by `failed_call_error` if the daemon refuses the call.
+  /// Makes a call and returns the JSON object of the response.
+  /// \throws the error of `failed_call_error` if the daemon refuses the call.
   static awaitable<boost::json::object> ask(std::shared_ptr<envd> self, std::string path, boost::json::object message,
                                             const char* doing, bool idempotent) {
     cofferdam::detail::connect_answer answer =
@@ -170,10 +170,10 @@ class envd : public std::enable_shared_from_this<envd> {
     return failed_call_error(doing, failure.code(), redact_.clean(failure.message()));
   }
 
-  /// Makes a call whose response is a stream of messages. Repeats the call if the sandbox was busy. Does not repeat it
-  /// after a lost connection, because the call may have been executed.
-  /// \param user     the user for this call. If it is empty, the configured user is used.
-  /// \param enforce  time limit that the daemon enforces even if this program has died. No value means no limit.
+  /// Makes a call whose response is a stream. The call is repeated if the sandbox is busy. It is not repeated after a
+  /// lost connection, because the daemon may have executed it.
+  /// \param user     the user as whom the call is executed; empty for the user of the settings.
+  /// \param enforce  a time limit that the daemon enforces, in case this program dies; no value means no limit.
   static awaitable<cofferdam::detail::connect_stream> stream(std::shared_ptr<envd> self, std::string path,
                                                              boost::json::object message, const char* doing,
                                                              std::string user,
@@ -215,10 +215,8 @@ class envd : public std::enable_shared_from_this<envd> {
     }
   }
 
-  /// Returns the next message of a stream that was opened by `stream`. Returns no value at the regular end of the
-  /// stream.
-  /// \param stream  the caller keeps it until the awaitable completes. The returned message is valid until the next
-  ///                call.
+  /// Returns the next message of a stream; no value at its regular end.
+  /// \param stream  the stream, which the caller keeps. The message is valid until the next call.
   static awaitable<std::optional<std::string_view>> next_message(std::shared_ptr<envd> self,
                                                                  cofferdam::detail::connect_stream& stream,
                                                                  const char* doing) {
@@ -241,8 +239,8 @@ class envd : public std::enable_shared_from_this<envd> {
     co_return message;
   }
 
-  /// Returns the error for a failure that the end of a stream reports. The code `unavailable` means that the far side
-  /// lost the connection, so `explain` looks up the reason.
+  /// Returns the error to throw for the failure with which a stream has ended. The code `unavailable` means that the
+  /// daemon's side has lost the connection, so that it is treated as a lost connection.
   static awaitable<error> ended_by(std::shared_ptr<envd> self, cofferdam::detail::connect_failure failure,
                                    const char* doing) {
     if (failure.code() != cofferdam::detail::connect_code::unavailable) co_return self->refusal(failure, doing);
@@ -254,9 +252,9 @@ class envd : public std::enable_shared_from_this<envd> {
   }
 
   /// Runs a small script of this library to its end, and discards its output.
-  /// \param as_root  true to run the script as root, because processes of a command may belong to another user. If the
-  ///                 daemon does not allow root, the script runs as the configured user.
-  /// \return         true if the script exited with status 0.
+  /// \param as_root  true to run the script as root if the daemon permits this. The processes of a command may have
+  ///                 another user than the settings.
+  /// \return         true if the script has exited with code 0.
   static awaitable<bool> run_script(std::shared_ptr<envd> self, std::vector<std::string> words, bool as_root,
                                     const char* doing) {
     boost::json::object message = start_message("/bin/sh", words, ".", false);
@@ -282,7 +280,7 @@ class envd : public std::enable_shared_from_this<envd> {
     }
   }
 
-  /// Returns the request message of the daemon's `Start` call.
+  /// Returns the message of a `Start` call, which starts a process.
   static boost::json::object start_message(std::string_view program, const std::vector<std::string>& words,
                                            std::string_view directory, bool has_input) {
     boost::json::object process;
@@ -299,8 +297,8 @@ class envd : public std::enable_shared_from_this<envd> {
 
   // ---- files ----
 
-  /// Makes an HTTP request to read or write a file.
-  /// \param path  the path as the daemon interprets it: absolute, or relative to the user's home.
+  /// Makes a request for a file.
+  /// \param path  the path, as the daemon expects it: absolute, or relative to the user's home.
   http_request file_request(std::string method, std::string_view path) const {
     std::string query = "/files?path=" + cofferdam::detail::percent_encoded(path);
     if (!user_.empty()) query += "&username=" + cofferdam::detail::percent_encoded(user_);
@@ -309,10 +307,11 @@ class envd : public std::enable_shared_from_this<envd> {
     return what;
   }
 
-  /// Sends a request, and returns the exchange when the head of the response has arrived.
-  /// \param  own  the failure of the source of the request's body, if there is one; may be null. The caller keeps it
-  ///              until this completes.
-  /// \throws the failure in `own` if it caused the connection to fail; otherwise the error made by `explain`.
+  /// Sends a request for a file.
+  /// \param  own  the failure of the source of the request's body, or an empty optional as long as there is none. May
+  ///              be null. The caller keeps it until the awaitable completes.
+  /// \throws the error in `own` if there is one; otherwise the failure of the connection as
+  ///     error{exec_errc::provider_lost}.
   static awaitable<cofferdam::detail::http_exchange> exchange(std::shared_ptr<envd> self, http_request what,
                                                               const char* doing, const std::optional<error>* own) {
     self->require();
@@ -334,12 +333,12 @@ class envd : public std::enable_shared_from_this<envd> {
     co_return answer;
   }
 
-  /// Returns the error for a lost connection. Calls the daemon's health check to find out whether the sandbox still
+  /// Returns the error to throw after a lost connection. It depends on a request that checks if the sandbox still
   /// exists.
   awaitable<error> explain(error reason, const char* doing) {
     if (lost_) co_return *lost_;
-    // These errors were caused on this side. For example, invalid_argument means that the body of our request was
-    // invalid.
+    // These errors do not concern the connection: for example, invalid_argument means that the body of the request is
+    // wrong.
     for (const exec_errc own : {exec_errc::too_large, exec_errc::environment_closed, exec_errc::invalid_argument})
       if (reason.code() == own) co_return reason;
     bool gone = false;
@@ -365,7 +364,7 @@ class envd : public std::enable_shared_from_this<envd> {
     co_return why;
   }
 
-  /// Throws if a response comes from a proxy that could not reach the daemon. The sandbox is marked as lost only if
+  /// Throws if the response comes from a proxy that could not reach the daemon. The sandbox counts as lost only if
   /// neither the proxy nor the service finds it.
   static awaitable<void> check_proxy(std::shared_ptr<envd> self, int status, std::string body, const char* doing) {
     const std::error_code cause(status, status_category());
@@ -389,16 +388,16 @@ class envd : public std::enable_shared_from_this<envd> {
 
  private:
   static bool says_not_found(std::string_view body) { return body.find("was not found") != std::string_view::npos; }
-  /// Returns true if the response means that the sandbox runs, but its daemon does not listen at the moment.
+  /// Returns true if the sandbox is running, but its daemon does not accept connections at the moment.
   static bool is_port_closed(int status, std::string_view body) {
     return status == 502 && body.find("port is not open") != std::string_view::npos;
   }
-  /// Returns true if the response means that the sandbox is being paused or resumed.
+  /// Returns true if the sandbox is being paused or resumed at the moment.
   static bool is_in_transition(int status, std::string_view body) {
     return status == 409 && body.find("transitioning") != std::string_view::npos;
   }
-  /// Returns true if a refused call may succeed when it is repeated soon.
-  /// \param busy  additional statuses for which this call may be repeated.
+  /// Returns true if the same call may succeed soon.
+  /// \param busy  HTTP statuses that mean "busy" for this call. Some statuses mean this for every call.
   static bool may_be_repeated(const cofferdam::detail::connect_answer& answer, std::initializer_list<int> busy) {
     const std::string& message = answer.failure()->message();
     const int status = answer.status();
@@ -407,8 +406,8 @@ class envd : public std::enable_shared_from_this<envd> {
     return should_retry(answer.fields()).value_or(usual);
   }
 
-  /// Returns the error for a sandbox that the proxy does not find. The proxy also does not find paused sandboxes, so
-  /// the service is queried.
+  /// Returns the error to throw if the proxy does not find the sandbox. The sandbox may be paused: the proxy does not
+  /// find paused sandboxes either.
   static awaitable<error> missing(std::shared_ptr<envd> self, const char* doing, std::error_code cause) {
     if (self->lost_) co_return *self->lost_;
     const presence found = co_await self->service_->presence_of(self->id_);

@@ -16,13 +16,12 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::e2b::detail {
 
-/// A command session (the object that starts and tracks commands) for a sandbox, whose daemon runs the commands.
+/// A command session whose commands are processes of the daemon (envd) of a sandbox.
 class envd_session : public command_session {
  public:
   envd_session() = default;
-  /// Makes a session.
-  /// \param workspace  the workspace's path as the daemon interprets it: absolute, or relative to the user's home.
-  /// \param used       called before each command.
+  /// \param workspace  the path of the workspace, as the daemon expects it: absolute, or relative to the user's home.
+  /// \param used       a function that is called before each command.
   envd_session(std::shared_ptr<envd> place, command_settings settings, std::string workspace,
                std::function<void()> used)
       : command_session(std::make_shared<envd_launcher>(std::move(place), std::move(settings), std::move(workspace),
@@ -33,8 +32,8 @@ class envd_session : public command_session {
   /// Returns true if a command is running.
   bool is_busy() const { return commands()->is_busy(); }
 
-  /// Returns the file operations of the workspace. They use the daemon's file calls, and additional commands.
-  /// \param variables  the environment variables of these commands.
+  /// Returns the file operations of the sandbox.
+  /// \param variables  environment variables for the small commands that file operations run.
   sandbox_files files(workspace_place where, std::vector<std::string> variables) const {
     return sandbox_files(commands(), std::move(where), std::move(variables));
   }

@@ -47,22 +47,21 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::e2b::detail {
 
-/// The settings of an `e2b::provider`.
+/// The settings of a recipe for sandboxes.
 class sandbox_settings {
  public:
   sandbox_settings() = default;
 
   account_options who;
-  std::optional<surroundings> around;  ///< environment variables; without a value, those of this process
+  std::optional<surroundings> around;  ///< absent: the variables of this process
   create_options create;
-  std::string connect_to;  ///< the id of an existing sandbox, or empty to create a new one
+  std::string connect_to;  ///< the id of an existing sandbox; empty to create one
   command_settings commands;
   std::string user;
   std::string workspace = "workspace";
 };
 
-/// The state behind an `e2b::environment`: an open sandbox, its commands and its files. It is shared by the coroutines
-/// of all operations.
+/// The state of an environment in E2B. The environment and the coroutines of its operations share it.
 class sandbox : public std::enable_shared_from_this<sandbox> {
  public:
   using clock = std::chrono::steady_clock;
@@ -102,7 +101,7 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
   const std::shared_ptr<envd>& place() const noexcept { return place_; }
   const workspace_place& where() const noexcept { return where_; }
   const asio::any_io_executor& executor() const noexcept { return executor_; }
-  /// Returns the strand on which all members are used, except those that `open` sets once and that never change.
+  /// Returns the strand on which this object is used. Only data that `open` sets once may be read elsewhere.
   const cofferdam::detail::home_strand& home() const noexcept { return home_; }
 
   void require_open() const {
@@ -134,7 +133,7 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
     touch();
     return session_.files(where_, variables_);
   }
-  /// Waits until the sandbox runs, and then calls `operation` with the file operations.
+  /// Runs an operation on the files. If the sandbox is paused by this client, the operation waits until `resume`.
   template <class Operation>
   static auto with_files(std::shared_ptr<sandbox> self, Operation operation) {
     using result = typename cofferdam::detail::awaited<std::invoke_result_t<Operation&, sandbox_files&>>::type;
@@ -191,9 +190,8 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
     self->watch_life();
   }
 
-  /// Ends the sandbox without waiting, after the environment was destroyed without `close()`. If the program ends
-  /// before the service has executed this, the sandbox ends when its lifetime is over. A sandbox that was connected to
-  /// is not ended.
+  /// Ends the sandbox without waiting, after the environment was destroyed without `close`. If the program ends too
+  /// early for this, the sandbox ends at the end of its lifetime.
   void abandon() noexcept {
     if (std::exchange(closing_, true)) return;
     changed_.notify();
@@ -205,13 +203,14 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
       }
       let_go();
       const auto self = shared_from_this();
-      auto ended = [self](std::exception_ptr) {};  // after a failure, the sandbox ends with its lifetime
+      auto ended = [self](std::exception_ptr) {};  // a failure is ignored: the sandbox ends at the end of its lifetime
       asio::co_spawn(executor_, discard_sandbox(self), std::move(ended));
     } catch (const std::exception&) {
     }
   }
 
-  /// Ends all commands, and ends the sandbox unless it was connected to by its id. A second call waits for the first.
+  /// Ends all commands. Also ends the sandbox, unless the recipe has connected to an existing one. A second call waits
+  /// for the first.
   static awaitable<void> close(std::shared_ptr<sandbox> self) {
     if (self->closing_) {
       while (!self->closed_) co_await self->changed_.wait();
@@ -223,7 +222,7 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
     std::exception_ptr failure;
     try {
       if (self->is_ours_) {
-        // The commands get no grace period, because the whole sandbox is ended.
+        // The sandbox is ended at once, so commands get no grace period.
         self->let_go();
         co_await self->service_->kill(self->id());
       } else {
@@ -258,7 +257,7 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
 
   std::chrono::milliseconds life() const { return std::chrono::seconds(settings_->create.seconds()); }
 
-  /// Creates the sandbox, or connects to the existing one.
+  /// Creates a sandbox or connects to one.
   awaitable<void> obtain() {
     if (service_->who().is_debug()) {
       boost::json::object fields;
@@ -274,7 +273,8 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
     } else {
       tag_ = cofferdam::detail::random_digits();
       is_ours_ = true;
-      // The call is shielded from cancellation: the service would create the sandbox anyway, and its id would be lost.
+      // A creation is not cancelled, because the service might create the sandbox nevertheless, and its id would be
+      // lost.
       const auto self = shared_from_this();
       const auto creates = [self] { return self->create(); };
       co_await cofferdam::detail::shielded(std::ref(creates));
@@ -288,9 +288,7 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
     try {
       info_ = co_await service_->create(settings_->create, tag_, &in_doubt_);
     } catch (const error& reason) {
-      in_doubt_ =
-          in_doubt_ ||
-          leaves_in_doubt(reason);  // set by `service_->create` for earlier attempts; this adds the last attempt
+      in_doubt_ = in_doubt_ || leaves_in_doubt(reason);  // an earlier attempt or the last one may have created it
       throw;
     }
     in_doubt_ = false;
@@ -324,8 +322,7 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
     watch_life();
   }
 
-  /// Makes the folders of the library in the sandbox. Returns the path of the home, a NUL, the path of the workspace, a
-  /// NUL, and the path of bash if it exists.
+  /// Makes the folders that the backend needs. Returns the paths of the home, the workspace and bash.
   awaitable<std::string> ask_shell() {
     constexpr std::string_view script =
         "umask 022; h=$(pwd -P) && mkdir -p \"$1\" .cofferdam && chmod 700 .cofferdam && cd \"$1\" && r=$(pwd -P) && "
@@ -373,7 +370,7 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
 
   // ---- remaining lifetime ----
 
-  /// Extends the remaining lifetime if less than half of it is left. Called at each operation.
+  /// Extends the lifetime of the sandbox if less than half of it remains. It is called at each use of the environment.
   void touch() {
     if (paused_ || closing_ || end_at_ == clock::time_point::max()) return;
     if (end_at_ - clock::now() < life() / 2)
@@ -420,7 +417,7 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
     }
     const int status = failure->cause().category() == status_category() ? failure->cause().value() : 0;
     if (status != 404 && status != 409) throw *failure;
-    // A paused sandbox has no end that could be postponed. `resume` sets the next end.
+    // A paused sandbox has no end that could be postponed. `resume` sets a new end.
     const presence found = co_await self->service_->presence_of(self->id());
     if (found == presence::gone || (found == presence::unknown && status == 404)) throw *failure;
     if (found != presence::paused) throw error(exec_errc::unavailable, failure->what());
@@ -463,7 +460,7 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
     self->changed_.notify();
   }
 
-  /// Ends the sandbox and closes all connections after a failure of `open`.
+  /// Releases everything that a failed `open` has created.
   awaitable<void> discard() {
     closing_ = closed_ = true;
     changed_.notify();
@@ -475,7 +472,7 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
         co_await service_->end_strays(tag_);
       if (place_) co_await place_->close_connections();
       co_await service_->close();
-    } catch (const error&) {  // `open` reports the first failure; a sandbox that is left ends when its lifetime is over
+    } catch (const error&) {  // `open` reports its own failure; a remaining sandbox ends at the end of its lifetime
     }
   }
 
@@ -503,7 +500,7 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
   bool warned_ = false;
   bool closing_ = false;
   bool closed_ = false;
-  cofferdam::detail::async_event changed_;  // notified when paused_, prolonging_, closing_ or closed_ changes
+  cofferdam::detail::async_event changed_;  // notified when `paused_`, `closing_`, `closed_` or `prolonging_` changes
 };
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::e2b::detail
