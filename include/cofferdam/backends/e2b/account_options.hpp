@@ -81,7 +81,6 @@ class account_options {
   std::string sandbox_url;
   /// A PEM file of certificates that are trusted instead of the system's; empty to trust the system's.
   std::string ca_file;
-  /// The version of the API calls that create a sandbox and connect to one.
   dialect form = dialect::automatic;
   /// The time limit of one call, from its beginning to the end of the response, including all retries. Default: 60
   /// seconds.

@@ -115,24 +115,18 @@ class execution {
  public:
   execution() = default;
 
-  /// The code's standard output.
   captured_output out;
-  /// The code's standard error.
   captured_output err;
-  /// The values that the code displayed, in order.
   std::vector<rich_output> results;
   /// The number of results that were not kept because of the limits.
   std::size_t dropped = 0;
-  /// The uncaught exception that ended the code; no value if there was none.
   std::optional<code_error> error;
   /// True if the code was interrupted at its time limit.
   bool timed_out = false;
   /// The number of runs in the context so far, including this one; 0 if the service does not send it.
   std::int64_t number = 0;
-  /// The time from the call of `run` to the end of the response.
   std::chrono::nanoseconds duration{};
 
-  /// Returns true if the code ended without an uncaught exception and within its time limit.
   bool ok() const noexcept { return !error && !timed_out; }
   /// Returns the value of the last expression as a text; empty if there is no such value.
   std::string_view value() const noexcept {
@@ -230,7 +224,6 @@ class code_context {
       : id_(std::move(id)), language_(std::move(language)), directory_(std::move(directory)) {}
   const std::string& id() const noexcept { return id_; }
   const std::string& language() const noexcept { return language_; }
-  /// Returns the initial working directory of the code, as an absolute path in the sandbox.
   const std::string& directory() const noexcept { return directory_; }
 
  private:
@@ -290,7 +283,6 @@ class code {
 /// \par Source        E2B's code interpreter SDK.
 class code_interpreter {
  public:
-  /// The port of the code interpreter in the sandbox.
   static constexpr std::uint16_t port = 49999;
 
   /// \param in  an open environment, which the caller keeps open.
@@ -303,7 +295,6 @@ class code_interpreter {
   /// \param language   the language of its code; empty for python.
   /// \param directory  the initial working directory of its code, relative to the workspace. Default: the workspace.
   awaitable<code_context> make_context(std::string language = {}, std::string directory = ".");
-  /// Returns all contexts of the sandbox.
   awaitable<std::vector<code_context>> contexts();
   /// Restarts a context, so that its variables and functions are lost.
   /// \throws error{exec_errc::not_found} if there is no such context.

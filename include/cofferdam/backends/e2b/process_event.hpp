@@ -39,8 +39,6 @@ class process_event {
  public:
   process_event() = default;
 
-  /// The kind of message: `out` and `err` are output on standard output and standard error, `terminal` is output on the
-  /// process's terminal.
   enum class kind { start, out, err, terminal, end, other };
   kind what = kind::other;
   std::int64_t pid = 0;  ///< the process id, in a `start` message

@@ -78,11 +78,8 @@ class sandbox_info {
 
   const std::string& id() const noexcept { return id_; }
   const std::string& template_id() const noexcept { return template_id_; }
-  /// Returns the name of the template.
   const std::string& alias() const noexcept { return alias_; }
-  /// Returns the version of the sandbox's daemon, envd.
   const std::string& envd_version() const noexcept { return envd_version_; }
-  /// Returns the domain at which the sandbox can be reached; empty if it is the account's domain.
   const std::string& domain() const noexcept { return domain_; }
   /// Returns `running` or `paused`; empty if the information comes from the call that created the sandbox.
   const std::string& state() const noexcept { return state_; }
@@ -92,11 +89,8 @@ class sandbox_info {
   /// paused sandbox it is the time of the pause.
   const std::string& end_at() const noexcept { return end_at_; }
   const std::map<std::string, std::string>& metadata() const noexcept { return metadata_; }
-  /// Returns the number of virtual processors.
   std::int64_t cpus() const noexcept { return cpus_; }
-  /// Returns the memory in MiB.
   std::int64_t memory_mib() const noexcept { return memory_mib_; }
-  /// Returns the size of the disk in MiB.
   std::int64_t disk_mib() const noexcept { return disk_mib_; }
   /// Returns the token for the sandbox's daemon; empty if the daemon does not require one.
   const secret_string& access_token() const noexcept { return access_token_; }
@@ -140,7 +134,7 @@ class sandbox_metrics {
     disk_total = bytes_at("diskTotal");
   }
 
-  std::int64_t timestamp = 0;  ///< the time of the measurement, in seconds since 1970
+  std::int64_t timestamp = 0;  ///< seconds since 1970
   std::int64_t cpus = 0;
   double cpu_percent = 0;
   std::uint64_t memory_used = 0;  ///< in bytes, like the three members below

@@ -23,7 +23,6 @@ class surroundings {
 
   /// Makes an object without any variables.
   surroundings() = default;
-  /// Takes these variables. The value of E2B_API_KEY is moved to `key()`, and its copy in the map is overwritten.
   explicit surroundings(variable_map variables) : variables_(std::move(variables)) {
     const auto found = variables_.find(key_name);
     if (found == variables_.end()) return;

@@ -84,10 +84,9 @@ class envd : public std::enable_shared_from_this<envd> {
   const redactor& redact() const noexcept { return redact_; }
   std::chrono::milliseconds request_timeout() const { return service_->who().options().request_timeout; }
 
-  /// Sets a function that is called once, with the reason, when the sandbox is lost.
+  /// Sets a function that is called once if the sandbox is lost.
   void on_lost(std::function<void(const error&)> tell) { tell_ = std::move(tell); }
   const std::optional<error>& lost() const noexcept { return lost_; }
-  /// Marks the sandbox as lost, and calls the function set by `on_lost`.
   void lose(const error& reason) {
     if (lost_ || closed_) return;
     lost_ = reason;

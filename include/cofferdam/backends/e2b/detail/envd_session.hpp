@@ -29,7 +29,6 @@ class envd_session : public command_session {
     commands()->watch();
   }
 
-  /// Returns true if a command is running.
   bool is_busy() const { return commands()->is_busy(); }
 
   /// Returns the file operations of the sandbox.

@@ -139,8 +139,6 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
     using result = typename cofferdam::detail::awaited<std::invoke_result_t<Operation&, sandbox_files&>>::type;
     return on_files<result>(std::move(self), std::move(operation));
   }
-  /// Waits while the sandbox is paused by `pause`.
-  /// \throws error{exec_errc::environment_closed}; the reason if the sandbox is lost.
   awaitable<void> until_running() {
     require_open();
     while (paused_) {
@@ -149,7 +147,7 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
     }
   }
 
-  // ---- pause, resume, and the end of the sandbox ----
+  // ---- lifetime ----
 
   static awaitable<void> pause(std::shared_ptr<sandbox> self) {
     self->require_open();

@@ -231,8 +231,6 @@ if [ ! -L "$1" ]; then [ -e "$1" ] && [ ! -f "$1" ] && die 43; fi
 chmod "${m:-644}" "$f" || die 1
 mv -f -T "$f" "$1" || die 1)sh";
 
-  /// A shell script that checks that a path is an accessible directory of the workspace. The arguments: $1 is the path,
-  /// $2 the workspace.
   static constexpr std::string_view enter_script = R"sh(r=$(pwd -P); [ "$r" = "$2" ] || exit 42; r=${r%/}
 [ -e "$1" ] || exit 41
 [ -d "$1" ] || exit 46

@@ -207,7 +207,7 @@ COFFERDAM_DECL awaitable<execution> code_interpreter::execute(shared inside, cli
   if (source.timeout() < longest) {
     current_run->limit.expires_after(source.timeout());
     // The time limit closes the connection. The service interrupts the code of a client that has disconnected.
-    current_run->limit.async_wait([current_run](std::error_code failure) {
+    cofferdam::detail::on_expiry(current_run->limit, [current_run](std::error_code failure) {
       if (failure || !current_run->reads || current_run->has_read) return;
       current_run->expired = true;
       current_run->stop.emit(asio::cancellation_type::terminal);
