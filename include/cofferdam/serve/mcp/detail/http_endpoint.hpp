@@ -36,7 +36,8 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::mcp::detail {
 
-/// Streamable HTTP: one path, both eras. MCP, "Transports".
+/// The endpoint of streamable HTTP. One path serves both eras: clients with sessions (versions up to 2025-11-25) and
+/// clients without sessions (2026-07-28). MCP, "Transports".
 class http_endpoint : public std::enable_shared_from_this<http_endpoint> {
  public:
   explicit http_endpoint(std::shared_ptr<server_core> core)
@@ -89,10 +90,10 @@ class http_endpoint : public std::enable_shared_from_this<http_endpoint> {
     }
   }
 
-  /// Sets if `Host` is checked: for a loopback listener, or if names were given.
+  /// Sets if the `Host` field of requests is checked: for a loopback listener, or if the options list hosts.
   void check_hosts(bool looks) noexcept { checks_hosts_ = looks; }
 
-  /// Ends unused sessions, until it is cancelled.
+  /// Ends sessions that were unused for too long, at regular intervals until the coroutine is cancelled.
   static awaitable<void> sweep(std::shared_ptr<http_endpoint> self) {
     asio::steady_timer timer(self->core_->executor());
     const auto period = std::chrono::milliseconds(self->core_->options().session_timeout()) / 4;
@@ -105,7 +106,7 @@ class http_endpoint : public std::enable_shared_from_this<http_endpoint> {
   }
   void start_sweeping() { work_->spawn(sweep(shared_from_this())); }
 
-  /// Ends everything. Cannot be cancelled.
+  /// Ends all sessions and their requests. Cannot be cancelled.
   static awaitable<void> close(std::shared_ptr<http_endpoint> self) {
     self->closed_ = true;
     self->work_->cancel();
@@ -120,7 +121,7 @@ class http_endpoint : public std::enable_shared_from_this<http_endpoint> {
     co_await tasks::join(self->closing_);
     try {
       co_await tasks::join(self->work_);
-    } catch (const std::exception&) {  // reported already
+    } catch (const std::exception&) {  // a failed sweep does not matter any more
     }
   }
 
@@ -136,7 +137,7 @@ class http_endpoint : public std::enable_shared_from_this<http_endpoint> {
     return response;
   }
   static constexpr std::size_t max_copied = std::size_t{64} * 1024;
-  /// Replies with JSON, without copying a long text.
+  /// Replies with JSON. A long text is written in pieces, so that it is not copied as a whole.
   static awaitable<void> reply_json(http_call& call, int status, std::shared_ptr<const unread_text> text) {
     if (text->size() <= max_copied) {
       co_await call.reply(json(status, text->view()));
@@ -159,7 +160,7 @@ class http_endpoint : public std::enable_shared_from_this<http_endpoint> {
     if (client_session->side) client_session->side->finish(std::nullopt);
     co_await session::close(client_session->inside);
   }
-  /// Ends a session in the background; failures are reported to the operator of the server.
+  /// Ends a session in the background. Failures are passed to the server's `on_error`.
   static awaitable<void> end_beside(std::shared_ptr<http_endpoint> self, std::shared_ptr<http_session> client_session) {
     std::exception_ptr failure;
     try {
@@ -200,7 +201,7 @@ class http_endpoint : public std::enable_shared_from_this<http_endpoint> {
   }
   static http_reply no_such_session() { return refusal(404, no_session, "Session not found"); }
 
-  /// Returns an error reply for an invalid version in a legacy client's field.
+  /// Returns an error reply if a legacy client has sent an invalid protocol version; otherwise no value.
   static std::optional<http_reply> wrong_version(const http_call& call) {
     const auto version = call.field("MCP-Protocol-Version");
     if (!version || is_legacy(trimmed(*version))) return std::nullopt;
@@ -210,7 +211,7 @@ class http_endpoint : public std::enable_shared_from_this<http_endpoint> {
   }
 
   /// Reads a message within the limits of time and memory.
-  /// \return the reply if it has not arrived in time.
+  /// \return an error reply if the message has not arrived in time; otherwise no value.
   static awaitable<std::optional<http_reply>> read(std::shared_ptr<http_endpoint> self, http_call& call,
                                                    std::size_t owner, cofferdam::detail::request_body& into) {
     const server_options& options = self->core_->options();
@@ -238,7 +239,8 @@ class http_endpoint : public std::enable_shared_from_this<http_endpoint> {
     }
     rpc_limits limits;
     limits.bytes = self->core_->options().message();
-    // Its share of the memory is held until the message was answered, because the parsed message lives until then.
+    // The body keeps its share of the memory until the message is answered, because the parsed message exists until
+    // then.
     cofferdam::detail::request_body body;
     std::optional<http_reply> late = co_await read(self, call, owner, body);
     if (late) {
@@ -270,7 +272,8 @@ class http_endpoint : public std::enable_shared_from_this<http_endpoint> {
   // ---- modern ----
   static std::string principal(std::size_t owner) { return "token " + std::to_string(owner); }
 
-  /// Returns the place that a client of the modern era has named; null if the limit is reached.
+  /// Returns the session of a token's place name, and makes it if necessary. The name is empty for a client that sends
+  /// none. Returns null if the limit of sessions is reached.
   std::shared_ptr<http_session> shared(std::size_t owner, const std::string& name) {
     const auto found = shared_.find({owner, name});
     std::shared_ptr<http_session> client_session;
@@ -287,7 +290,7 @@ class http_endpoint : public std::enable_shared_from_this<http_endpoint> {
     return client_session;
   }
 
-  /// Returns the error in the field with the name of a place; empty if it is valid.
+  /// Returns an error message if the field with the place name is invalid; otherwise an empty text.
   static std::string place_complaint(const http_call& call) {
     const std::size_t count = call.head().fields.count(place_field);
     if (count == 0) return {};
@@ -297,7 +300,8 @@ class http_endpoint : public std::enable_shared_from_this<http_endpoint> {
            " field is no name: 1 to 64 letters, digits, dots, hyphens and underscores";
   }
 
-  /// Returns an error in a modern request that is independent of its method.
+  /// Returns an error response if the version, the `_meta` object or the header fields of a modern request are invalid;
+  /// otherwise no value.
   std::optional<std::string> modern_complaint(session& of, const rpc_message& message, const http_call& call,
                                               const std::string& version) const {
     const std::string id = message.id_text();
@@ -349,7 +353,7 @@ class http_endpoint : public std::enable_shared_from_this<http_endpoint> {
         std::make_shared<event_stream>(self->core_->executor(), client_session->inside->unread, std::string(), false);
     const std::shared_ptr<request> running =
         client_session->inside->receive(std::move(message), stream, request_ids::of_many_clients);
-    // The end of the connection cancels the request.
+    // The end of the connection ends this coroutine, and so cancels the request.
     const cancelling at_end(running);
     const in_use counted(*client_session);
     co_await answer_with(call, stream, false, "", true, true);
@@ -410,7 +414,8 @@ class http_endpoint : public std::enable_shared_from_this<http_endpoint> {
     co_await answer_with(call, stream, true, client_session->inside->version, false, as_json);
   }
 
-  /// Returns true if a token may have another session or named place: no token may use the share of others.
+  /// Returns true if a token may have one more session or place name. Each token has a share of the limit, so that no
+  /// token can use the share of another token.
   bool has_place_for(std::size_t owner) const {
     const std::size_t limit = core_->options().sessions();
     const std::size_t tokens = std::max<std::size_t>(core_->options().tokens().size(), 1);
@@ -485,8 +490,10 @@ class http_endpoint : public std::enable_shared_from_this<http_endpoint> {
     co_await reply_json(call, 200, whole);
   }
 
-  /// Sends the answer to one request: as JSON if there is no other message, else as events.
-  /// \param resumes  true if events have ids, so that the client may reconnect for missed ones.
+  /// Sends the answer to one request: as JSON if no other message comes first, otherwise as an event stream.
+  /// \param resumes       true if events have ids, so that the client may reconnect to get missed events.
+  /// \param has_statuses  true if a refused request gets the HTTP status 400 or 404.
+  /// \param as_json       false if the answer must be an event stream.
   static awaitable<void> answer_with(http_call& call, std::shared_ptr<event_stream> stream, bool resumes,
                                      std::string version, bool has_statuses, bool as_json) {
     constexpr std::chrono::seconds patience{2};
@@ -592,7 +599,8 @@ class http_endpoint : public std::enable_shared_from_this<http_endpoint> {
   std::shared_ptr<tasks> work_;
   std::shared_ptr<tasks> closing_;
   std::map<std::string, std::shared_ptr<http_session>> sessions_;
-  std::map<std::pair<std::size_t, std::string>, std::shared_ptr<http_session>> shared_;  // by token and name
+  std::map<std::pair<std::size_t, std::string>, std::shared_ptr<http_session>>
+      shared_;  // by the token's index and the place name
   bool checks_hosts_ = true;
   bool closed_ = false;
 };
