@@ -44,8 +44,7 @@ using enum binary_type;
 using enum object_type;
 using enum any_type;
 
-/// The type of a list: `std::vector` of the item's type in C++, `list` in Python. Write `argument("places",
-/// list_of(text))`.
+/// The type of a list, such as `list_of(text)`: `std::vector` of the item's type in C++, `list` in Python.
 template <class Item>
 class list_type {};
 
@@ -54,7 +53,8 @@ class deduced_type {};
 
 namespace detail {
 
-/// Converts an argument type to its `value_type`, which describes it at run time. Specialised for the types above.
+/// The conversion of an argument type to its `value_type`, which describes it at run time. Specialised for the types
+/// above.
 template <class Type>
 class argument_type_name;
 template <value_kind Kind>

@@ -40,7 +40,7 @@ class image_header {
   std::uint64_t pixels() const noexcept { return std::uint64_t{width} * height; }
 };
 
-/// Reads numbers from a file with bounds checks. Bytes after the end of the file read as 0.
+/// A reader of numbers in a file, with bounds checks. Bytes after the end of the file read as 0.
 class header_bytes {
  public:
   explicit header_bytes(bytes_view content) : content_(content) {}

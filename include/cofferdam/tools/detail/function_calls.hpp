@@ -83,7 +83,7 @@ void fit_rules(const std::string& function, argument_rules& rules) {
   }
 }
 
-// ---- for models -----------------------------------------------------------------------------------------------------
+// ---- calls by models ------------------------------------------------------------------------------------------------
 
 /// Converts the result of a handler to the answer for a model.
 inline tool_result answer_of(const handler_value& result) {
@@ -131,7 +131,7 @@ inline awaitable<tool_result> answer_call(shared_arguments list, function_handle
   co_return answer_for(failure, state.cancelled() != asio::cancellation_type::none);
 }
 
-// ---- for code -------------------------------------------------------------------------------------------------------
+// ---- calls by Python code -------------------------------------------------------------------------------------------
 
 /// Converts tagged Python values (see `tagged_value.hpp`) to the JSON form that the argument's type requires: a tagged
 /// float to a number, tagged bytes to base64.

@@ -87,7 +87,7 @@ constexpr bool takes_all() {
   }
 }
 
-// ---- the types of C++ for the types of arguments --------------------------------------------------------------------
+// ---- the argument types for C++ types -------------------------------------------------------------------------------
 
 template <class T>
 concept json_integer =

@@ -215,7 +215,7 @@ class sandbox_registry : public std::enable_shared_from_this<sandbox_registry> {
   std::shared_ptr<cofferdam::detail::async_semaphore>
       places_;  // shared, because a sandbox returns its slot and may outlive this object
   std::map<cofferdam::detail::sha256_digest, std::weak_ptr<cofferdam::detail::async_semaphore>>
-      shares_;  // one for each owner that has sandboxes
+      shares_;  // one semaphore for each owner that has sandboxes
   memory_budget memory_;
   std::shared_ptr<cofferdam::detail::joined_tasks> watches_;
   std::shared_ptr<cofferdam::detail::joined_tasks> closings_;

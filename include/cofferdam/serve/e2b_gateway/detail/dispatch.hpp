@@ -238,7 +238,7 @@ class dispatcher {
     if (reply) co_await call.reply(std::move(*reply));
   }
 
-  // ---- Connect ----
+  // ---- calls of the Connect protocol ----
   template <class Service>
   static awaitable<void> serve_rpc(std::shared_ptr<sandbox_registry> core, std::shared_ptr<served_sandbox> sandbox,
                                    http_call& call, std::string method) {
@@ -266,7 +266,7 @@ class dispatcher {
       } else {
         co_await serve_unary(rpc, service, std::move(method));
       }
-    } catch (const http_refusal& refusal) {  // the request has not arrived in time
+    } catch (const http_refusal& refusal) {  // the body has not arrived in time
       if (call.replied()) throw;
       late = text_reply(refusal.status(), refusal.what());
     }

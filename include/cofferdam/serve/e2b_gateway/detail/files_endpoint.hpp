@@ -36,8 +36,8 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail {
 
-/// The endpoint `/files` of a sandbox: `GET` downloads a file, and `POST` uploads files. \par Source  the API of envd
-/// (E2B's daemon in a sandbox), envd.yaml.
+/// The endpoint `/files` of a sandbox: `GET` downloads a file, and `POST` uploads files.
+/// \par Source  the API of envd (E2B's daemon in a sandbox), envd.yaml.
 class files_endpoint {
  public:
   files_endpoint(std::shared_ptr<sandbox_registry> core, std::shared_ptr<served_sandbox> sandbox, http_call& call)

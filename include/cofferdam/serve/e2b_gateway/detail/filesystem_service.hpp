@@ -32,7 +32,8 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail {
 
-/// envd's service `filesystem.Filesystem`: files, directories and watches. \par Source  envd's filesystem.proto.
+/// The service `filesystem.Filesystem` of envd, E2B's daemon in a sandbox: files, directories and watches.
+/// \par Source  envd's filesystem.proto.
 class filesystem_service {
  public:
   explicit filesystem_service(rpc_call& rpc) noexcept : rpc_(rpc), sandbox_(*rpc.sandbox()) {}
@@ -169,7 +170,7 @@ class filesystem_service {
     sandbox_.metadata().removed(path);
   }
 
-  // ---- watching: by polling ----
+  // ---- watching directories, by polling ----
   class watching {
    public:
     watching(served_sandbox& sandbox, std::size_t max_watchers) : sandbox_(sandbox) {

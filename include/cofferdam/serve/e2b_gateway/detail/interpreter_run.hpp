@@ -26,7 +26,8 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail {
 
-/// A number of bytes that code interpreters may have in memory for their clients: of all sandboxes, or of one sandbox.
+/// A limit for the bytes that code interpreters keep in memory for their clients: of all sandboxes together, or of one
+/// sandbox.
 class interpreter_memory {
  public:
   explicit interpreter_memory(std::size_t max_bytes) noexcept : most_(max_bytes), left_(max_bytes) {}
@@ -109,7 +110,7 @@ class interpreter_context {
 
   const std::string id;
   const std::string directory;  // relative to the workspace
-  std::int64_t count = 0;       // of the executions since the last restart
+  std::int64_t count = 0;       // the number of executions since the last restart
   std::uint64_t restarts = 0;
   bool is_removed = false;
   cofferdam::detail::async_semaphore turn;
@@ -121,7 +122,7 @@ class interpreter_context {
 /// client.
 class interpreter_run {
  public:
-  /// \param memory  the part of the sandbox.
+  /// \param memory  the limit of this sandbox.
   interpreter_run(const asio::any_io_executor& executor, const interpreter_settings& settings,
                   std::shared_ptr<interpreter_memory> memory, std::shared_ptr<interpreter_context> where,
                   code_request what)

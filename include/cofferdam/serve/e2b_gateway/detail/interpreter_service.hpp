@@ -444,7 +444,7 @@ class interpreter_service final : public e2b_gateway::port_service {
     if (is_left) co_await runner_->end_context(name);  // the run may have made this context again after it was dropped
   }
 
-  /// Sends the lines of an execution while they are queued, and keep-alive messages.
+  /// Sends the lines of an execution to the client as soon as they are queued, and keep-alive messages in between.
   awaitable<void> stream(http_call& call, run_pointer execution) {
     co_await call.begin(http_reply(200));
     for (;;) {

@@ -36,7 +36,7 @@ class guest_paths {
   /// Converts the path of a client to a path in the workspace.
   /// \param  path  `~`, `~/x`, a path relative to the home, or an absolute path. `..` is resolved as text. An empty
   ///         path is the home.
-  /// \return       a path in the form of `workspace_path_or_root`.
+  /// \return       a path relative to the workspace, in the form of `workspace_path_or_root`; "." for the home itself.
   /// \throws       error{exec_errc::outside_workspace} for a path outside of the home;
   ///               error{exec_errc::invalid_argument} for an invalid path or another user's home.
   std::string inside(std::string_view path) const {
@@ -68,7 +68,7 @@ class guest_paths {
   const std::string& home() const noexcept { return home_; }
   const std::string& workspace() const noexcept { return workspace_; }
 
-  /// Describes a file as envd's message `EntryInfo`.
+  /// Describes a file as the message `EntryInfo` of envd, E2B's daemon in a sandbox.
   /// \param path  the path of the file in the workspace.
   /// \par Source  envd's filesystem.proto.
   boost::json::object describe(const directory_entry& found, std::string_view path) const {

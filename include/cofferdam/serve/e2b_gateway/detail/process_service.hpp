@@ -29,7 +29,8 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail {
 
-/// envd's service `process.Process`: starts processes and connects clients to them. \par Source  envd's process.proto.
+/// The service `process.Process` of envd, E2B's daemon in a sandbox. It starts processes and connects clients to them.
+/// \par Source  envd's process.proto.
 class process_service {
  public:
   explicit process_service(rpc_call& rpc) noexcept : rpc_(rpc), sandbox_(*rpc.sandbox()) {}
@@ -204,7 +205,7 @@ class process_service {
     std::size_t size_;
   };
 
-  // ---- Start ----
+  // ---- the call Start ----
   /// Converts the message of a start request to a command.
   /// \throws rpc_failure or error if the message is invalid.
   command make_command(const message_fields& fields, const message_fields& config) const {
@@ -342,7 +343,7 @@ class process_service {
     return shown;
   }
 
-  // ---- Connect ----
+  // ---- the call Connect ----
   awaitable<void> connect() {
     const boost::json::object* const selector = message_fields(rpc_.message()).object("process");
     std::shared_ptr<served_process> served;
@@ -390,10 +391,10 @@ class process_service {
     }
   }
 
-  // ---- StreamInput ----
+  // ---- the call StreamInput ----
   awaitable<void> take_input() {
-    // A stream may last long. So it does not use the memory that all requests share, and its messages have a smaller
-    // limit.
+    // A stream may last long. So it does not use the memory that all requests share, and each of its messages has at
+    // most 1 MiB.
     constexpr std::size_t max_bytes = std::size_t{1024} * 1024;
     cofferdam::detail::connect_envelope_reader reader(std::min(max_bytes, rpc_.core()->options().message()));
     rpc_.call().body_limit(std::nullopt);

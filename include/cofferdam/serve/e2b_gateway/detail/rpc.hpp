@@ -117,7 +117,7 @@ class rpc_call {
   http_call& call() const noexcept { return call_; }
   const boost::json::object& message() const noexcept { return message_; }
 
-  /// Returns a refusal if the content type is wrong for this kind of call; otherwise no value.
+  /// Returns an error reply if the content type is wrong for this kind of call; otherwise no value.
   static std::optional<http_reply> refused_type(const http_call& call, bool is_stream) {
     const std::string_view due = is_stream ? "application/connect+json" : "application/json";
     std::string_view type = call.field("Content-Type").value_or(std::string_view());

@@ -98,7 +98,7 @@ class served_sandbox : public std::enable_shared_from_this<served_sandbox> {
   any_environment& environment() noexcept { return opened_.environment(); }
   const guest_paths& paths() const noexcept { return paths_; }
   metadata_store& metadata() noexcept { return metadata_; }
-  /// Describes a file as envd's message `EntryInfo`, with its metadata.
+  /// Describes a file as the message `EntryInfo` of envd, E2B's daemon in a sandbox, with its metadata.
   /// \param path  the path of the file in the workspace.
   boost::json::object describe(const directory_entry& found, const std::string& path) const {
     boost::json::object object = paths_.describe(found, path);
@@ -121,7 +121,7 @@ class served_sandbox : public std::enable_shared_from_this<served_sandbox> {
     wake();
   }
 
-  /// Waits for the end of the lifetime. A paused sandbox does not reach it.
+  /// Waits for the end of the lifetime, which cannot be reached while the sandbox is paused.
   /// \return false if the sandbox was ended before.
   static awaitable<bool> until_end(std::shared_ptr<served_sandbox> self) {
     while (self->state_ != state::ended) {

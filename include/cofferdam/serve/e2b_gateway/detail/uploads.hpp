@@ -89,7 +89,7 @@ class upload_source : public file_source {
   std::exception_ptr failure_;
 };
 
-/// A body that is one file.
+/// An upload whose body is one file.
 class raw_upload final : public upload_source {
  public:
   raw_upload(http_call& call, std::string destination) : upload_source(call), destination_(std::move(destination)) {}

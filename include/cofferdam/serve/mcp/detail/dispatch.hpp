@@ -169,7 +169,7 @@ class dispatch {
     return result;
   }
 
-  // ---- requests without waiting ----
+  // ---- requests that need no waiting ----
   static reply at_once(session_state& of, request& pending) {
     const std::string& method = pending.message.method;
     const boost::json::object& params = pending.message.params;
@@ -262,7 +262,7 @@ class dispatch {
     return reply(rpc_result(pending.id, result));
   }
 
-  // ---- tools ----
+  // ---- the methods for tools ----
   /// Returns the purpose of a sealed state: the client, the method, and the name, URI and arguments of the request.
   static std::string purpose(const session_state& of, const request& pending) {
     const boost::json::object& params = pending.message.params;
@@ -348,7 +348,7 @@ class dispatch {
     co_return finished(*of, *pending, tool_result(handler_answer, pending->version));
   }
 
-  // ---- resources ----
+  // ---- the methods for resources ----
   static failure no_such_resource(const request& pending, const std::string& uri) {
     boost::json::object data;
     data["uri"] = uri;
@@ -478,7 +478,7 @@ class dispatch {
     co_return result;
   }
 
-  // ---- prompts and completions ----
+  // ---- the methods for prompts and completions ----
   static awaitable<boost::json::object> get_prompt(std::shared_ptr<session_state> of,
                                                    std::shared_ptr<request> pending) {
     const std::optional<std::string> name(if_text_at(pending->message.params, "name"));
@@ -524,7 +524,7 @@ class dispatch {
     co_return finished(*of, *pending, std::move(result));
   }
 
-  // ---- subscriptions ----
+  // ---- the method subscriptions/listen ----
   static awaitable<boost::json::object> listen(std::shared_ptr<session_state> of, std::shared_ptr<request> pending) {
     const auto mine = std::make_shared<subscription>(of->core->executor(), pending);
     const boost::json::object has = of->core->capabilities();

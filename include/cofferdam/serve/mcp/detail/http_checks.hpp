@@ -109,8 +109,8 @@ inline std::optional<std::size_t> token_of(std::string_view field, const std::ve
   return found;
 }
 
-/// The header field in which a client of the modern era names its environment. This library defines the field, because
-/// that era has no sessions.
+/// The header field in which a client of the modern era (protocol version 2026-07-28) names its environment. This
+/// library defines the field, because that version has no sessions.
 inline constexpr std::string_view place_field = "Cofferdam-Place";
 
 /// Returns true for a valid place name: 1 to 64 letters, digits, dots, hyphens and underscores.
@@ -150,8 +150,8 @@ inline std::optional<std::string> decoded_field(std::string_view value) {
 /// A function that returns the value of a request's header field; no value if the field is absent.
 using field_lookup = std::function<std::optional<std::string_view>(std::string_view name)>;
 
-/// Returns one sentence about header fields of a modern request that contradict its message; an empty text if there are
-/// none.
+/// Returns one sentence about header fields that contradict the message of a request of the modern era (2026-07-28); an
+/// empty text if there are none.
 /// \param tool  the input schema of the called tool; null if the request calls no tool.
 inline std::string header_complaint(const rpc_message& message, const field_lookup& field,
                                     const boost::json::object* tool) {

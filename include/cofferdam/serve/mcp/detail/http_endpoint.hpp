@@ -36,8 +36,7 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::mcp::detail {
 
-/// The endpoint of streamable HTTP. One path serves both eras: clients with sessions (versions up to 2025-11-25) and
-/// clients without sessions (2026-07-28). MCP, "Transports".
+/// The endpoint of streamable HTTP: one path for all versions of the protocol. MCP, "Transports".
 class http_endpoint : public std::enable_shared_from_this<http_endpoint> {
  public:
   explicit http_endpoint(std::shared_ptr<server_core> core)
@@ -90,7 +89,7 @@ class http_endpoint : public std::enable_shared_from_this<http_endpoint> {
     }
   }
 
-  /// Sets if the `Host` field of requests is checked: for a loopback listener, or if the options list hosts.
+  /// Sets if the `Host` field of requests is checked.
   void check_hosts(bool looks) noexcept { checks_hosts_ = looks; }
 
   /// Ends sessions that were unused for too long, at regular intervals until the coroutine is cancelled.
@@ -121,7 +120,7 @@ class http_endpoint : public std::enable_shared_from_this<http_endpoint> {
     co_await tasks::join(self->closing_);
     try {
       co_await tasks::join(self->work_);
-    } catch (const std::exception&) {  // a failed sweep does not matter any more
+    } catch (const std::exception&) {  // a failed sweep does not matter at the end
     }
   }
 
@@ -201,7 +200,7 @@ class http_endpoint : public std::enable_shared_from_this<http_endpoint> {
   }
   static http_reply no_such_session() { return refusal(404, no_session, "Session not found"); }
 
-  /// Returns an error reply if a legacy client has sent an invalid protocol version; otherwise no value.
+  /// Returns an error reply for an invalid version in a legacy request (up to 2025-11-25); otherwise no value.
   static std::optional<http_reply> wrong_version(const http_call& call) {
     const auto version = call.field("MCP-Protocol-Version");
     if (!version || is_legacy(trimmed(*version))) return std::nullopt;
@@ -210,8 +209,7 @@ class http_endpoint : public std::enable_shared_from_this<http_endpoint> {
                        " (supported versions: 2025-11-25, 2025-06-18, 2025-03-26, 2024-11-05)");
   }
 
-  /// Reads a message within the limits of time and memory.
-  /// \return an error reply if the message has not arrived in time; otherwise no value.
+  /// Reads a message within the limits of time and memory. Returns an error reply if it is late; otherwise no value.
   static awaitable<std::optional<http_reply>> read(std::shared_ptr<http_endpoint> self, http_call& call,
                                                    std::size_t owner, cofferdam::detail::request_body& into) {
     const server_options& options = self->core_->options();
@@ -231,7 +229,6 @@ class http_endpoint : public std::enable_shared_from_this<http_endpoint> {
     co_return refusal(408, refused_by_transport, "the message has not arrived within the time limit");
   }
 
-  // ---- POST ----
   static awaitable<void> post(std::shared_ptr<http_endpoint> self, http_call& call, std::size_t owner) {
     if (!is_json_type(call.field("Content-Type").value_or(""))) {
       co_await call.reply(refusal(415, refused_by_transport, "Content-Type must be application/json"));
@@ -239,8 +236,7 @@ class http_endpoint : public std::enable_shared_from_this<http_endpoint> {
     }
     rpc_limits limits;
     limits.bytes = self->core_->options().message();
-    // The body keeps its share of the memory until the message is answered, because the parsed message exists until
-    // then.
+    // The body keeps its share of the memory until the end, because the parsed message exists as long.
     cofferdam::detail::request_body body;
     std::optional<http_reply> late = co_await read(self, call, owner, body);
     if (late) {
@@ -269,11 +265,10 @@ class http_endpoint : public std::enable_shared_from_this<http_endpoint> {
     }
   }
 
-  // ---- modern ----
+  // ---- requests of the modern era: version 2026-07-28, without sessions ----
   static std::string principal(std::size_t owner) { return "token " + std::to_string(owner); }
 
-  /// Returns the session of a token's place name, and makes it if necessary. The name is empty for a client that sends
-  /// none. Returns null if the limit of sessions is reached.
+  /// Returns the session of a token and a place name, which may be empty. Makes it if necessary; null at the limit.
   std::shared_ptr<http_session> shared(std::size_t owner, const std::string& name) {
     const auto found = shared_.find({owner, name});
     std::shared_ptr<http_session> client_session;
@@ -300,8 +295,7 @@ class http_endpoint : public std::enable_shared_from_this<http_endpoint> {
            " field is no name: 1 to 64 letters, digits, dots, hyphens and underscores";
   }
 
-  /// Returns an error response if the version, the `_meta` object or the header fields of a modern request are invalid;
-  /// otherwise no value.
+  /// Returns an error response if the envelope of a modern request (2026-07-28) is invalid; otherwise no value.
   std::optional<std::string> modern_complaint(session& of, const rpc_message& message, const http_call& call,
                                               const std::string& version) const {
     const std::string id = message.id_text();
@@ -359,7 +353,7 @@ class http_endpoint : public std::enable_shared_from_this<http_endpoint> {
     co_await answer_with(call, stream, false, "", true, true);
   }
 
-  // ---- legacy ----
+  // ---- requests of the legacy era: versions up to 2025-11-25, with sessions ----
   static awaitable<void> post_legacy(std::shared_ptr<http_endpoint> self, http_call& call, std::size_t owner,
                                      rpc_input input) {
     const std::string_view accept = call.field("Accept").value_or("");
@@ -414,8 +408,7 @@ class http_endpoint : public std::enable_shared_from_this<http_endpoint> {
     co_await answer_with(call, stream, true, client_session->inside->version, false, as_json);
   }
 
-  /// Returns true if a token may have one more session or place name. Each token has a share of the limit, so that no
-  /// token can use the share of another token.
+  /// Returns true if a token may have one more session. Each token has its own share of the limit.
   bool has_place_for(std::size_t owner) const {
     const std::size_t limit = core_->options().sessions();
     const std::size_t tokens = std::max<std::size_t>(core_->options().tokens().size(), 1);
@@ -490,10 +483,9 @@ class http_endpoint : public std::enable_shared_from_this<http_endpoint> {
     co_await reply_json(call, 200, whole);
   }
 
-  /// Sends the answer to one request: as JSON if no other message comes first, otherwise as an event stream.
+  /// Sends the answer to one request: as JSON if `as_json` is true and no other message comes first, else as events.
   /// \param resumes       true if events have ids, so that the client may reconnect to get missed events.
   /// \param has_statuses  true if a refused request gets the HTTP status 400 or 404.
-  /// \param as_json       false if the answer must be an event stream.
   static awaitable<void> answer_with(http_call& call, std::shared_ptr<event_stream> stream, bool resumes,
                                      std::string version, bool has_statuses, bool as_json) {
     constexpr std::chrono::seconds patience{2};
@@ -551,7 +543,7 @@ class http_endpoint : public std::enable_shared_from_this<http_endpoint> {
     co_await call.end();
   }
 
-  // ---- GET and DELETE ----
+  // ---- the methods GET and DELETE ----
   static awaitable<void> get(std::shared_ptr<http_endpoint> self, http_call& call, std::size_t owner) {
     const std::shared_ptr<http_session> client_session = self->find(call, owner);
     std::optional<http_reply> no;

@@ -17,8 +17,8 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::mcp::detail {
 
-/// A session over HTTP. In the legacy era it belongs to one client. In the modern era it belongs to a token and a place
-/// name, and several clients may share it.
+/// A session over HTTP. In the legacy era (protocol versions up to 2025-11-25) it belongs to one client. In the modern
+/// era (2026-07-28) it belongs to a token and a place name, and several clients may share it.
 class http_session : public std::enable_shared_from_this<http_session> {
  public:
   http_session(std::shared_ptr<session> served, std::string session_id, std::size_t token)
@@ -35,7 +35,8 @@ class http_session : public std::enable_shared_from_this<http_session> {
     return cofferdam::detail::random_characters(32, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789");
   }
 
-  /// Opens a stream for the messages of one request. The stream is kept for a while after its end.
+  /// Opens a stream for the messages of one request. After its end the stream is kept for a client that reconnects,
+  /// until `forget_old` removes it.
   std::shared_ptr<event_stream> open_stream() {
     const auto stream =
         std::make_shared<event_stream>(inside->core->executor(), inside->unread, new_id().substr(0, 16), true);

@@ -37,7 +37,7 @@ enum rpc_code : int {
   internal_error = -32603,
   refused_by_transport = -32000,
   no_session = -32001,
-  no_resource = -32002,  // only in the legacy era
+  no_resource = -32002,  // only in the legacy era: versions up to 2025-11-25
   header_mismatch = -32020,
   missing_capability = -32021,
   unsupported_version = -32022,

@@ -17,7 +17,8 @@ inline constexpr std::array<std::string_view, 4> legacy_versions{"2025-11-25", "
 inline constexpr std::string_view latest_legacy = "2025-11-25";
 inline constexpr std::string_view modern_version = "2026-07-28";
 
-/// Returns the version for the answer to a legacy handshake. The client has requested the version `requested`.
+/// Returns the version for the answer to a client that begins with a handshake, as in versions up to 2025-11-25, and
+/// requests the version `requested`.
 inline std::string_view negotiate(std::string_view requested) noexcept {
   for (const std::string_view known : legacy_versions)
     if (known == requested) return known;

@@ -63,7 +63,8 @@ class outlet {
   virtual void interrupt() {}
 };
 
-/// The requests that the server has sent to a legacy client and that wait for a response.
+/// The requests that the server has sent to a client of the legacy era (versions up to 2025-11-25) and that wait for a
+/// response.
 class asked_table {
  public:
   class question {

@@ -24,8 +24,9 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::mcp::detail {
 
-/// Seals texts that the server gives to a client and gets back in a later request. A client can read a sealed state,
-/// but not change it. The state is accepted only once, within one hour, and for the purpose for which it was sealed.
+/// A signer of states: texts that the server gives to a client and gets back in a later request. A client can read a
+/// sealed state, but not change it. `open` accepts a state only once, within one hour, and only for the purpose for
+/// which it was sealed.
 class sealed_states {
  public:
   /// Seals a state.

@@ -24,8 +24,9 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::mcp::detail {
 
-/// The uniqueness of request ids in a session. They are unique in a stdio session or a legacy HTTP session. They are
-/// not unique in modern HTTP, where all clients with one token share a session.
+/// The uniqueness of request ids in a session. They are unique if the session has one client. They are not unique if
+/// several clients share the session, as in HTTP of the modern era (2026-07-28), where all clients with one token do
+/// so.
 enum class request_ids { of_one_client, of_many_clients };
 
 /// A session with one client, or with several clients that share a token. It accepts messages, and runs each request in

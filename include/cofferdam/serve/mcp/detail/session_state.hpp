@@ -21,7 +21,8 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::mcp::detail {
 
-/// The notifications that a modern client has requested, and the request by which they are sent.
+/// The notifications that a client of the modern era (2026-07-28) has requested, and the request by which they are
+/// sent.
 class subscription {
  public:
   subscription(const asio::any_io_executor& executor, std::shared_ptr<request> of)
@@ -104,11 +105,12 @@ class session_state : public change_listener {
   std::shared_ptr<unread_answers> unread;
   cofferdam::detail::async_semaphore
       room;             // held by the first request that waits until the client has read more answers
-  std::string version;  // negotiated in the legacy handshake; empty before
+  std::string version;  // negotiated in the handshake of the legacy era (up to 2025-11-25); empty before
   boost::json::object capabilities;
-  int level = 3;  // the default level of the legacy era: warning
+  int level = 3;  // warning, the default level of the legacy era (up to 2025-11-25)
   std::set<std::string> watched;
-  std::shared_ptr<outlet> side;  // in the legacy era, for messages that belong to no request; may be null
+  std::shared_ptr<outlet>
+      side;  // in the legacy era (up to 2025-11-25), for messages that belong to no request; may be null
   std::list<std::shared_ptr<subscription>> subscriptions;
   bool closing = false;
 
