@@ -33,8 +33,8 @@ constexpr std::string_view mime_type(image_format format) noexcept {
 class image_header {
  public:
   image_format format = image_format::png;
-  std::uint32_t width = 0;   ///< pixels
-  std::uint32_t height = 0;  ///< pixels
+  std::uint32_t width = 0;   ///< in pixels; 0 if unknown
+  std::uint32_t height = 0;  ///< in pixels; 0 if unknown
 
   bool has_size() const noexcept { return width != 0 && height != 0; }
   std::uint64_t pixels() const noexcept { return std::uint64_t{width} * height; }

@@ -50,7 +50,7 @@ class shared_units {
       : part_(std::move(part)), of_owner_(std::move(of_owner)), of_all_(std::move(of_all)) {}
 
  private:
-  std::shared_ptr<async_semaphore> part_;  // outlives the permits taken from it
+  std::shared_ptr<async_semaphore> part_;  // declared first, so that it outlives the permits below
   held_permits of_owner_;
   held_permits of_all_;
 };
@@ -91,7 +91,7 @@ class request_memory {
   asio::any_io_executor executor_;
   async_semaphore all_;
   std::size_t part_;
-  std::map<Owner, std::weak_ptr<async_semaphore>> parts_;  // only of owners that use memory, or wait for it
+  std::map<Owner, std::weak_ptr<async_semaphore>> parts_;  // has only owners that use memory or wait for it
 };
 
 /// A request's body, and the memory that it has taken from the common memory.

@@ -167,7 +167,7 @@ class value_type {
   }
 
   value_kind kind_;
-  std::vector<value_type> item_;  // only a list has an item
+  std::vector<value_type> item_;  // the type of the items; empty unless this is a list
 };
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::tools::detail

@@ -273,7 +273,7 @@ class dispatcher {
     if (late) co_await call.reply(std::move(*late));
   }
 
-  /// Converts an error of this library. Rethrows it if it is a failure of the connection.
+  /// Converts an error of this library to a failure for the client. Rethrows it if it is a failure of the connection.
   static cofferdam::detail::connect_failure told(const error& failure) {
     if (is_connection_failure(failure)) throw failure;
     return as_connect_failure(failure);

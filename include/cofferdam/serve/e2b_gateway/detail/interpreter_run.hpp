@@ -216,7 +216,7 @@ class interpreter_run {
   std::size_t results_left_;
   interpreter_output out_{"stdout"};
   interpreter_output err_{"stderr"};
-  std::deque<std::pair<std::string, std::size_t>> lines_;  // each with the bytes that it has taken from `share_`
+  std::deque<std::pair<std::string, std::size_t>> lines_;  // each line with the bytes that it has taken from `share_`
   std::size_t writing_ = 0;
   bool is_cut_ = false;
 };

@@ -170,7 +170,7 @@ class interpreter_service final : public e2b_gateway::port_service {
     co_return reply;
   }
 
-  // ---- requests ----
+  // ---- the bodies of requests ----
 
   /// Reads the body of a request.
   /// \param share  counts the bytes while they arrive.
@@ -229,7 +229,7 @@ class interpreter_service final : public e2b_gateway::port_service {
     return request;
   }
 
-  // ---- contexts ----
+  // ---- the contexts of clients ----
 
   boost::json::object described(const interpreter_context& context) const {
     boost::json::object object;
@@ -307,7 +307,7 @@ class interpreter_service final : public e2b_gateway::port_service {
   /// Ends a context of the runner.
   static awaitable<void> drop(runner& of, std::string name) { co_await of.end_context(std::move(name)); }
 
-  // ---- code ----
+  // ---- executions of code ----
 
   awaitable<void> start_runner() {
     if (runner_) co_return;

@@ -81,7 +81,7 @@ class request_route {
   enum class target {
     api,          ///< the control plane
     sandbox,      ///< port `port()` of the sandbox `id()`
-    signed_file,  ///< a signed URL that names no sandbox; the signature identifies it
+    signed_file,  ///< a signed URL that names no sandbox; the signature identifies the sandbox
     wrong_host,   ///< an unknown host name: status 421
     one_header,   ///< only one of the two routing headers was sent
     bad_host,     ///< the host name contains no sandbox id

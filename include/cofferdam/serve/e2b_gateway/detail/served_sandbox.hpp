@@ -66,7 +66,8 @@ class owner_place {
         of_all_(std::move(of_all)) {}
 
  private:
-  std::shared_ptr<cofferdam::detail::async_semaphore> all_;  // both semaphores outlive the permits taken from them
+  std::shared_ptr<cofferdam::detail::async_semaphore>
+      all_;  // declared first, so that both semaphores outlive the permits
   std::shared_ptr<cofferdam::detail::async_semaphore> part_;
   cofferdam::detail::held_permits of_owner_;
   cofferdam::detail::held_permits of_all_;
@@ -159,7 +160,7 @@ class served_sandbox : public std::enable_shared_from_this<served_sandbox> {
     co_return true;
   }
 
-  // ---- processes ----
+  // ---- the processes of the sandbox ----
   const std::map<std::uint32_t, std::shared_ptr<served_process>>& processes() const noexcept { return processes_; }
   /// Returns a number for a new process. The numbers are not process ids of the system, and are larger than the maximum
   /// of Linux. So a command that uses such a number with `kill` cannot hit another process.

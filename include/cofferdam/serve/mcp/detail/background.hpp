@@ -77,7 +77,7 @@ class background_command {
   std::string line;
 
  private:
-  std::shared_ptr<any_environment> environment_;  // outlives the process
+  std::shared_ptr<any_environment> environment_;  // declared first, so that it outlives the process
   cofferdam::detail::async_semaphore signal_turn_;
 
  public:

@@ -68,7 +68,7 @@ class server_core {
   std::vector<std::shared_ptr<const registered_prompt>> prompts;
   completion_handler complete;
   sealed_states sealed;
-  std::uint64_t revision = 0;  // counts all changes
+  std::uint64_t revision = 0;  // counts the changes of all lists and resources
 
   /// Returns a tool by its name; null if there is none. The caller must keep the result during a call, because the tool
   /// may be removed meanwhile.

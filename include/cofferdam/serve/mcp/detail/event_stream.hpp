@@ -127,7 +127,7 @@ class event_stream final : public outlet {
     item(std::uint64_t its_number, std::shared_ptr<const unread_text> its_text)
         : number(its_number), text(std::move(its_text)) {}
     std::uint64_t number;
-    std::shared_ptr<const unread_text> text;  // shared with the writer
+    std::shared_ptr<const unread_text> text;  // the writer shares it while it sends the text
   };
 
   void push(std::string text) {

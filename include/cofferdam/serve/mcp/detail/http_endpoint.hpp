@@ -236,7 +236,7 @@ class http_endpoint : public std::enable_shared_from_this<http_endpoint> {
     }
     rpc_limits limits;
     limits.bytes = self->core_->options().message();
-    // The body keeps its share of the memory until the end, because the parsed message exists as long.
+    // The body keeps its share of the memory as long as this coroutine runs, because the parsed message lives in it.
     cofferdam::detail::request_body body;
     std::optional<http_reply> late = co_await read(self, call, owner, body);
     if (late) {
@@ -592,7 +592,7 @@ class http_endpoint : public std::enable_shared_from_this<http_endpoint> {
   std::shared_ptr<tasks> closing_;
   std::map<std::string, std::shared_ptr<http_session>> sessions_;
   std::map<std::pair<std::size_t, std::string>, std::shared_ptr<http_session>>
-      shared_;  // by the token's index and the place name
+      shared_;  // the key is a token's index and a place name
   bool checks_hosts_ = true;
   bool closed_ = false;
 };

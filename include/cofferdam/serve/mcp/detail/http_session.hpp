@@ -119,7 +119,8 @@ class in_use {
   http_session& of_;
 };
 
-/// A scope object that is the reader of a stream from its constructor to its destructor.
+/// A scope object of a coroutine that sends a stream to its client. Attaches to the stream in the constructor, and
+/// detaches in the destructor.
 class attached {
  public:
   explicit attached(std::shared_ptr<event_stream> of) : of_(std::move(of)), reader_(of_->attach()) {}

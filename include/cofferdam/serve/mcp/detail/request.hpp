@@ -128,7 +128,7 @@ class request {
   explicit request(rpc_message read) : message(std::move(read)), id(message.id_text()) {}
 
   rpc_message message;
-  std::string id;  // the id as JSON
+  std::string id;  // the id as JSON text
   bool modern = false;
   std::string version;
   boost::json::object capabilities;   // declared by the client

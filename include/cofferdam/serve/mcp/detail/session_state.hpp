@@ -100,11 +100,11 @@ class session_state : public change_listener {
 
   std::shared_ptr<server_core> core;
   std::shared_ptr<workspace> place;
-  std::string principal;  // identifies the client; a state sealed for one principal is invalid for others
+  std::string principal;  // identifies the client; a state that was sealed for one client is invalid for others
   std::shared_ptr<asked_table> asked;
   std::shared_ptr<unread_answers> unread;
   cofferdam::detail::async_semaphore
-      room;             // held by the first request that waits until the client has read more answers
+      room;             // one permit, for the first request that waits until the client has read more answers
   std::string version;  // negotiated in the handshake of the legacy era (up to 2025-11-25); empty before
   boost::json::object capabilities;
   int level = 3;  // warning, the default level of the legacy era (up to 2025-11-25)

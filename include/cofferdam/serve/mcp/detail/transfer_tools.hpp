@@ -119,7 +119,7 @@ class transfer_tools {
     if (!moved.ok()) throw moved.failed().front().reason();
   }
 
-  // ---- upload_file ----
+  // ---- the tool upload_file ----
   static awaitable<answer> upload(self_pointer self, call& invocation, tools::checked_arguments arguments) {
     const std::shared_ptr<workspace> place = invocation.inside()->place;
     const std::shared_ptr<any_environment> inside = co_await place->environment();
@@ -217,7 +217,7 @@ class transfer_tools {
     co_return renamed;
   }
 
-  // ---- download_file ----
+  // ---- the tool download_file ----
   static awaitable<answer> download(self_pointer self, call& invocation, tools::checked_arguments arguments) {
     const std::shared_ptr<workspace> place = invocation.inside()->place;
     const std::shared_ptr<any_environment> inside = co_await place->environment();
