@@ -165,8 +165,8 @@ class http_fields {
 /// The body of a request: absent, bytes, a part of a file, or pieces that are produced while they are sent.
 class http_body {
  public:
-  /// A function that returns the next piece of the body at each call, and an empty piece at the end. One coroutine
-  /// calls it, one call at a time.
+  /// A function that returns the next piece of the body at each call, and an empty piece at the end. The calls never
+  /// overlap.
   using source = std::function<awaitable<bytes>()>;
 
   /// Constructs an absent body.

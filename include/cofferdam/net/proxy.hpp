@@ -63,7 +63,7 @@ class proxy_rules {
  private:
   class exception {
    public:
-    std::string name;  // in lower case
+    std::string name;  // in lower case; "*" matches every host, "" matches none
     std::uint16_t port = 0;
   };
 

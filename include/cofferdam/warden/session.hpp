@@ -421,8 +421,7 @@ class basic_warden_launcher final : public command_launcher, public link_listene
   std::optional<wire::hello> hello_;
   std::optional<error> lost_;
   const error closed_{exec_errc::environment_closed,
-                      "the environment is closed"};  // made in advance, because memory may be exhausted when it is
-                                                     // needed
+                      "the environment is closed"};  // made early: memory may be exhausted later
   std::uint32_t last_job_ = 0;
   std::unordered_map<std::uint32_t, std::shared_ptr<warden_command>> jobs_;
 };

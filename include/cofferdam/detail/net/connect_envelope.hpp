@@ -166,7 +166,7 @@ class connect_envelope_reader {
   std::array<char, 5> head_{};
   std::size_t have_ = 0;
   std::uint32_t length_ = 0;
-  std::unique_ptr<char[]> payload_;  // reused for all messages
+  std::unique_ptr<char[]> payload_;  // one buffer, reused for all messages
   std::size_t capacity_ = 0;
   std::size_t held_ = 0;
   bool is_end_ = false;

@@ -85,8 +85,7 @@ class basic_command_launcher : public std::enable_shared_from_this<command_launc
   virtual void abandon() noexcept {
     closing_ = true;
     const std::vector<running_command*>& commands = registry_->commands();
-    for (std::size_t i = commands.size(); i-- > 0;)  // backwards, because a command that finishes removes itself from
-                                                     // the list
+    for (std::size_t i = commands.size(); i-- > 0;)  // backwards: a finished command leaves the list
       if (const std::shared_ptr<running_command> kept = commands[i]->kept()) kept->abandon();
   }
 

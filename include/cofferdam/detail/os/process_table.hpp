@@ -61,7 +61,8 @@ inline bool parse_stat(std::string_view text, table_entry& into) {
   if (open == std::string_view::npos || close == std::string_view::npos || close < open) return false;
   into.name = std::string(text.substr(open + 1, close - open - 1));
   std::string_view rest = text.substr(close + 1);
-  constexpr std::size_t parent_at = 1;  // the positions of fields, counted from the state
+  // The positions of three fields of the file. The state is field 0.
+  constexpr std::size_t parent_at = 1;
   constexpr std::size_t threads_at = 17;
   constexpr std::size_t start_time_at = 19;
   bool is_zombie = false;

@@ -38,8 +38,7 @@ inline constexpr std::uint16_t load = 0x20;           // loads a 32-bit word of 
 inline constexpr std::uint16_t mask = 0x54;           // combines the loaded word and the value by a bitwise and
 inline constexpr std::uint16_t jump_equal = 0x15;     // jumps if the word is equal to the value
 inline constexpr std::uint16_t jump_greater = 0x25;   // jumps if the word is greater than the value, unsigned
-inline constexpr std::uint16_t jump_at_least = 0x35;  // jumps if the word is greater than or equal to the value,
-                                                      // unsigned
+inline constexpr std::uint16_t jump_at_least = 0x35;  // jumps if the word is at least the value, unsigned
 inline constexpr std::uint16_t jump_any_bit = 0x45;   // jumps if the word and the value have a common bit
 inline constexpr std::uint16_t answer = 0x06;
 }  // namespace filter_code
@@ -121,7 +120,7 @@ class refused_call {
 /// refused by `highest_call`.
 /// \par Source  the kernel's syscall tables (arch/x86/entry/syscalls/syscall_64.tbl, include/uapi/asm-generic/unistd.h)
 inline constexpr auto refused_calls = std::to_array<refused_call>({
-    // other processes
+    // access to other processes
     {"ptrace", 101, 117},
     {"process_vm_readv", 310, 270},
     {"process_vm_writev", 311, 271},
@@ -142,7 +141,7 @@ inline constexpr auto refused_calls = std::to_array<refused_call>({
     {"fspick", 433, 433},
     {"mount_setattr", 442, 442},
     {"open_tree_attr", 467, 467},
-    // parts of the kernel with a history of flaws
+    // parts of the kernel that often had security flaws
     {"bpf", 321, 280},
     {"perf_event_open", 298, 241},
     {"userfaultfd", 323, 282},
@@ -161,7 +160,7 @@ inline constexpr auto refused_calls = std::to_array<refused_call>({
     {"uselib", 134, -1},
     {"_sysctl", 156, -1},
     {"sysfs", 139, -1},
-    // the machine
+    // settings and modules of the whole machine
     {"kexec_load", 246, 104},
     {"kexec_file_load", 320, 294},
     {"create_module", 174, -1},

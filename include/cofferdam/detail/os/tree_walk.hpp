@@ -228,8 +228,7 @@ class tree_removal {
         leave();
       } else if (unlink(pending_.back().back(), 0)) {
         pending_.back().pop_back();
-      } else if (errno == EISDIR || errno == EPERM) {  // POSIX specifies EPERM for unlinking a directory, Linux returns
-                                                       // EISDIR
+      } else if (errno == EISDIR || errno == EPERM) {  // EISDIR on Linux, EPERM in POSIX: a directory
         enter(errno);
       } else {
         throw detail::name_error(errno, "remove", path_);

@@ -193,7 +193,8 @@ class http_server_core : public std::enable_shared_from_this<http_server_core> {
       core->connections_.erase(at);
       core->changed_.notify();
     });
-    const auto ended = [core = shared_from_this(), connection, both](const std::exception_ptr&) {};  // neither throws
+    // Keeps the objects alive until both coroutines have ended. Neither coroutine throws.
+    const auto ended = [core = shared_from_this(), connection, both](const std::exception_ptr&) {};
     asio::co_spawn(executor_, http_served_connection::pump(connection), ended);
     asio::co_spawn(executor_, http_served_connection::serve(connection), ended);
   }
@@ -201,7 +202,8 @@ class http_server_core : public std::enable_shared_from_this<http_server_core> {
   asio::any_io_executor executor_;
   http_handler handler_;
   http_server_settings settings_;
-  // Wakes the coroutines that wait to add a new connection, because an idle connection can be closed for it.
+  // Called by a connection that has become idle. If the server has its maximum of connections, this wakes the coroutine
+  // that waits to add one: the idle connection can now be closed for it.
   std::function<void()> became_idle_ = [this] {
     if (connections_.size() >= settings_.connections()) changed_.notify();
   };

@@ -57,8 +57,7 @@ class socket_stream final : public byte_stream::implementation {
   }
 
   awaitable<void> send_file(int file, std::uint64_t offset, std::uint64_t count) override {
-    constexpr std::uint64_t at_once = std::uint64_t{1024} * 1024;  // after each part, other work on this executor has
-                                                                   // its turn
+    constexpr std::uint64_t at_once = std::uint64_t{1024} * 1024;  // lets other work run after each part
     std::error_code failure;
     socket_.native_non_blocking(true, failure);
     if (failure) throw stream_error(peer_, "writing", failure, closed_);

@@ -143,8 +143,7 @@ class basic_file_requests {
     if (sent_.empty() || sent_.front()->number != frame.job())
       throw wire::violation("an answer to a file request that was not sent");
     sent& request = *sent_.front();
-    const bool is_wanted = sent_.front().use_count() > 1;  // nothing waits for a cancelled request, so its data is
-                                                           // ignored
+    const bool is_wanted = sent_.front().use_count() > 1;  // data of a cancelled request is ignored
     bytes_view payload = frame.payload();
     if (frame.type() == wire::frame_type::reply_data) {
       if (!is_wanted) return true;

@@ -183,9 +183,9 @@ class basic_socket_link final : public warden_link, public std::enable_shared_fr
     std::size_t sent;
     std::vector<unique_fd> descriptors;
     clock::time_point held_since;
-    clock::time_point counted_until;  // the time limit in the `spawn` frame has been shortened for the waiting time up
-                                      // to here
-    std::vector<bytes> followers;     // waiting frames of the same job
+    // The time limit in the `spawn` frame was already reduced by the waiting time up to this moment.
+    clock::time_point counted_until;
+    std::vector<bytes> followers;  // waiting frames of the same job
   };
 
   static constexpr std::chrono::milliseconds retry_time{20};
@@ -200,8 +200,7 @@ class basic_socket_link final : public warden_link, public std::enable_shared_fr
                                     [job](const outgoing& each) { return wire::job_of(each.frame) == job; });
     if (found == held_.end()) return false;
     if (type == wire::frame_type::kill) {
-      asio::post(socket_.get_executor(), [self = shared_from_this(), job] {  // called later, because the listener is
-                                                                             // still in its call of `send`
+      asio::post(socket_.get_executor(), [self = shared_from_this(), job] {  // not from inside `send`
         const std::shared_ptr<link_listener> listener = self->listener_;
         if (self->open_) listener->spawn_dropped(job, {});
       });

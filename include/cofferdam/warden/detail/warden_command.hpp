@@ -306,8 +306,7 @@ class basic_warden_command final : public command_transport {
   /// \param time  the time after which the warden should have begun to end the command.
   void watch_end_after(std::chrono::milliseconds time) {
     if (report_timeout_.count() == 0 || command_.over()) return;
-    const std::chrono::milliseconds max_time = std::chrono::hours(24 * 365);  // a limit of centuries would overflow the
-                                                                              // clock
+    const std::chrono::milliseconds max_time = std::chrono::hours(24 * 365);  // centuries would overflow the clock
     const auto late = std::min(time, max_time) + limits().grace + limits().linger + report_timeout_;
     if (std::exchange(is_watched_, true) && watch_.expiry() <= std::chrono::steady_clock::now() + late) return;
     watch_after(late);

@@ -33,9 +33,9 @@ inline constexpr std::uint32_t keep_id = 0xffffffff;  ///< the value that keeps 
 /// The type of a frame. Types from the warden have bit 7 set. The comments list the payload.
 enum class frame_type : std::uint8_t {
   // Frames from the host to the warden.
-  configure =
-      0x01,  ///< job 0, once, the first frame: u32 flags (configure_flag), u32 lease_ms (0: no lease), string root ("":
-             ///< no file operations)
+  /// Job 0, once, as the first frame: u32 flags (configure_flag), u32 lease_ms (0: no lease), string root ("": no file
+  /// operations).
+  configure = 0x01,
   spawn = 0x02,      ///< starts a command; see spawn_fixed_size for the payload
   input = 0x03,      ///< bytes of standard input, within the credit
   input_end = 0x04,  ///< no payload; ends standard input
@@ -67,20 +67,21 @@ enum class frame_type : std::uint8_t {
   output = 0x82,  ///< bytes of standard output
   error_output = 0x83,  ///< bytes of standard error
   exited = 0x84,        ///< the end of a command; see exited_size for the payload
-  done = 0x85,    ///< u64 dropped bytes of output, u64 dropped bytes of error output; the last frame of a job, when
-                  ///< nothing of it is left
-  failed = 0x86,  ///< u8 stage (fail_stage), i32 errno; the last frame of a job whose command was not started
-  pong = 0x87,    ///< the bytes of the `ping`
+  /// The last frame of a job, when nothing of it is left: u64 dropped bytes of output, u64 dropped bytes of error
+  /// output.
+  done = 0x85,
+  failed = 0x86,        ///< u8 stage (fail_stage), i32 errno; the last frame of a job whose command was not started
+  pong = 0x87,          ///< the bytes of the `ping`
   input_credit = 0x88,  ///< u32 bytes of standard input that the host may send in addition
   /// u32 number of visible processes that SIGKILL has not ended within 2 s. The warden then kills their supervisor,
   /// too, and continues trying.
   stuck = 0x89,
-  protocol_error = 0x8a,  ///< u8 fault, u8 type of the frame that caused it; the last frame of the stream, as the
-                          ///< warden kills everything
+  /// The last frame of the stream, before the warden kills everything: u8 fault, u8 type of the frame that caused it.
+  protocol_error = 0x8a,
 
-  worker_lost =
-      0x8b,  ///< job 0: u32 count; the oldest `count` file requests get no reply, because the process for file
-             ///< operations was killed. The next request starts another process
+  /// Job 0: u32 count. The process for file operations was killed, so the oldest `count` file requests get no reply.
+  /// The next request starts another process.
+  worker_lost = 0x8b,
 
   reply = 0xa0,       ///< i32 errno (0: success), then the fields listed at the request
   reply_data = 0xa1,  ///< bytes of a file, or whole entries of a list, at most max_payload bytes; a `reply` follows
@@ -99,11 +100,9 @@ enum class fault : std::uint8_t { unknown_type = 1, too_long, malformed, unexpec
 inline constexpr std::size_t spawn_fixed_size = 4 + 4 + 4 + 8 + 4 + 4 + 8 + 4 + 2 + 2;
 
 enum spawn_flag : std::uint32_t {
-  spawn_descriptors = 1,  ///< the frame carries descriptors: standard input (only with spawn_open_input), output and
-                          ///< error output
-  spawn_directory = 2,    ///< the frame carries one more descriptor: the working directory
-  spawn_open_input = 4,   ///< standard input stays open, for `input` frames or the pipe of the host; without this flag
-                          ///< it is /dev/null
+  spawn_descriptors = 1,  ///< standard input (only with spawn_open_input), output and error output come as descriptors
+  spawn_directory = 2,    ///< the working directory comes as one more descriptor
+  spawn_open_input = 4,   ///< standard input stays open, for `input` frames or the host's pipe; without it: /dev/null
   spawn_merge = 8,        ///< error output is sent as output
   spawn_terminal = 16,    ///< the warden makes a terminal for the command; not with spawn_descriptors
   spawn_keep = 32,        ///< other processes may continue after the command has ended
@@ -122,13 +121,11 @@ enum capability : std::uint32_t {
   capability_scope = 1,        ///< Landlock supports scopes (Linux 6.12)
   capability_descriptors = 2,  ///< the stream is a Unix socket, which can carry descriptors
   capability_openat2 = 4,      ///< the kernel has openat2(2); without it, file operations open paths name by name
-  capability_children = 8,  ///< the kernel has /proc/PID/task/TID/children; without it, the warden reads all of /proc
-  capability_adopts = 32,   ///< orphans of a command become children of a supervisor or the warden; some emulators lose
-                            ///< them instead
-  capability_domain = 64,   ///< Landlock supports domains that let files move between directories (Linux 5.19)
-  capability_filter = 128,  ///< the kernel supports seccomp filters
-  capability_processes = 16,  ///< /proc exists; without it, a process that leaves its process group is not found until
-                              ///< it ends
+  capability_children = 8,    ///< the kernel has /proc/PID/task/TID/children; without it, the warden reads all of /proc
+  capability_adopts = 32,     ///< orphans become children of a supervisor or the warden; some emulators lose them
+  capability_domain = 64,     ///< Landlock supports domains that let files move between directories (Linux 5.19)
+  capability_filter = 128,    ///< the kernel supports seccomp filters
+  capability_processes = 16,  ///< /proc exists; without it, a process that leaves its group is not found until it ends
 };
 
 /// The size of the payload of `exited`: u8 how (exit_how), i32 code, u8 reason (exit_reason), u64 wall_us, u64 user_us,
@@ -181,14 +178,11 @@ enum configure_flag : std::uint32_t {
 // - EBUSY: the request number already has an unfinished file. EMFILE: too many files are unfinished. EBADF: the request
 //   number has no unfinished file.
 inline constexpr std::size_t file_window = 512 * 1024;  ///< bytes of unanswered requests, with their headers
-inline constexpr std::uint32_t max_unfinished = 8;      ///< files that are written at the same time, each with its own
-                                                        ///< number
-inline constexpr std::uint32_t keep_mode = 0xffffffff;  ///< the mode of the file that is replaced, or 0644 for a new
-                                                        ///< file
+inline constexpr std::uint32_t max_unfinished = 8;      ///< files written at the same time, each with its own number
+inline constexpr std::uint32_t keep_mode = 0xffffffff;  ///< the mode of the replaced file, or 0644 for a new file
 inline constexpr std::uint64_t max_read = 1024 * 1024;  ///< bytes of one `read`; a larger maximum is lowered to this
 inline constexpr std::uint64_t max_listed = 4'000'000;  ///< entries of one `list`
-inline constexpr std::uint64_t max_listed_bytes = 512ULL * 1024 * 1024;  ///< bytes of the entries of one `list`, as
-                                                                         ///< they are sent
+inline constexpr std::uint64_t max_listed_bytes = 512ULL * 1024 * 1024;  ///< bytes of these entries, as sent
 
 /// The size of an entry: u8 type (as file_type: regular, directory, symlink, other), u32 mode, u64 size, i64 mtime_s,
 /// u32 mtime_ns. The `reply` to `stat` has one entry. The `reply_data` of `list` have many, each followed by its name

@@ -322,8 +322,7 @@ class tree_removal {
       fd = open_at(here().fd, name, o_rdonly | o_directory | o_nofollow);
     }
     if (fd == -ENOTDIR || fd == -ELOOP || fd == -ENOENT)
-      return why_not_unlinked == -EPERM ? -EPERM : count_round();  // another process has replaced the directory, so try
-                                                                   // again
+      return why_not_unlinked == -EPERM ? -EPERM : count_round();  // another process replaced it: try again
     if (fd < 0) return fd;
     ++depth_;
     here().begin(fd);

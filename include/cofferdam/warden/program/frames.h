@@ -341,8 +341,7 @@ void warden::hand_over(job& one, const u8* payload, size_t size, const int* stan
   size_t count = 3;
   if (directory >= 0) fds[count++] = directory;
   if (file >= 0) fds[count++] = file;
-  for (u32 attempt = 0; attempt < max_idle + 2; ++attempt) {  // every idle supervisor may be dead: tries all, then a
-                                                              // new one
+  for (u32 attempt = 0; attempt < max_idle + 2; ++attempt) {  // tries each idle supervisor, then a new one
     supervisor_link* by = idle_supervisor();
     if (by == nullptr) by = start_supervisor();
     if (by == nullptr) break;

@@ -57,8 +57,7 @@ inline void find_proc() {
   int opened = open_at(at_fdcwd, "/proc", o_path | o_directory);
   if (opened < 0) return;
   const int fd =
-      static_cast<int>(kernel(__NR_fcntl, opened, dup_closing, 10));  // F_DUPFD_CLOEXEC with 10, so that the numbers 0
-                                                                      // to 4 stay free
+      static_cast<int>(kernel(__NR_fcntl, opened, dup_closing, 10));  // F_DUPFD_CLOEXEC: a number of at least 10
   close_fd(opened);
   if (fd < 0) return;
   char self[16];

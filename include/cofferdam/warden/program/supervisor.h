@@ -423,8 +423,7 @@ class supervisor {
   u32 string_count_;
   alignas(16) u8 child_stack_[16 * 1024];
   alignas(8) u8 message_[sizeof(order) + max_order];
-  const char* strings_[max_pointers];  // only the part that a command needs is ever touched, so only that part uses
-                                       // memory
+  const char* strings_[max_pointers];  // only the used part takes memory
 };
 
 inline constinit supervisor own_supervisor;

@@ -143,9 +143,7 @@ void warden::take_report(supervisor_link& one, const report& what) {
   switch (what.kind) {
     case report_kind::failed:
       fail(its.id, static_cast<wire::fail_stage>(what.detail), -what.code);
-      one.unfit =
-          what.detail <= static_cast<u8>(wire::fail_stage::descriptors);  // up to this step, the supervisor itself may
-                                                                          // be the cause
+      one.unfit = what.detail <= static_cast<u8>(wire::fail_stage::descriptors);  // the supervisor may be the cause
       release();
       drop(its.out.fd);
       drop(its.err.fd);
@@ -202,7 +200,7 @@ void warden::take_signals() {
     if (static_cast<u32>(pid) == worker_pid_) {
       if (!stopped)
         worker_pid_ = 0;
-      else  // as for a supervisor, below
+      else  // handled like a supervisor, below
         kernel(__NR_kill, pid, ++worker_stopped_ <= 3 ? sig_cont : sig_kill);
       continue;
     }

@@ -145,8 +145,7 @@ void warden::loop() {
         case source::transport:
           if (closing_) break;
           if (index == 1 || (events[i].events & out_event) != 0) {
-            if (index == 1 && (events[i].events & (8 | 16)) != 0) {  // EPOLLERR, EPOLLHUP: the host has closed the
-                                                                     // reading end
+            if (index == 1 && (events[i].events & (8 | 16)) != 0) {  // EPOLLERR, EPOLLHUP: the host closed it
               kill_everything(false);
               break;
             }

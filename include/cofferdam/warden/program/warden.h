@@ -60,10 +60,10 @@ struct job {
   u32 in_size = 0;
   u32 in_returned = 0;  ///< bytes that were used and not yet returned to the host as credit
   u64 begin = 0;
-  u64 deadline = never;   ///< the end of the command's time limit
-  u64 kill_at = never;    ///< the time of SIGKILL
-  u64 answer_by = never;  ///< the time by which the supervisor must confirm that it is killing, and after that, that no
-                          ///< process is left
+  u64 deadline = never;  ///< the end of the command's time limit
+  u64 kill_at = never;   ///< the time of SIGKILL
+  /// The time by which the supervisor must confirm that it is killing, and after that, that no process is left.
+  u64 answer_by = never;
   u32 grace_ms = 0;
   u32 linger_ms = 0;
   wire::exit_reason reason = wire::exit_reason::none;
@@ -261,10 +261,10 @@ class warden {
   // The space in out_data that is reserved for reports of ends, which must never wait, and for direct answers to the
   // host.
   static constexpr size_t room_for_ends = 320 * 1024;
-  static constexpr u64 kill_time_us = 2'000'000;  // the time in which a supervisor must end its processes, before the
-                                                  // warden does so itself
-  static constexpr u32 max_last = 256;  // reads of at most 64 KiB; the bound keeps later output from delaying the
-                                        // report of the end
+  // The time that a supervisor has to kill its processes, in microseconds. After that, the warden kills them itself.
+  static constexpr u64 kill_time_us = 2'000'000;
+  // The maximum number of reads of 64 KiB after the end of a command. More output could delay the report of the end.
+  static constexpr u32 max_last = 256;
   static constexpr size_t room_for_answers = 400 * 1024;
 };
 
