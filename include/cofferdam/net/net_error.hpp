@@ -28,7 +28,7 @@ enum class net_errc {
   certificate_not_yet_valid,  ///< the peer's certificate is not valid yet
   certificate_wrong_host,     ///< the peer's certificate is for another host
   certificate_rejected,  ///< the peer's certificate is invalid for another reason, which the error's message states
-  client_certificate_needed,  ///< the peer requires a client certificate, or rejects the one it got
+  client_certificate_needed,  ///< the peer requires a client certificate, or rejects the one that was sent
   proxy_refused,              ///< the proxy refuses to open a tunnel to the host
 };
 

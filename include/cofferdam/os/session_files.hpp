@@ -12,8 +12,8 @@
 
 namespace cofferdam::inline COFFERDAM_ABI {
 
-/// The files in a sandbox that only a session can reach. It has the file operations of an environment and of a
-/// `file_system`, with the same errors. After the session has been closed, they throw
+/// The files in a sandbox that are reached only through a `command_session`. The class has the file operations of an
+/// environment and of a `file_system`, with the same errors. After the session has been closed, they throw
 /// `error{exec_errc::environment_closed}`.
 /// \par Threads  the executor of the session.
 class session_files : public file_system::implementation {

@@ -18,10 +18,10 @@ namespace cofferdam::inline COFFERDAM_ABI {
 /// A resource limit of each process of a command, as for setrlimit(2).
 using warden_limit = detail::wire::resource_limit;
 
-/// The description of itself and its machine that a warden sends first.
+/// The first message from a warden: its version, architecture, user and capabilities.
 using warden_hello = detail::wire::hello;
 
-/// The settings of a session with a warden.
+/// The settings of a session with a warden, the helper program in a sandbox. A guest is code that runs in the sandbox.
 class warden_settings {
  public:
   /// The time limits and the isolation of commands.

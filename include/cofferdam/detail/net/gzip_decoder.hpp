@@ -41,7 +41,8 @@ class crc32 {
   std::uint32_t state_ = 0xFFFFFFFFU;
 };
 
-/// A canonical Huffman code with at most 288 symbols. \par Source  RFC 1951, section 3.2.2.
+/// A canonical Huffman code with at most 288 symbols.
+/// \par Source  RFC 1951, section 3.2.2.
 class huffman_code {
  public:
   static constexpr unsigned longest = 15;

@@ -212,7 +212,7 @@ inline awaitable<byte_stream> connect_tcp(std::string host, std::uint16_t port, 
   co_return byte_stream(std::make_unique<stream>(std::move(socket), std::move(name)));
 }
 
-/// Connects to a Unix socket when it is called. A copyable function object for `connector`.
+/// A copyable function object for `connector`. Each call connects to a Unix socket.
 class unix_recipe {
  public:
   unix_recipe(std::string path, std::string name) : path_(std::move(path)), name_(std::move(name)) {}
@@ -225,7 +225,7 @@ class unix_recipe {
   std::string name_;
 };
 
-/// Connects to a host by TCP when it is called. A copyable function object for `connector`.
+/// A copyable function object for `connector`. Each call connects to a host by TCP.
 class tcp_recipe {
  public:
   tcp_recipe(std::string host, std::uint16_t port, std::string name)

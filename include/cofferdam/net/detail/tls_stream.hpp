@@ -192,7 +192,7 @@ class tls_stream final : public byte_stream::implementation {
   tls_stream(asio::ip::tcp::socket socket, const tls_identity& identity, std::string peer)
       : identity_(identity), stream_(std::move(socket), identity_.context()), peer_(std::move(peer)) {}
 
-  /// Makes this the client's side.
+  /// Makes this stream the client's side of the connection.
   /// \param expected  the host name or IP address for which the server's certificate must be valid.
   void expect(const std::string& expected) {
     SSL* native = stream_.native_handle();
@@ -211,7 +211,7 @@ class tls_stream final : public byte_stream::implementation {
     if (done != 1) throw error(exec_errc::io_error, peer_ + ": TLS cannot be told whom to expect");
   }
 
-  /// Makes this the server's side. The handshake takes place in the first read.
+  /// Makes this stream the server's side of the connection. The handshake takes place in the first read.
   void expect_client() {
     is_server_ = true;
     SSL_set_accept_state(stream_.native_handle());
@@ -365,7 +365,7 @@ inline awaitable<byte_stream> connect_tls(std::string host, std::uint16_t port, 
   co_return byte_stream(std::move(stream));
 }
 
-/// Connects to a host by TLS when it is called. A copyable function object for `connector`.
+/// A copyable function object for `connector`. Each call connects to a host by TLS.
 class tls_recipe {
  public:
   tls_recipe(std::string host, std::uint16_t port, std::string name, std::string expected, tls_identity identity,

@@ -61,7 +61,7 @@ class link_listener {
  public:
   virtual void frame_arrived(const wire::frame& arrived) = 0;
   /// Called if the `spawn` frame of a job was not sent, because its descriptors could not be sent or because the job
-  /// was killed before. In the second case, `cause` is no error. Later frames of the job are not sent either.
+  /// was killed before. If the job was killed, `cause` is empty. Later frames of the job are not sent either.
   virtual void spawn_dropped(std::uint32_t job, std::error_code cause) = 0;
   /// Called when the stream has ended or its content is invalid. No further member is called after that.
   virtual void link_lost(const error& reason) = 0;

@@ -33,6 +33,7 @@ inline constexpr std::uint32_t keep_id = 0xffffffff;  ///< the value that keeps 
 /// The type of a frame. Types from the warden have bit 7 set. The comments list the payload.
 enum class frame_type : std::uint8_t {
   // Frames from the host to the warden.
+
   /// Job 0, once, as the first frame: u32 flags (configure_flag), u32 lease_ms (0: no lease), string root ("": no file
   /// operations).
   configure = 0x01,
@@ -87,6 +88,7 @@ enum class frame_type : std::uint8_t {
   reply_data = 0xa1,  ///< bytes of a file, or whole entries of a list, at most max_payload bytes; a `reply` follows
 };
 
+/// The fault in a frame from the host, which ends the session.
 enum class fault : std::uint8_t { unknown_type = 1, too_long, malformed, unexpected, too_much_input, descriptors };
 
 /// The size of the fixed part of a `spawn` payload: u32 flags (spawn_flag), u32 uid, u32 gid, u64 timeout_ms (0: no

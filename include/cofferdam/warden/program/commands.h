@@ -67,7 +67,7 @@ void warden::take_input(job& one, const u8* payload, size_t size) {
     return;
   }
   if (one.in_data == nullptr) {
-    const long at = kernel(__NR_mmap, 0, wire::input_window, 3, 0x22, -1, 0);  // read, write; private, anonymous
+    const long at = kernel(__NR_mmap, 0, wire::input_window, 3, 0x22, -1, 0);  // a private anonymous mapping
     if (at < 0 && at > -4096) {
       close_input(one);
       return;
@@ -164,7 +164,7 @@ void warden::order_kill(job& one) {
   one.kill_at = never;
   if (one.supervisor < 0 || one.answer_by != never) return;
   supervisor_link& by = supervisors_[one.supervisor];
-  give_turn(0);  // the guest may have lowered the warden's share of the processor
+  give_turn(0);  // a guest (code in the sandbox) may have lowered the warden's share of the processor
   give_turn(by.pid);
   kernel(__NR_kill, by.pid, sig_cont);  // the guest may have stopped the supervisor
   order what{};

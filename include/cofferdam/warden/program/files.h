@@ -793,7 +793,8 @@ class file_worker {
     if (result >= 0 && !one.exclusive) result = kernel(__NR_renameat, one.parent, from, one.parent, to);
     if (result >= 0 && one.exclusive) {
       result = kernel(__NR_renameat2, one.parent, from, one.parent, to, 1);  // RENAME_NOREPLACE
-      if (result == -EINVAL || result == -ENOSYS) {                          // the file system does not support it
+      // Some file systems do not support RENAME_NOREPLACE.
+      if (result == -EINVAL || result == -ENOSYS) {
         result = kernel(__NR_linkat, one.parent, from, one.parent, to, 0);
         if (result >= 0) kernel(__NR_unlinkat, one.parent, from, 0);
       }

@@ -24,8 +24,8 @@ inline constinit int nothing_fd = -1;
 /// True while the descriptor 0 or 1 is closed so that a file of /proc can use its number.
 inline constinit bool lent[2] = {};
 
-/// Opens a file in /proc even if a guest has lowered the limit on descriptors so far that no number is free. In this
-/// case the descriptor 0 or 1, which is unused, is closed to make room.
+/// Opens a file in /proc even if a guest (code in the sandbox) has lowered the limit on descriptors so far that no
+/// number is free. In this case the descriptor 0 or 1, which is unused, is closed to make room.
 inline int open_in_proc(const char* path, int flags) {
   int fd = open_at(proc_fd, path, flags);
   for (int spare = 0; fd == -EMFILE && spare < 2; ++spare) {
