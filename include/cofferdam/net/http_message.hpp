@@ -74,8 +74,8 @@ class http_field {
   /// \param name   a `token` of RFC 9110: letters, digits and some punctuation; not empty.
   /// \param value  may be empty. Must not contain control characters except the tab. Blanks at its beginning and end
   ///               are removed.
-  /// \throws error{exec_errc::invalid_argument} for an invalid name or value. A text from elsewhere therefore cannot
-  ///     add lines to the head. The message does not show the value, which may be secret.
+  /// \throws error{exec_errc::invalid_argument} for an invalid name or value. Untrusted text therefore cannot add lines
+  ///     to the head. The message does not show the value, which may be secret.
   http_field(std::string name, std::string value) : name_(std::move(name)) {
     if (!detail::is_token(name_))
       throw error(exec_errc::invalid_argument, "\"" + one_line(name_) + "\" is no name for an HTTP field");
@@ -250,8 +250,8 @@ class http_request {
   http_request() = default;
   /// \param method  a `token` of RFC 9110, usually in capitals. It is sent unchanged.
   /// \param target  the path and the query, percent-encoded; visible ASCII, not empty.
-  /// \throws error{exec_errc::invalid_argument} for an invalid method or target. A text from elsewhere therefore cannot
-  ///     add lines to the head.
+  /// \throws error{exec_errc::invalid_argument} for an invalid method or target. Untrusted text therefore cannot add
+  ///     lines to the head.
   http_request(std::string method, std::string target) : method_(std::move(method)), target_(std::move(target)) {
     if (!detail::is_token(method_))
       throw error(exec_errc::invalid_argument, "\"" + one_line(method_) + "\" is no HTTP method");

@@ -33,8 +33,8 @@ class session_files : public file_system::implementation {
 
 namespace detail {
 
-/// Implements the operations of `session_files` by `call`, the member of `Derived` that runs an operation on other
-/// files.
+/// An implementation of the operations of `session_files`. Each operation is passed to `call`, the member of `Derived`
+/// that runs it on other files.
 template <class Derived>
 class session_files_adaptor : public file_system_adaptor<Derived, cofferdam::session_files> {
  public:

@@ -262,9 +262,9 @@ inline int clone_for_spawn(void* stack_end, spawn_plan& plan, int& pidfd) {
 
 #undef COFFERDAM_DETAIL_CLONE
 
-/// Restores the dumpable flag of this program after a child has changed its user. The child shares this program's
-/// memory, so the kernel clears the flag for both. The cleared flag protects the memory from the child's new user until
-/// the child executes its program.
+/// A guard that restores the dumpable flag of this program after a child has changed its user. The child shares this
+/// program's memory, so the kernel clears the flag for both. The cleared flag protects the memory from the child's new
+/// user until the child executes its program.
 class dumpable_guard {
  public:
   explicit dumpable_guard(const spawn_request& request) {

@@ -52,8 +52,8 @@ class connect_envelope_reader {
   explicit connect_envelope_reader(std::size_t max_bytes) noexcept : most_(max_bytes) {}
 
   /// Takes the next envelope from the front of `input`.
-  /// \param  input  received bytes, cut anywhere. The function removes the bytes that it has used. Pass the remaining
-  ///         bytes again in the next call, before later bytes.
+  /// \param input   received bytes, cut anywhere. The function removes the bytes that it has used. Pass the remaining
+  ///                bytes again in the next call, before later bytes.
   /// \return        the envelope, valid until the next call and as long as the bytes of `input` exist; no value if
   ///                `input` is used up.
   /// \throws        error{exec_errc::too_large} if the length field exceeds the limit, before the payload is read;

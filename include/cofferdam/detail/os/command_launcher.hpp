@@ -193,7 +193,7 @@ class basic_command_launcher : public std::enable_shared_from_this<command_launc
   }
 
  private:
-  /// Ends the command when the coroutine that runs it is destroyed before the command has ended.
+  /// A guard that ends the command if the coroutine that runs it is destroyed before the command has ended.
   class abandon_at_end {
    public:
     explicit abandon_at_end(std::shared_ptr<running_command> running) : running_(std::move(running)) {}

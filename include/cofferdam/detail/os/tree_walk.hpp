@@ -164,9 +164,7 @@ class tree_walk {
   void enter() {
     enter_ = false;
     unique_fd below(detail::open_retried(stack_.fd(), name_.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW));
-    if (!below && (errno == ENOENT || errno == ENOTDIR || errno == ELOOP))
-      return;  // the directory was removed or
-               // replaced
+    if (!below && (errno == ENOENT || errno == ENOTDIR || errno == ELOOP)) return;  // gone, or replaced
     if (!stack_.push(std::move(below)))
       throw detail::path_error(errno, "list", detail::joined_path(room_.path(), prefix_ + name_));
     const std::size_t above = prefix_.size();

@@ -28,7 +28,7 @@ inline error http_violation(net_errc cause, const std::string& what) {
 }
 inline std::string in_quotes(std::string_view text) { return "\"" + one_line(text, 60) + "\""; }
 
-/// Joins pieces of input into lines, up to a maximum size of one line and of all lines together.
+/// A reader that joins pieces of input into lines. It limits the size of one line and of all lines together.
 class http_lines {
  public:
   http_lines() = default;

@@ -16,8 +16,8 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// Decides which entries of one archive may be unpacked. It reads only the names and types of the entries, in the order
-/// of the archive.
+/// A check of the entries of one archive, which decides by their names and types which of them may be unpacked. The
+/// entries are checked in the order of the archive.
 ///
 /// Unpack exactly the entries that `admit` accepts into an empty directory that no other program changes. Then every
 /// entry lies inside the directory, no entry is written through a link, no entry replaces another, and no link leads

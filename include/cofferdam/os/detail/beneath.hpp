@@ -83,10 +83,10 @@ inline std::string read_link(int link) {
   return std::string(target.data(), static_cast<std::size_t>(length));
 }
 
-// Opens a path beneath a directory without openat2(2). Each step opens one name with O_NOFOLLOW in a descriptor that is
-// known to be beneath the root. A name that is replaced at the same time therefore cannot lead out. A `..` in a link is
-// not opened: the walk starts at the root again and descends to the parent, because the `..` entry on disk may lead
-// elsewhere after a rename.
+// A walk that opens a path beneath a directory without openat2(2). Each step opens one name with O_NOFOLLOW in a
+// descriptor that is known to be beneath the root. A name that is replaced at the same time therefore cannot lead out.
+// A `..` in a link is not opened: the walk starts at the root again and descends to the parent, because the `..` entry
+// on disk may lead elsewhere after a rename.
 class component_walk {
  public:
   component_walk(int root, std::string_view path, link_policy links)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 //
-// Reading the names in a directory.
+// A class for reading the names in a directory without a C library.
 #pragma once
 
 #include "system.h"

@@ -270,8 +270,8 @@ inline constinit read_directory held_directories[max_held] = {};
 inline constinit upper_directory upper_directories[wire::max_payload / 2] = {};
 inline constinit char list_prefix[wire::max_payload] = {};
 
-/// Removes trees with a fixed amount of memory and a fixed number of descriptors, at any depth: directories that are
-/// too deep are moved to the top of the tree first. Symbolic links are removed, not followed.
+/// A removal of trees with a fixed amount of memory and a fixed number of descriptors, at any depth: directories that
+/// are too deep are moved to the top of the tree first. Symbolic links are removed, not followed.
 class tree_removal {
  public:
   /// Removes a name in a directory, with everything beneath it.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 //
-// Finding the descendants of a process, and signalling only these.
+// Functions that find the descendants of a process, and send signals only to them.
 #pragma once
 
 #include "directory.h"

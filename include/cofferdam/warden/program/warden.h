@@ -258,13 +258,14 @@ class warden {
   size_t in_size_ = 0;
   size_t out_begin_ = 0;
   size_t out_end_ = 0;
-  // The space in out_data that is reserved for reports of ends, which must never wait, and for direct answers to the
-  // host.
+  // The free space in out_data below which no more requests are read. Reports of the ends of commands always find room
+  // in it.
   static constexpr size_t room_for_ends = 320 * 1024;
   // The time that a supervisor has to kill its processes, in microseconds. After that, the warden kills them itself.
   static constexpr u64 kill_time_us = 2'000'000;
   // The maximum number of reads of 64 KiB after the end of a command. More output could delay the report of the end.
   static constexpr u32 max_last = 256;
+  // The free space in out_data that output of commands must leave, for reports and for direct answers to the host.
   static constexpr size_t room_for_answers = 400 * 1024;
 };
 
