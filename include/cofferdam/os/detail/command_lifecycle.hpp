@@ -22,8 +22,8 @@
 //                                                         exited -> exited
 //                                                         left_running -> parted
 //                                                         nothing_left -> over
-// ending   The command runs. It was asked to end, or was  grace_over: kill (the state stays)
-//          killed.                                        exited -> exited
+// ending   The command runs. Its end was requested, or    grace_over: kill (the state stays)
+//          it was killed.                                 exited -> exited
 //                                                         left_running -> parted
 //                                                         nothing_left -> over
 // exited   The command has ended. Its outputs or other    left_running -> parted
@@ -204,8 +204,8 @@ class command_lifecycle {
     if (pace_ == paced_by::us && state_ == state::exited) {
       if (has(output::ended)) put_conclusion();
       if (const action due = take_pending(action::conclude); due != action::none) return due;
-      // If the command was asked to end, its other processes have the rest of the grace period instead of the linger
-      // time.
+      // If the end of the command was requested, its other processes have the rest of the grace period instead of the
+      // linger time.
       const bool lingers = is_linger_due_ && (ended_by_ == end_reason::none || is_killed_);
       is_linger_due_ = false;
       if (lingers) return action::wait_linger;
