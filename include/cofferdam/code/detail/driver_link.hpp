@@ -236,7 +236,7 @@ class driver_link : public std::enable_shared_from_this<driver_link> {
     if (reading_) stop_reading_.emit(asio::cancellation_type::terminal);
     if (writing_) stop_writing_.emit(asio::cancellation_type::terminal);
     // Keeps this object alive until the cancelled coroutines have ended.
-    if (reading_ || writing_) asio::post(executor_, [self = shared_from_this()] {});
+    if (reading_ || writing_) post_callback(executor_, [self = shared_from_this()] {});
   }
 
  private:
